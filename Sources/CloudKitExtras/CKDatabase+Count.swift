@@ -6,10 +6,10 @@ extension CKDatabase {
     ///
     ///     let unread = try await database.count(matching: CKQuery(recordType: "Note", predicate: isUnread))
     ///
-    /// The query's order does not matter. No zone means all zones, as with `records(matching:)`. Where an index answers the
-    /// whole condition its entries are counted; otherwise the records that may match are read, about 20,000 in a request,
-    /// and there are as many requests as it takes. While others write, the number is right for a moment between the
-    /// beginning and the end of a long count.
+    /// The query's order does not matter. No zone means all zones, as with `records(matching:)`. Where an index answers
+    /// the whole condition its entries are counted; otherwise the records that may match are read, about 20,000 in a
+    /// request, and there are as many requests as it takes. While others write, the number is right for a moment
+    /// between the beginning and the end of a long count.
     /// - Throws: `CKError`, as a query does.
     public func count(matching query: CKQuery, inZoneWith zoneID: CKRecordZone.ID? = nil) async throws -> Int {
         var total = 0

@@ -24,8 +24,8 @@ public struct QueryExplanation: Hashable, Sendable, CustomStringConvertible {
     public var recordsRead: Int
     /// Records of the page.
     public var recordsReturned: Int
-    /// The line for the schema of an index that would answer more of the query, as several fields have one index only where
-    /// the schema declares it; nil where none would.
+    /// The line for the schema of an index that would answer more of the query, as several fields have one index only
+    /// where the schema declares it; nil where none would.
     public var helpfulIndex: String?
     /// Whether more records may match than the page has.
     public var hasMore: Bool

@@ -3,7 +3,8 @@ import Foundation
 import NephosService
 import NephosWire
 
-/// The schemas of a cloud's containers, in the CloudKit Schema Language. Not part of Apple's API: there, the console and
+/// The schemas of a cloud's containers, in the CloudKit Schema Language. Not part of Apple's API: there, the console
+/// and
 /// `cktool` do this.
 extension LocalCloud {
     /// The schema of a container in one of its environments.
@@ -44,7 +45,8 @@ extension LocalCloud {
         }
     }
 
-    /// Lets an account, which has used the container, do in the public database what the schema grants to one of its roles.
+    /// Lets an account, which has used the container, do in the public database what the schema grants to one of its
+    /// roles.
     /// - Throws: `LocalCloudError`, if there is no such account, or the schema makes no such role.
     public func assignRole(
         _ role: String, toAccount account: String = LocalCloud.defaultAccount,

@@ -12,8 +12,8 @@ import Synchronization
 ///     let mine = cloud.container(account: "mei").privateCloudDatabase
 ///     let theirs = cloud.container(account: "tom").privateCloudDatabase
 ///
-/// Containers and accounts come into being when they are first used. A cloud lives as long as it or a container of it is
-/// referred to.
+/// Containers and accounts come into being when they are first used. A cloud lives as long as it or a container of it
+/// is referred to.
 public final class LocalCloud: Sendable {
     let service: NephosService
     private let stores: any StoreProvider
@@ -81,8 +81,9 @@ public final class LocalCloud: Sendable {
     }
 
     /// Has another account, or none, use this cloud where it is the default, as when a user signs in or out in the
-    /// settings of a device: unlike with `becomeDefault`, the containers that there are go on as that account, what waits
-    /// for notifications waits for that account's, and a `CKSyncEngine` tells its delegate. Posts `CKAccountChanged`.
+    /// settings of a device: unlike with `becomeDefault`, the containers that there are go on as that account, what
+    /// waits for notifications waits for that account's, and a `CKSyncEngine` tells its delegate. Posts
+    /// `CKAccountChanged`.
     ///
     /// A cloud that is not the default becomes it.
     public func switchDefaultAccount(to account: String?) {
@@ -110,16 +111,16 @@ public final class LocalCloud: Sendable {
         if let old { ServiceDirectory.shared.remove(old.id) }
     }
 
-    /// Returns once the cloud has done what it does in the background: the deletions that a deletion in the default zone
-    /// takes along, the removal of what deleted zones held.
+    /// Returns once the cloud has done what it does in the background: the deletions that a deletion in the default
+    /// zone takes along, the removal of what deleted zones held.
     public func settle() async {
         await service.settle()
     }
 
-    /// Takes zones of an account's private database away as its user does, without the app: with the reason `.purged` as
-    /// a user who removes the app's data in the settings of iCloud, with `.encryptedDataReset` as a user who resets
-    /// what is encrypted end to end. Devices hear of it through their next fetch. Without `zoneIDs` it takes every custom
-    /// zone.
+    /// Takes zones of an account's private database away as its user does, without the app: with the reason `.purged`
+    /// as a user who removes the app's data in the settings of iCloud, with `.encryptedDataReset` as a user who resets
+    /// what is encrypted end to end. Devices hear of it through their next fetch. Without `zoneIDs` it takes every
+    /// custom zone.
     ///
     /// - Throws: `CKError`, `.zoneNotFound` for a zone that is not there; then nothing is removed.
     public func removeZones(
@@ -142,8 +143,8 @@ public final class LocalCloud: Sendable {
 
     /// Deletes an account: its private database with what it shares, its part in the shares of others, its keys,
     /// subscriptions and push tokens. Participants of its shares see the zones go, as if it had deleted them; the
-    /// owners of shares that it took part in see a participant less. What it saved in the public database stays, with its
-    /// former user record as the creator.
+    /// owners of shares that it took part in see a participant less. What it saved in the public database stays, with
+    /// its former user record as the creator.
     ///
     /// No account sees anything of it once this returns; `settle` returns when all of it is erased. A container that
     /// goes on under the account's name is another account's then, with a user record of its own.

@@ -168,7 +168,8 @@ final class LocalService: CloudService {
                 requestID: context.requestID)
             if let sealed = content.sealed {
                 var sent: Int64 = 0
-                // What cannot be read leaves fewer bytes than were announced: that is refused, and the file looked at again.
+                // What cannot be read leaves fewer bytes than were announced: that is refused, and the file looked at
+                // again.
                 while let piece = try? await sealed.next() {
                     try await upload.append(piece)
                     sent += Int64(piece.count)

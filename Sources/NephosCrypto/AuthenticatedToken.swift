@@ -1,14 +1,15 @@
 import CSodium
 
-/// Content that a service gives away as opaque text and takes back only as it was given: for the same purpose, in the same
-/// context. No holder of another key can make such a text, change it or read it.
+/// Content that a service gives out as opaque text and accepts back only unchanged, for the same purpose and in the
+/// same context. Nobody without the key can create, change or read such a text.
 ///
-/// The tag is the keyed BLAKE2b of purpose, context and content; it is also the nonce of the XChaCha20 stream that the content is hidden
-/// under, so that the same content always gives the same text (a synthetic initialization vector, as RFC 5297's).
+/// The tag is the keyed BLAKE2b of purpose, context and content; it is also the nonce of the XChaCha20 stream that
+/// encrypts the content, so that the same content always gives the same text (a synthetic initialization vector, as in
+/// RFC 5297).
 package struct AuthenticatedToken: Equatable, Sendable {
     package var content: [UInt8]
 
-    /// Bytes of the tag: as many as a nonce of XChaCha20 has.
+    /// Bytes of the tag: the size of an XChaCha20 nonce.
     private static let tagSize = 24
 
     package init(_ content: [UInt8]) { self.content = content }
@@ -16,25 +17,25 @@ package struct AuthenticatedToken: Equatable, Sendable {
     /// The content and its tag in base64url without padding (RFC 4648 §5).
     ///
     /// - Parameters:
-    ///   - purpose: what the token is for. A token for one purpose is none for another.
-    ///   - context: whatever else has to be the same when it comes back; it is not in the text.
+    ///   - purpose: the token's purpose. A token is invalid for any other.
+    ///   - context: further data that must be the same on return; it is not in the text.
     package func text(_ key: AuthenticationKey, purpose: String, context: [UInt8]) -> String {
         let tag = Self.tag(of: content[...], key, purpose, context)
         return Self.text(of: key.stream(over: content, nonce: tag) + tag)
     }
 
-    /// Nil for any text that `text` does not give with this key, purpose and context.
+    /// Nil unless the text was made by `text` with this key, purpose and context.
     package init?(_ text: String, _ key: AuthenticationKey, purpose: String, context: [UInt8]) {
         guard let bytes = Self.bytes(of: text), bytes.count >= Self.tagSize else { return nil }
         let tag = Array(bytes.suffix(Self.tagSize))
         let content = key.stream(over: Array(bytes.dropLast(Self.tagSize)), nonce: tag)
         let expected = Self.tag(of: content[...], key, purpose, context)
-        // In constant time: how long it takes must not say how much of a tag is right.
+        // In constant time: the duration must not reveal how much of a tag is right.
         guard sodium_memcmp(tag, expected, Self.tagSize) == 0 else { return nil }
         self.content = content
     }
 
-    /// The parts are told apart by their lengths.
+    /// The tag over the parts, each with its length, so that their boundaries are unambiguous.
     private static func tag(
         of content: ArraySlice<UInt8>, _ key: AuthenticationKey, _ purpose: String, _ context: [UInt8]
     ) -> [UInt8] {
@@ -59,7 +60,7 @@ package struct AuthenticatedToken: Equatable, Sendable {
     private static let alphabet = Int32(sodium_base64_VARIANT_URLSAFE_NO_PADDING)
 
     private static func text(of bytes: [UInt8]) -> String {
-        // With the zero that ends a C string.
+        // Includes the terminating zero of a C string.
         let size = sodium_base64_encoded_len(bytes.count, alphabet)
         return String(unsafeUninitializedCapacity: size) { buffer in
             buffer.withMemoryRebound(to: CChar.self) { output in
@@ -69,7 +70,7 @@ package struct AuthenticatedToken: Equatable, Sendable {
         }
     }
 
-    /// Nil for anything but the one text of some bytes.
+    /// Nil for a non-canonical encoding.
     private static func bytes(of text: String) -> [UInt8]? {
         var text = text
         return text.withUTF8 { text -> [UInt8]? in

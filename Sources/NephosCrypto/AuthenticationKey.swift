@@ -1,8 +1,8 @@
 import CSodium
 
-/// A secret by which a service knows its own tokens again.
+/// A secret by which a service recognises its own tokens.
 package struct AuthenticationKey: Hashable, Sendable {
-    /// Bytes of a key: what keyed BLAKE2b recommends (`crypto_generichash_KEYBYTES`, libsodium).
+    /// Bytes of a key: the recommendation for keyed BLAKE2b (`crypto_generichash_KEYBYTES`, libsodium).
     package static let size = 32
 
     package let bytes: [UInt8]
@@ -13,12 +13,12 @@ package struct AuthenticationKey: Hashable, Sendable {
         self.bytes = bytes
     }
 
-    /// A new one, at random.
+    /// A new random key.
     package static func random() -> AuthenticationKey { AuthenticationKey(unchecked: RandomBytes.make(size)) }
 
     private init(unchecked bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Hides content under an XChaCha20 stream, or shows it again. The stream's key is made of this one.
+    /// Encrypts or decrypts content with an XChaCha20 stream. The stream's key is derived from this one.
     func stream(over content: [UInt8], nonce: [UInt8]) -> [UInt8] {
         let streamKey = tag(of: Array("nephos stream".utf8), size: Self.size)
         var result = [UInt8](repeating: 0, count: content.count)

@@ -1,18 +1,18 @@
 import CSodium
 
-/// Seals content of any length in chunks, so that it is sealed and opened as it streams, and a part of it alone can be
-/// opened. Without the key the content cannot be read, nor changed, reordered or truncated without being noticed.
+/// Seals content of any length in chunks, so that it can be sealed and opened as a stream, and a part opened on its
+/// own. Without the key the content cannot be read, nor changed, reordered or truncated undetected.
 ///
-/// Sealed content is a header of 16 bytes (the format, and 15 random bytes) and the chunks, each 16 bytes longer than it
-/// was, under XChaCha20-Poly1305. The nonce of a chunk is the header's random bytes, its index, and whether it is the last
-/// one (Documentation/Encryption.md).
+/// Sealed content is a header of 16 bytes (the format, and 15 random bytes) and the chunks, each 16 bytes longer than
+/// its plaintext, under XChaCha20-Poly1305. The nonce of a chunk is the header's random bytes, its index, and whether
+/// it is the last one (Documentation/Encryption.md).
 package struct ContentSeal: Sendable {
-    /// Bytes of content in every chunk but the last, which has that many or fewer. Content of no bytes is one empty chunk.
+    /// Bytes of content in every chunk but the last, which has at most as many. Empty content is one empty chunk.
     package static let chunkSize = 64 << 10
-    /// Bytes by which a chunk is longer than what is in it.
+    /// Bytes by which a sealed chunk exceeds its plaintext.
     package static let tagSize = 16
     package static let headerSize = 16
-    /// Bytes of a sealed chunk that is full.
+    /// Bytes of a full sealed chunk.
     package static let sealedChunkSize = chunkSize + tagSize
     private static let format: UInt8 = 1
     private static let nonceSize = 24
@@ -20,14 +20,14 @@ package struct ContentSeal: Sendable {
     private let key: SealKey
     package let header: [UInt8]
 
-    /// To seal. A key is for one content; its random bytes differ each time, so that what changed since a try that failed
-    /// is never sealed with the same nonce.
+    /// For sealing. A key is for one content; the header's random bytes differ each time, so that content that changed
+    /// since a failed attempt is never sealed with the same nonce.
     package init(_ key: SealKey) {
         self.key = key
         header = [Self.format] + RandomBytes.make(Self.headerSize - 1)
     }
 
-    /// To open what begins with `header`; nil where that is of no format known here. In tests alone also to seal.
+    /// For opening content with `header`; nil for an unknown format. In tests only, also for sealing.
     package init?(_ key: SealKey, header: some Collection<UInt8>) {
         guard header.count == Self.headerSize, header.first == Self.format else { return nil }
         self.key = key
@@ -36,17 +36,17 @@ package struct ContentSeal: Sendable {
 
     // MARK: Sizes
 
-    /// Chunks of content of `size` bytes.
+    /// The number of chunks of content of `size` bytes.
     package static func chunkCount(of size: Int64) -> Int64 {
         size <= 0 ? 1 : (size - 1) / Int64(chunkSize) + 1
     }
 
-    /// Bytes of content of `size` bytes once it is sealed.
+    /// The sealed size of content of `size` bytes.
     package static func sealedSize(of size: Int64) -> Int64 {
         Int64(headerSize) + size + chunkCount(of: size) * Int64(tagSize)
     }
 
-    /// Bytes of the content of sealed content; nil for a size that none has.
+    /// The plaintext size of sealed content; nil for an impossible size.
     package static func size(ofSealed size: Int64) -> Int64? {
         let chunks = size - Int64(headerSize)
         guard chunks >= Int64(tagSize) else { return nil }
@@ -58,7 +58,7 @@ package struct ContentSeal: Sendable {
     // MARK: Chunks
 
     /// Seals a chunk.
-    /// - Parameter output: `tagSize` bytes more than the chunk has.
+    /// - Parameter output: has `tagSize` bytes more than the chunk.
     package func seal(
         _ chunk: UnsafeRawBufferPointer, index: Int64, isLast: Bool, into output: UnsafeMutableRawBufferPointer
     ) {
@@ -72,8 +72,8 @@ package struct ContentSeal: Sendable {
     }
 
     /// Opens a chunk.
-    /// - Parameter output: `tagSize` bytes less than the chunk has.
-    /// - Returns: whether it is that chunk of the content. Nothing may be read from `output` where it is not.
+    /// - Parameter output: has `tagSize` bytes less than the chunk.
+    /// - Returns: whether it is that chunk of the content. If not, `output` must not be read.
     package func open(
         _ chunk: UnsafeRawBufferPointer, index: Int64, isLast: Bool, into output: UnsafeMutableRawBufferPointer
     ) -> Bool {

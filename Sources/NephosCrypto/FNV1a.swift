@@ -1,4 +1,4 @@
-/// FNV-1a with 64 bits: a non-cryptographic hash that is the same in every process, unlike Swift's.
+/// 64-bit FNV-1a: a non-cryptographic hash that is the same in every process, unlike Swift's.
 @frozen package struct FNV1a: Sendable {
     /// The hash itself.
     package private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325

@@ -1,10 +1,10 @@
 import CSodium
 
-/// A pair of Ed25519 keys: the secret one signs, the public one tells who did.
+/// A pair of Ed25519 keys: the secret key signs, the public key verifies.
 package struct SigningKeyPair: Hashable, Sendable {
     /// 32 bytes.
     package let publicKey: [UInt8]
-    /// The 32 bytes that the pair is made of.
+    /// The 32 bytes from which the pair is derived.
     package let seed: [UInt8]
     private let secretKey: [UInt8]
 
@@ -42,8 +42,8 @@ package struct SigningKeyPair: Hashable, Sendable {
     }
 }
 
-/// A pair of X25519 keys: a box sealed with the public key is opened with the secret one alone
-/// (`crypto_box_seal`, libsodium). A box does not say who sealed it.
+/// A pair of X25519 keys: only the secret key opens a box sealed with the public key (`crypto_box_seal`, libsodium). A
+/// box does not identify its sender.
 package struct BoxKeyPair: Hashable, Sendable {
     /// 32 bytes.
     package let publicKey: [UInt8]
@@ -51,7 +51,7 @@ package struct BoxKeyPair: Hashable, Sendable {
     package let secretKey: [UInt8]
 
     package static let publicKeySize = 32
-    /// Bytes by which a box is longer than what is in it.
+    /// Bytes by which a box exceeds its content.
     package static let overhead = 48
 
     package static func random() -> BoxKeyPair {
@@ -71,7 +71,7 @@ package struct BoxKeyPair: Hashable, Sendable {
         self.secretKey = secretKey
     }
 
-    /// Nil where `publicKey` is none.
+    /// Nil if `publicKey` is invalid.
     package static func seal(_ content: [UInt8], for publicKey: [UInt8]) -> [UInt8]? {
         guard publicKey.count == publicKeySize else { return nil }
         Sodium.isReady
@@ -79,7 +79,7 @@ package struct BoxKeyPair: Hashable, Sendable {
         return crypto_box_seal(&box, content, UInt64(content.count), publicKey) == 0 ? box : nil
     }
 
-    /// What is in a box for this pair; nil for any other bytes.
+    /// The content of a box for this pair; nil for any other bytes.
     package func open(_ box: [UInt8]) -> [UInt8]? {
         guard box.count >= Self.overhead else { return nil }
         var content = [UInt8](repeating: 0, count: box.count - Self.overhead)

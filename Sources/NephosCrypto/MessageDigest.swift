@@ -1,6 +1,6 @@
 import CDigest
 
-/// A hash of libcrypto, which uses the processor's instructions for it (EVP, openssl-evp(7)).
+/// A hash of libcrypto, which uses the processor's hash instructions (EVP, openssl-evp(7)).
 ///
 /// One thread at a time uses it.
 final class MessageDigest {
@@ -8,7 +8,7 @@ final class MessageDigest {
     private let size: Int
 
     /// - Parameters:
-    ///   - type: what `EVP_sha1()` and its like give.
+    ///   - type: the result of `EVP_sha1()` or a similar function.
     ///   - size: bytes of the hash.
     init(_ type: OpaquePointer?, size: Int) {
         guard let context = EVP_MD_CTX_new(), EVP_DigestInit_ex(context, type, nil) == 1 else {
@@ -22,7 +22,7 @@ final class MessageDigest {
 
     func update(_ bytes: UnsafeRawBufferPointer) { EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) }
 
-    /// The hash of everything so far. Nothing may be added after it.
+    /// The hash of all bytes so far. Nothing may be added after it.
     func finish() -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
             EVP_DigestFinal_ex(context, buffer.baseAddress, nil)

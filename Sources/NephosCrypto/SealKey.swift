@@ -1,15 +1,15 @@
 import CSodium
 
-/// A secret that seals content: without it no party can read the content, change it, or show it elsewhere than where it
-/// belongs. Content that is open under one key is so under no other.
+/// A secret that seals content: without it nobody can read the content, change it, or present it in another context.
+/// Sealed content opens under one key only (key commitment).
 ///
-/// What is sealed is a nonce of 24 random bytes, a commitment of 32, and the content under XChaCha20-Poly1305, 16 bytes
-/// longer than it was. BLAKE2b-512 under the key, over the context and the nonce, gives the 32 bytes of the cipher's key
-/// and the commitment (Documentation/Encryption.md).
+/// Sealed content is a nonce of 24 random bytes, a commitment of 32, and the ciphertext of XChaCha20-Poly1305, 16 bytes
+/// longer than the content. BLAKE2b-512 under the key, over the context and the nonce, gives the 32 bytes of the
+/// cipher's key and the commitment (Documentation/Encryption.md).
 package struct SealKey: Hashable, Sendable {
     /// Bytes of a key.
     package static let size = 32
-    /// Bytes by which sealed content is longer than what is in it.
+    /// Bytes by which sealed content exceeds its plaintext.
     package static let overhead = nonceSize + commitmentSize + tagSize
 
     private static let nonceSize = 24
@@ -26,18 +26,18 @@ package struct SealKey: Hashable, Sendable {
 
     private init(unchecked bytes: [UInt8]) { self.bytes = bytes }
 
-    /// A new one, at random.
+    /// A new random key.
     package static func random() -> SealKey { SealKey(unchecked: RandomBytes.make(size)) }
 
     /// Seals content.
     /// - Parameters:
-    ///   - context: what the content belongs to; it is not in the result, and has to be the same to open it.
-    ///   - header: bytes in front of the result.
+    ///   - context: the content's context; it is not in the result, and must be the same to open it.
+    ///   - header: bytes before the result.
     package func seal(_ content: [UInt8], context: SealContext, header: [UInt8] = []) -> [UInt8] {
         seal(content, context: context, header: header, nonce: RandomBytes.make(Self.nonceSize))
     }
 
-    /// The same with a nonce of the caller's: for the vectors of tests alone, as one must never come twice.
+    /// Seals with a given nonce: for test vectors only, as a nonce must never be reused.
     package func seal(_ content: [UInt8], context: SealContext, header: [UInt8], nonce: [UInt8]) -> [UInt8] {
         let start = header.count
         let size = start + Self.overhead + content.count
@@ -59,7 +59,7 @@ package struct SealKey: Hashable, Sendable {
         }
     }
 
-    /// The content of what `seal` made of it with the same context; nil for anything else.
+    /// Opens a result of `seal` with the same context; nil for anything else.
     package func open(_ sealed: ArraySlice<UInt8>, context: SealContext) -> [UInt8]? {
         guard sealed.count >= Self.overhead else { return nil }
         return sealed.withUnsafeBufferPointer { sealed -> [UInt8]? in
@@ -72,7 +72,7 @@ package struct SealKey: Hashable, Sendable {
                     sodium_memcmp(key + Self.size, commitment, Self.commitmentSize) == 0
                 else { return nil }
                 var isOpen = false
-                // A buffer of no bytes has no address.
+                // An empty buffer has no address.
                 let content = [UInt8](unsafeUninitializedCapacity: max(1, size - Self.tagSize)) { output, count in
                     guard let output = output.baseAddress else { return }
                     let status = crypto_aead_xchacha20poly1305_ietf_decrypt(
@@ -85,7 +85,7 @@ package struct SealKey: Hashable, Sendable {
         }
     }
 
-    /// The cipher's key, and behind it the commitment.
+    /// Derives the cipher's key, followed by the commitment.
     private func withDerived<Result>(
         _ context: SealContext, _ nonce: [UInt8], _ body: (UnsafeBufferPointer<UInt8>) -> Result
     ) -> Result {
@@ -101,12 +101,12 @@ package struct SealKey: Hashable, Sendable {
     }
 }
 
-/// What sealed content, or a signature, belongs to: several values, each behind the count of its bytes in four bytes, the
-/// highest first, so that no two lists of values are the same bytes.
+/// The context of sealed content or of a signature: several values, each after its count of bytes in four bytes,
+/// big-endian, so that distinct lists of values have distinct bytes.
 package struct SealContext: Hashable, Sendable {
     package private(set) var bytes: [UInt8] = []
 
-    /// - Parameter label: what it is for.
+    /// - Parameter label: the context's purpose.
     package init(_ label: String) {
         bytes.reserveCapacity(320)
         append(label)

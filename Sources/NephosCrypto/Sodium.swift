@@ -1,16 +1,16 @@
 import CSodium
 
-/// libsodium, initialised once by whatever is used of it first.
+/// libsodium, initialised on first use.
 enum Sodium {
     static let isReady: Void = {
-        // Fails only where the system has no source of randomness.
+        // Fails only if the system has no source of randomness.
         guard sodium_init() >= 0 else {
             fatalError("libsodium cannot be initialised: the system gives no random bytes")
         }
     }()
 }
 
-/// Bytes from the system's source of randomness, fit for keys.
+/// Bytes from the system's source of randomness, suitable for keys.
 package enum RandomBytes {
     package static func make(_ count: Int) -> [UInt8] {
         Sodium.isReady

@@ -1,7 +1,7 @@
 import CDigest
 import CSodium
 
-/// The hash of content that comes in pieces.
+/// The hash of content that arrives in pieces.
 ///
 /// One thread at a time uses it.
 package final class StreamingHash {
@@ -11,8 +11,8 @@ package final class StreamingHash {
         /// RFC 7693, without a key; 32 bytes.
         case blake2b
 
-        /// By what the content of an asset's file is known: processors have instructions for it, with which a gigabyte takes
-        /// half a second. BLAKE2b without such takes three times as long.
+        /// The hash that identifies an asset file's content: processors have instructions for it, with which a gigabyte
+        /// takes half a second. BLAKE2b, without such instructions, takes three times as long.
         package static let content = Algorithm.sha256
 
         /// Bytes of the hash.
@@ -21,7 +21,7 @@ package final class StreamingHash {
 
     private enum State {
         case sha256(MessageDigest)
-        /// libsodium's state, which has to lie at a multiple of 64.
+        /// libsodium's state, which must be aligned to 64 bytes.
         case blake2b(UnsafeMutableRawPointer)
     }
 
@@ -54,7 +54,7 @@ package final class StreamingHash {
 
     package func update(_ bytes: [UInt8]) { bytes.withUnsafeBytes { update($0) } }
 
-    /// The hash of everything so far. Nothing may be added after it.
+    /// The hash of all bytes so far. Nothing may be added after it.
     package func finish() -> [UInt8] {
         switch state {
         case .sha256(let digest): return digest.finish()

@@ -1,19 +1,18 @@
 import CCurl
 import Glibc
 
-/// libcurl's multi handle and what it waits for: its sockets, in an epoll set, and its timer. Only the transfer thread
-/// touches it.
+/// libcurl's multi handle with its sockets, in an epoll set, and its timer. Only the transfer thread touches it.
 final class CurlSockets {
     private static let isCurlReady: Bool = nephos_curl_global_init() == CURLE_OK
 
     let multi: UnsafeMutableRawPointer
-    /// A write ends the wait.
+    /// An eventfd: a write ends the wait.
     let wake: Int32
     private let epoll: Int32
-    /// When libcurl's timer is over.
+    /// The expiry of libcurl's timer.
     private var timer: Monotonic?
 
-    /// Nil where libcurl or the system has no means for it.
+    /// Nil if libcurl or the system lacks resources.
     init?(connectionsPerHost: Int) {
         guard Self.isCurlReady, let multi = curl_multi_init() else { return nil }
         let epoll = nephos_epoll_create()
@@ -26,7 +25,7 @@ final class CurlSockets {
         }
         (self.multi, self.epoll, self.wake) = (multi, epoll, wake)
         _ = nephos_curl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, connectionsPerHost)
-        // Otherwise it depends on how many requests there are, and falling numbers close connections.
+        // By default it depends on the number of requests, and a falling number closes connections.
         _ = nephos_curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, max(64, connectionsPerHost))
         setCallbacks()
     }
@@ -44,7 +43,7 @@ final class CurlSockets {
             guard let context else { return -1 }
             let sockets = Unmanaged<CurlSockets>.fromOpaque(context).takeUnretainedValue()
             let failed = nephos_epoll_watch(sockets.epoll, socket, what) != 0
-            // A socket that is closed already has left the set.
+            // A closed socket has already left the set.
             return failed && what != CURL_POLL_REMOVE ? -1 : 0
         }
         _ = nephos_curl_multi_set_pointer(multi, CURLMOPT_TIMERDATA, context)
@@ -56,7 +55,7 @@ final class CurlSockets {
         }
     }
 
-    /// Lets libcurl do what its timer was for. A request that was added begins with it.
+    /// Runs libcurl's timer action. An added request begins with it.
     func actOnTimer() {
         guard let timer, timer <= .now else { return }
         self.timer = nil

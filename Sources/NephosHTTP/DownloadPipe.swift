@@ -1,23 +1,23 @@
 import Synchronization
 
-/// Bytes of a body on their way from the transfer thread, which must not wait, to a task.
+/// A buffer for bytes of a body between the transfer thread, which must not block, and a task.
 final class DownloadPipe: Sendable {
-    /// Bytes that wait for the task; beyond them the connection is not read.
+    /// The buffer's limit in bytes; beyond it the connection is not read (backpressure).
     private static let limit = 256 * 1024
 
     private struct State {
         var bytes: [UInt8] = []
         var hasEnded = false
-        /// The task takes nothing more.
+        /// The task reads no more.
         var isClosed = false
-        /// The thread was told to wait.
+        /// The thread has to wait.
         var isThreadWaiting = false
         var consumer: CheckedContinuation<Void, Never>?
     }
 
     enum Outcome {
         case taken
-        /// It is too much: `resume` is called once there is room; then the same bytes come again.
+        /// The buffer is full: `resume` is called once it has drained; then the same bytes are passed again.
         case wait
         case closed
     }
@@ -47,7 +47,7 @@ final class DownloadPipe: Sendable {
         return outcome
     }
 
-    /// The transfer is over.
+    /// Ends the transfer.
     func end() {
         let consumer = state.withLock { state in
             state.hasEnded = true
@@ -60,7 +60,7 @@ final class DownloadPipe: Sendable {
 
     // MARK: The task
 
-    /// All bytes that have arrived since the last call; waits for some. Nil at the end.
+    /// All bytes that arrived since the last call; waits for at least one. Nil at the end.
     func next() async -> [UInt8]? {
         await withCheckedContinuation { continuation in
             let isReady = state.withLock { state in
@@ -81,7 +81,7 @@ final class DownloadPipe: Sendable {
         return bytes.isEmpty ? nil : bytes
     }
 
-    /// The task takes nothing more.
+    /// Stops reading on the task's side.
     func close() {
         state.withLock { state in
             state.isClosed = true

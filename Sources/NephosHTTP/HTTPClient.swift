@@ -1,19 +1,18 @@
 import Synchronization
 
-/// Sends requests over libcurl's multi interface, on a thread of its own that ends with the client: many at once, over
-/// connections that stay open for the next. HTTP/2 is spoken over TLS where the server offers it, and then many requests
-/// share a connection.
+/// Sends requests over libcurl's multi interface, on its own thread that ends with the client: many concurrently, over
+/// keep-alive connections. HTTP/2 is used over TLS if the server offers it, and then many requests share a connection.
 ///
-/// Proxies are those of the environment (`http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`). There are no cookies, no
-/// stored answers and no stored credentials.
+/// Proxies are those of the environment (`http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`). There are no cookies,
+/// no cache and no stored credentials.
 package final class HTTPClient: Sendable {
     private let transfers: TransferThread
     private let lastID = Atomic<UInt64>(0)
 
     /// - Parameters:
-    ///   - certificates: a file of PEM certificates that are trusted instead of the system's; nil for the system's.
-    ///   - requestsAtOnce: how many may be under way; the others wait for room.
-    ///   - connectionsPerHost: how many connections a server gets at most.
+    ///   - certificates: a file of PEM certificates to trust instead of the system's; nil for the system's.
+    ///   - requestsAtOnce: the maximum number of concurrent requests; the others are queued.
+    ///   - connectionsPerHost: the maximum number of connections per server.
     package init(certificates: String? = nil, requestsAtOnce: Int = 256, connectionsPerHost: Int = 8) {
         transfers = TransferThread(
             TransferThread.Options(
@@ -22,13 +21,13 @@ package final class HTTPClient: Sendable {
 
     deinit { transfers.close() }
 
-    /// Fails what is under way, and everything that is sent later.
+    /// Fails all running requests, and everything sent later.
     package func close() {
         transfers.close()
     }
 
-    /// Sends the request and waits for the answer: its body too, wherever that goes.
-    /// - Throws: `HTTPFailure` where there is no whole answer. A status that is no success is an answer.
+    /// Sends the request and waits for the answer, including its body.
+    /// - Throws: `HTTPFailure` without a complete answer. Any status is an answer.
     package func send(_ request: HTTPRequest) async throws(HTTPFailure) -> HTTPResponse {
         var request = request
         var response = try await sendOnce(request)
@@ -50,7 +49,7 @@ package final class HTTPClient: Sendable {
         return try result.get()
     }
 
-    /// Sends a request whose bodies go through tasks of the caller's.
+    /// Sends a request whose bodies are streamed by the caller's closures.
     private func stream(_ request: HTTPRequest, _ id: UInt64) async -> Result<HTTPResponse, HTTPFailure> {
         let resume: @Sendable () -> Void = { [transfers] in transfers.resume(id) }
         var filling: Task<Void, Never>?
@@ -93,7 +92,7 @@ package final class HTTPClient: Sendable {
                 transfers.submit(
                     Transfer.Submission(
                         id: id, request: request, upload: upload, download: download, continuation: continuation))
-                // The handler may have run before there was anything to cancel.
+                // The cancellation handler may have run before there was a transfer to cancel.
                 if Task.isCancelled { transfers.cancel(id) }
             }
         } onCancel: {

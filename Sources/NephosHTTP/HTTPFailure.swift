@@ -1,37 +1,37 @@
 import CCurl
 import Glibc
 
-/// There is no answer. The reason holds neither the URL nor anything that was sent.
+/// A request without an answer. The reason contains neither the URL nor anything that was sent.
 package struct HTTPFailure: Error, Sendable {
     package enum Kind: Hashable, Sendable {
         /// The task was cancelled.
         case cancelled
         /// The client was closed.
         case closed
-        /// The URL, a header or the method cannot be sent.
+        /// The URL, a header or the method is invalid.
         case invalidRequest
-        /// There is no network at all.
+        /// There is no network.
         case networkDown
         case hostNotFound
-        /// Nothing listens there.
+        /// The connection was refused.
         case cannotConnect
-        /// TLS failed, mostly because the certificate is not trusted.
+        /// TLS failed, mostly because of an untrusted certificate.
         case notTrusted
-        /// `HTTPRequest.silenceLimit` is over.
+        /// `HTTPRequest.silenceLimit` timed out.
         case silence
-        /// `HTTPRequest.totalLimit` is over.
+        /// `HTTPRequest.totalLimit` timed out.
         case totalTime
-        /// The connection broke, or what arrived is not HTTP. Whether the server acted on the request is not known.
+        /// The connection broke, or the answer is not HTTP. It is unknown whether the server executed the request.
         case connectionLost
-        /// A file, or a stream of the caller's, failed.
+        /// A file, or a stream of the caller, failed.
         case body
-        /// libcurl or the system lacks something.
+        /// libcurl or the system lacks a resource or feature.
         case system
     }
 
     package var kind: Kind
     package var reason: String
-    /// What a stream of the caller's threw.
+    /// The error thrown by the caller's stream.
     package var underlying: (any Error)?
 
     init(_ kind: Kind, _ reason: String, underlying: (any Error)? = nil) {
@@ -44,7 +44,7 @@ package struct HTTPFailure: Error, Sendable {
     static let cancelled = HTTPFailure(.cancelled, "cancelled")
     static let noMemory = HTTPFailure(.system, "libcurl has no memory for a request")
 
-    /// What a system call left in `errno`.
+    /// A failed system call, with its `errno`.
     static func body(_ call: String, _ code: Int32 = errno) -> HTTPFailure {
         HTTPFailure(.body, "\(call): \(String(cString: strerror(code)))")
     }

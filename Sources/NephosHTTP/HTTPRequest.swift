@@ -1,4 +1,4 @@
-/// One HTTP request and where its answer goes.
+/// One HTTP request and the destination of its answer.
 package struct HTTPRequest: Sendable {
     package enum Method: String, CaseIterable, Hashable, Sendable {
         case get = "GET"
@@ -11,28 +11,28 @@ package struct HTTPRequest: Sendable {
     package var method: Method
     /// An absolute http or https URL.
     package var url: String
-    /// Names and values, which have no line breaks.
+    /// Names and values, without line breaks.
     package var headers: [(name: String, value: String)]
     package var body: HTTPRequestBody
     package var destination = HTTPResponseDestination.memory
-    /// How long nothing may arrive or be sent, from the first attempt to connect on; nil for no limit. The time that a
-    /// stream of the caller's takes does not count.
+    /// The idle time-out, without any byte sent or received, from the first attempt to connect on; nil for no limit.
+    /// Time spent in the caller's stream does not count.
     package var silenceLimit: Duration?
-    /// For all of it, from looking up the name to the last byte of the answer; nil for no limit.
+    /// The total time-out, from the name lookup to the last byte of the answer; nil for no limit.
     package var totalLimit: Duration?
-    /// Whether it may be sent again where a connection that was kept open proves to be closed. Otherwise no byte of a
-    /// body is ever sent twice.
+    /// Whether it may be retried if a keep-alive connection turns out to be closed. Otherwise no byte of a body is ever
+    /// sent twice.
     package var isIdempotent: Bool
-    /// How many redirects are followed. Only a request without a body is redirected; the answer to another is the
-    /// redirect itself.
+    /// The maximum number of redirects to follow. Only a request without a body is redirected; otherwise the redirect
+    /// itself is the answer.
     package var redirectLimit = 0
-    /// With what it is signed; nil for a request that is not.
+    /// The signing credentials; nil for an unsigned request.
     package var signature: HTTPSignature?
-    /// Called on the client's thread whenever bytes of the bodies were sent or have arrived. It must not wait.
+    /// Called on the client's thread after bytes of the bodies were sent or received. It must not block.
     package var progress: (@Sendable (HTTPProgress) -> Void)?
 
     /// - Parameters:
-    ///   - isIdempotent: by default GET and HEAD are, the others are not.
+    ///   - isIdempotent: true by default for GET and HEAD only.
     package init(
         _ method: Method = .get, _ url: String, headers: [(name: String, value: String)] = [],
         body: HTTPRequestBody = .none, isIdempotent: Bool? = nil
@@ -45,8 +45,8 @@ package struct HTTPRequest: Sendable {
     }
 }
 
-/// AWS Signature Version 4, as object storage wants it. The request needs a header `x-amz-content-sha256`, and the queries of
-/// its URL are to be sorted and percent-encoded: both are signed as they are.
+/// AWS Signature Version 4, as object storage requires it. The request needs a header `x-amz-content-sha256`, and its
+/// URL's query must be sorted and percent-encoded: both are signed verbatim.
 package struct HTTPSignature: Sendable {
     package var accessKey: String
     package var secretKey: String
@@ -66,34 +66,34 @@ package struct HTTPSignature: Sendable {
 package enum HTTPRequestBody: Sendable {
     case none
     case bytes([UInt8])
-    /// The file as long as it is when the request is sent.
+    /// The file, with its length at the time of sending.
     case file(path: String)
-    /// The chunks that `next` returns until it returns nil. It is called when the connection has taken the chunk before,
-    /// so a slow connection slows the source down. An error it throws ends the request.
-    /// - Parameter length: in bytes; nil if it is not known.
+    /// The chunks that `next` returns until nil. It is called after the connection has taken the previous chunk, so a
+    /// slow connection slows the source down (backpressure). A thrown error ends the request.
+    /// - Parameter length: in bytes; nil if unknown.
     case chunks(length: Int64?, next: @Sendable () async throws -> [UInt8]?)
 }
 
-/// Where the body of an answer goes.
+/// The destination of an answer's body.
 ///
-/// Only the body of a success (2xx) goes into a file or to a receiver; another answer's first
+/// Only the body of a success (2xx) is written to a file or receiver; otherwise the first
 /// `HTTPResponse.errorBodyLimit` bytes are in `HTTPResponse.body`.
 package enum HTTPResponseDestination: Sendable {
     /// Into `HTTPResponse.body`.
     case memory
-    /// The first bytes into `HTTPResponse.body`; the others are dropped.
+    /// The first bytes go into `HTTPResponse.body`; the others are dropped.
     case prefix(Int)
-    /// Into a file that is made or emptied once a success begins. A request that fails removes it.
+    /// A file that is created or truncated when a success begins. A failed request removes it.
     case file(path: String)
-    /// To `receive`, in order, one call after the other. A slow receiver slows the connection down. An error it throws
-    /// ends the request.
+    /// Calls of `receive`, in order, one after the other. A slow receiver slows the connection down (backpressure). A
+    /// thrown error ends the request.
     case chunks(receive: @Sendable ([UInt8]) async throws -> Void)
 }
 
-/// Bytes of bodies.
+/// The progress of the bodies in bytes.
 package struct HTTPProgress: Hashable, Sendable {
     package var sent: Int64 = 0
-    /// nil where it is not known.
+    /// Nil if unknown.
     package var toSend: Int64?
     package var received: Int64 = 0
     package var toReceive: Int64?

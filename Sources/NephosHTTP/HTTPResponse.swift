@@ -1,20 +1,20 @@
-/// What the server answered.
+/// The server's answer.
 package struct HTTPResponse: Sendable {
-    /// Bytes kept of an error's body where a success would go into a file or to a receiver.
+    /// The maximum bytes kept of an error's body if a success would go to a file or receiver.
     package static let errorBodyLimit = 64 * 1024
 
     package var status: Int
-    /// The lines of the header as they arrived.
+    /// The raw header lines.
     package var headerLines: [UInt8] = []
     package var body: [UInt8] = []
-    /// Where a redirect leads, as an absolute URL.
+    /// The target of a redirect, as an absolute URL.
     package var redirectURL: String?
 
     package init(status: Int) {
         self.status = status
     }
 
-    /// The value of the last header of this name; names are compared without regard to case.
+    /// The value of the last header of this name; names are case-insensitive.
     package func header(_ name: StaticString) -> String? {
         name.withUTF8Buffer { name in
             var value: String?
@@ -28,8 +28,8 @@ package struct HTTPResponse: Sendable {
         }
     }
 
-    /// How long the server asks to wait (RFC 9110, 10.2.3: seconds or a date); nil without a header that says it.
-    /// - Parameter now: in milliseconds since 1970.
+    /// The `Retry-After` that the server requests (RFC 9110 §10.2.3: seconds or a date); nil without that header.
+    /// - Parameter now: milliseconds since 1970.
     package func retryAfter(now: Int64) -> Duration? {
         guard let text = header("Retry-After") else { return nil }
         if let seconds = Int64(text) { return seconds >= 0 ? .seconds(seconds) : nil }
@@ -48,13 +48,13 @@ package struct HTTPResponse: Sendable {
     }
 }
 
-/// The date of HTTP's headers: "Sun, 06 Nov 1994 08:49:37 GMT" (RFC 9110, 5.6.7).
+/// The date format of HTTP headers: "Sun, 06 Nov 1994 08:49:37 GMT" (RFC 9110 §5.6.7).
 package enum HTTPDate {
     private static let months = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    /// Seconds since 1970; nil if the text is no such date. The name of the day is not checked.
+    /// Seconds since 1970; nil for invalid text. The weekday is not checked.
     package static func seconds(_ text: String) -> Int64? {
         let words = text.split(separator: " ")
         guard words.count == 6, words[5] == "GMT", let day = Int64(words[1]), let year = Int64(words[3]),

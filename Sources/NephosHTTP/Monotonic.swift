@@ -12,7 +12,7 @@ struct Monotonic: Comparable {
 
     static func < (one: Monotonic, other: Monotonic) -> Bool { one.nanoseconds < other.nanoseconds }
 
-    /// The end of time where the sum is beyond it.
+    /// Saturates on overflow.
     static func + (time: Monotonic, duration: Duration) -> Monotonic {
         let (seconds, attoseconds) = duration.components
         let (product, overflows) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
@@ -21,7 +21,7 @@ struct Monotonic: Comparable {
         return Monotonic(nanoseconds: sum + min(attoseconds / 1_000_000_000, Int64.max - max(sum, 0)))
     }
 
-    /// Milliseconds until then, rounded up: 0 for what has come, at most a minute.
+    /// Milliseconds until then, rounded up: 0 in the past, at most a minute.
     var milliseconds: Int32 {
         let rest = max(nanoseconds - Monotonic.now.nanoseconds, 0)
         return Int32(clamping: min(rest / 1_000_000 + (rest % 1_000_000 == 0 ? 0 : 1), 60_000))

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Where the transfer thread reads a request's body.
+/// The source from which the transfer thread reads a request's body.
 final class RequestBodySource {
     private enum Content {
         case bytes(ArraySlice<UInt8>)
@@ -9,11 +9,11 @@ final class RequestBodySource {
     }
 
     private var content: Content
-    /// nil where it is not known.
+    /// Nil if unknown.
     let length: Int64?
 
-    /// nil where there is no body.
-    /// - Parameter pipe: what `body`'s chunks come through.
+    /// Nil without a body.
+    /// - Parameter pipe: passes on the chunks of `body`.
     init?(_ body: HTTPRequestBody, pipe: UploadPipe?) throws(HTTPFailure) {
         switch body {
         case .none:

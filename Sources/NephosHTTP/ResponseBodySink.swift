@@ -1,12 +1,12 @@
 import Glibc
 
-/// Where the transfer thread writes an answer's body.
+/// The sink to which the transfer thread writes an answer's body.
 ///
-/// Its owner ends it: a file is open until then.
+/// Its owner must end it: a file is open until then.
 struct ResponseBodySink {
     enum Outcome {
         case taken
-        /// The same bytes come again once the receiver has taken those before.
+        /// The receiver is busy: the same bytes are passed again later.
         case wait
         case fail(HTTPFailure)
     }
@@ -18,10 +18,10 @@ struct ResponseBodySink {
     }
 
     private var content: Content
-    /// What was written into memory.
+    /// The bytes written to memory.
     private(set) var body: [UInt8] = []
 
-    /// - Parameter pipe: what takes chunks.
+    /// - Parameter pipe: receives chunks.
     init(_ destination: HTTPResponseDestination, pipe: DownloadPipe?) {
         content =
             switch destination {
@@ -32,7 +32,7 @@ struct ResponseBodySink {
             }
     }
 
-    /// The header has arrived.
+    /// Prepares the destination after the header has arrived.
     mutating func begin(isSuccess: Bool, length: Int64?) -> HTTPFailure? {
         switch content {
         case .memory(let limit):
@@ -82,8 +82,8 @@ struct ResponseBodySink {
         return .taken
     }
 
-    /// The transfer is over. A file of one that failed is removed.
-    /// - Returns: what failed only now.
+    /// Ends the transfer. Removes the file of a failed one.
+    /// - Returns: a failure that occurs only at the end.
     mutating func end(isWhole: Bool) -> HTTPFailure? {
         switch content {
         case .memory: return nil

@@ -1,8 +1,8 @@
 import CCurl
 
-/// One request while libcurl works on it. Only the transfer thread touches it.
+/// One request while libcurl processes it. Only the transfer thread touches it.
 final class Transfer {
-    /// A request on its way to the thread, and the task that waits for its answer.
+    /// A submitted request, and the task that waits for its answer.
     struct Submission: Sendable {
         let id: UInt64
         let request: HTTPRequest
@@ -17,7 +17,7 @@ final class Transfer {
     let started: Monotonic
     /// When bytes were last sent or arrived.
     private(set) var lastActivity: Monotonic
-    /// libcurl was told to wait for a stream of the caller's.
+    /// Whether libcurl is paused for a stream of the caller.
     private(set) var isPaused = false
 
     private var source: RequestBodySource?
@@ -30,7 +30,7 @@ final class Transfer {
 
     /// - Parameters:
     ///   - handle: a handle without options.
-    /// - Throws: `HTTPFailure` if libcurl does not take the request.
+    /// - Throws: `HTTPFailure` if libcurl refuses the request.
     init(
         _ submission: Submission, handle: UnsafeMutableRawPointer, certificates: String?, now: Monotonic
     ) throws(HTTPFailure) {
@@ -47,7 +47,7 @@ final class Transfer {
         curl_slist_free_all(headerList)
     }
 
-    /// When the request has been silent, or has taken, for too long; nil for never.
+    /// The earlier of the idle and the total time-out; nil for none.
     var deadline: (when: Monotonic, kind: HTTPFailure.Kind)? {
         let total = submission.request.totalLimit.map { (when: started + $0, kind: HTTPFailure.Kind.totalTime) }
         guard let limit = submission.request.silenceLimit, !isPaused else { return total }
@@ -56,7 +56,7 @@ final class Transfer {
         return total
     }
 
-    /// A stream of the caller's can go on.
+    /// Resumes after the caller's stream is ready.
     func resume() {
         guard isPaused else { return }
         isPaused = false
@@ -64,7 +64,7 @@ final class Transfer {
         curl_easy_pause(handle, CURLPAUSE_CONT)
     }
 
-    /// What came of it, once libcurl says that it is done.
+    /// The outcome, after libcurl reports completion.
     func finish(_ code: CURLcode) -> Result<HTTPResponse, HTTPFailure> {
         guard code == CURLE_OK else {
             var systemError = 0
@@ -91,13 +91,13 @@ final class Transfer {
     private func setOptions(_ certificates: String?) throws(HTTPFailure) {
         let request = submission.request
         try set(CURLOPT_NOSIGNAL, 1)
-        // Only ever these two. A redirect is an answer like others: `HTTPClient` decides whether to follow it.
+        // Only these two, ever. A redirect is an answer like others: `HTTPClient` decides whether to follow it.
         try set(CURLOPT_PROTOCOLS_STR, "http,https")
         try set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
-        // Waits for a connection that may take the request as one of many, instead of opening another. Without TLS
-        // there is no HTTP/2 to be had.
+        // Waits for a connection that may multiplex the request, instead of opening another. Without TLS there is no
+        // HTTP/2.
         if request.url.utf8.prefix(8).elementsEqual("https://".utf8) { try set(CURLOPT_PIPEWAIT, 1) }
-        // A connection is not used again when the server might be about to close it.
+        // A connection is not reused if the server might be about to close it.
         try set(CURLOPT_MAXAGE_CONN, TransferThread.idleConnectionSeconds)
         try set(CURLOPT_BUFFERSIZE, 64 * 1024)
         if let certificates { try set(CURLOPT_CAINFO, certificates) }
@@ -127,10 +127,11 @@ final class Transfer {
         try set(CURLOPT_POST, 1)
         if request.method != .post { try set(CURLOPT_CUSTOMREQUEST, request.method.rawValue) }
         progress.toSend = source?.length
-        // Where the caller names no type libcurl would name that of forms, and "Expect" asks first whether a body is
-        // welcome.
+        // Without a type from the caller libcurl would send that of forms; "Expect" asks first whether a body is
+        // accepted.
         let hasType = request.headers.contains { $0.name.utf8.count == 12 && $0.name.lowercased() == "content-type" }
-        // What is left out would be signed as if it were sent. A server that is asked first takes no body in vain.
+        // libcurl would sign an omitted header as if it were sent. With "Expect" a server need not receive a body in
+        // vain.
         let isSigned = request.signature != nil
         let headers = isSigned ? [] : hasType ? ["Expect:"] : ["Expect:", "Content-Type:"]
         if request.isIdempotent, case .bytes(let bytes) = request.body {
@@ -143,7 +144,7 @@ final class Transfer {
             return headers
         }
         try checked(nephos_curl_refuse_rewind(handle))
-        // An empty body needs no rewinding, so a connection that may have been closed is not tried.
+        // An empty body needs no rewinding, so no connection that may be closed is tried.
         if source?.length == 0 { try set(CURLOPT_FRESH_CONNECT, 1) }
         try checked(nephos_curl_set_large(handle, CURLOPT_POSTFIELDSIZE_LARGE, source?.length ?? -1))
         return source?.length == nil ? headers + ["Transfer-Encoding: chunked"] : headers
@@ -164,7 +165,7 @@ final class Transfer {
     }
 
     private func setCallbacks() throws(HTTPFailure) {
-        // Unretained: the thread holds the transfer for as long as libcurl works on its handle.
+        // Unretained: the thread retains the transfer while libcurl works on its handle.
         let context = Unmanaged.passUnretained(self).toOpaque()
         try checked(nephos_curl_set_pointer(handle, CURLOPT_READDATA, context))
         try checked(nephos_curl_set_pointer(handle, CURLOPT_WRITEDATA, context))
@@ -240,7 +241,7 @@ final class Transfer {
         }
     }
 
-    /// The header is whole.
+    /// Processes the complete header.
     private func begin() -> HTTPFailure? {
         hasBegun = true
         var status = 0
@@ -252,7 +253,7 @@ final class Transfer {
 
     private func receiveHeader(_ bytes: UnsafeRawBufferPointer) -> Int {
         lastActivity = .now
-        // An interim answer (100, 103) comes before the final one; each begins with its status line.
+        // An interim answer (100, 103) precedes the final one; each begins with its status line.
         if bytes.starts(with: "HTTP/".utf8) { response.headerLines = [] }
         response.headerLines.append(contentsOf: bytes)
         return bytes.count

@@ -1,8 +1,8 @@
 import CCurl
 
-/// The requests that are under way and those that wait for room. Only the transfer thread touches it.
+/// The running requests and the queued ones. Only the transfer thread touches it.
 final class TransferSet {
-    /// Handles that are reused: making one costs more than clearing one.
+    /// The maximum number of handles kept for reuse: creating one costs more than resetting one.
     private static let spareHandles = 64
 
     private let multi: UnsafeMutableRawPointer
@@ -11,7 +11,7 @@ final class TransferSet {
     private var waiting: [Transfer.Submission] = []
     private var running: [UnsafeMutableRawPointer: Transfer] = [:]
     private var spares: [UnsafeMutableRawPointer] = []
-    /// No deadline comes before this. Activity only puts deadlines off, so most looks at the clock end here.
+    /// A lower bound of all deadlines. Activity only postpones deadlines, so most checks end here.
     private var nextDeadline: Monotonic?
 
     init(_ multi: UnsafeMutableRawPointer, certificates: String?, requestsAtOnce: Int) {
@@ -31,7 +31,7 @@ final class TransferSet {
         if !inbox.resumed.isEmpty { resume(Set(inbox.resumed)) }
     }
 
-    /// Answers what libcurl is done with, and starts what there is room for then.
+    /// Answers completed requests, and starts queued ones within the limit.
     func finishDone() {
         var left: Int32 = 0
         while let message = curl_multi_info_read(multi, &left) {
@@ -43,8 +43,8 @@ final class TransferSet {
         if !waiting.isEmpty { start() }
     }
 
-    /// Fails what is over its limits.
-    /// - Returns: when to look again.
+    /// Fails requests past their time-outs.
+    /// - Returns: the time of the next check.
     func failLate() -> Monotonic? {
         guard let due = nextDeadline else { return nil }
         let now = Monotonic.now
@@ -62,7 +62,7 @@ final class TransferSet {
         return nextDeadline
     }
 
-    /// Lets go of everything.
+    /// Removes all requests.
     func removeAll() -> [Transfer.Submission] {
         let submissions = running.values.map(\.submission)
         for transfer in running.values {
@@ -122,7 +122,7 @@ final class TransferSet {
     private func resume(_ ids: Set<UInt64>) {
         for transfer in running.values.filter({ ids.contains($0.submission.id) }) {
             transfer.resume()
-            // Its silence counts again.
+            // Its idle time counts again.
             if let deadline = transfer.deadline { note(deadline.when) }
         }
     }
@@ -135,7 +135,7 @@ final class TransferSet {
         transfer.submission.continuation.resume(returning: result)
     }
 
-    /// libcurl's clearing leaves something of a request that failed: the next on its handle may fail with it.
+    /// libcurl's reset leaves some state of a failed request: the next one on its handle may fail with it.
     private func discard(_ handle: UnsafeMutableRawPointer, isReusable: Bool) {
         guard isReusable, spares.count < Self.spareHandles else { return curl_easy_cleanup(handle) }
         curl_easy_reset(handle)

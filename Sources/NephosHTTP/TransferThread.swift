@@ -3,10 +3,10 @@ import Glibc
 import NephosThreads
 import Synchronization
 
-/// The thread on which libcurl works, and the way to it. It starts with the first request and ends when it is closed.
+/// libcurl's thread and its inbox. It starts with the first request and ends on close.
 final class TransferThread: Sendable {
-    /// How long a connection may have been idle when it is used again. Servers close those that are idle for a minute,
-    /// or longer; a request that such a close meets cannot be told from one that was acted on.
+    /// The maximum idle time of a connection for reuse. Servers close connections idle for a minute or longer; a
+    /// request that meets such a close cannot be distinguished from one that was executed.
     static let idleConnectionSeconds = 30
 
     struct Options: Sendable {
@@ -15,7 +15,7 @@ final class TransferThread: Sendable {
         var connectionsPerHost: Int
     }
 
-    /// What other threads want of this one.
+    /// Requests of other threads to this one.
     struct Inbox {
         var submissions: [Transfer.Submission] = []
         var cancelled: [UInt64] = []
@@ -33,7 +33,7 @@ final class TransferThread: Sendable {
         var inbox = Inbox()
         /// The thread waits, or is about to, and has not been woken yet.
         var isAsleep = false
-        /// Wakes the thread; -1 where there is none.
+        /// The wake-up descriptor; -1 for none.
         var wake: Int32 = -1
     }
 
@@ -62,7 +62,7 @@ final class TransferThread: Sendable {
         tell { $0.cancelled.append(id) }
     }
 
-    /// A stream of the caller's can go on.
+    /// Resumes a transfer whose caller's stream is ready.
     func resume(_ id: UInt64) {
         tell { $0.resumed.append(id) }
     }
@@ -82,7 +82,7 @@ final class TransferThread: Sendable {
         }
     }
 
-    /// Under the lock, so that the descriptor is not closed meanwhile.
+    /// Called under the lock, so that the descriptor is not closed meanwhile.
     private static func wake(_ state: inout State) {
         guard state.isAsleep, state.wake >= 0 else { return }
         state.isAsleep = false
@@ -96,7 +96,7 @@ final class TransferThread: Sendable {
         submission.continuation.resume(returning: .failure(failure))
     }
 
-    /// - Returns: why there is no thread.
+    /// - Returns: the failure if no thread can be created.
     private func start() -> HTTPFailure? {
         do {
             try NativeThread.start("transfers", blocksSignals: true) { [self] in run() }
@@ -120,7 +120,7 @@ final class TransferThread: Sendable {
             sockets.actOnTimer()
             transfers.finishDone()
             let deadline = transfers.failLate()
-            // What was submitted meanwhile starts before the thread rests.
+            // Requests submitted meanwhile start before the thread sleeps.
             guard isResting() else { continue }
             sockets.wait(until: deadline)
             transfers.finishDone()
@@ -128,7 +128,7 @@ final class TransferThread: Sendable {
         end(transfers.removeAll(), .closed)
     }
 
-    /// Nil once the thread is to end.
+    /// Nil once the thread has to end.
     private func takeInbox() -> Inbox? {
         state.withLock { state in
             state.isAsleep = false
@@ -138,7 +138,7 @@ final class TransferThread: Sendable {
         }
     }
 
-    /// Whether there is nothing to do; from then on the thread is woken.
+    /// Whether the thread is idle; from then on it has to be woken.
     private func isResting() -> Bool {
         state.withLock { state in
             guard state.inbox.isEmpty, state.life != .closed else { return false }
@@ -149,7 +149,7 @@ final class TransferThread: Sendable {
 
     private func end(_ unfinished: [Transfer.Submission], _ failure: HTTPFailure) {
         let late = state.withLock { state in
-            // A thread that could not begin is tried again with the next request.
+            // The next request retries a thread that could not start.
             if state.life == .running { state.life = .new }
             state.wake = -1
             state.isAsleep = false

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// One chunk of a body on its way from a task to the transfer thread, which must not wait.
+/// One chunk of a body between a task and the transfer thread, which must not block.
 final class UploadPipe: Sendable {
     enum Outcome {
         case bytes(Int)
         case end
-        /// There is nothing yet: `resume` is called once there is.
+        /// No chunk is ready: `resume` is called once there is one.
         case wait
         case fail(HTTPFailure)
     }
@@ -14,11 +14,11 @@ final class UploadPipe: Sendable {
         var chunk: ArraySlice<UInt8> = []
         var hasEnded = false
         var failure: HTTPFailure?
-        /// The thread does not read any more.
+        /// The thread reads no more.
         var isClosed = false
-        /// The thread was told to wait.
+        /// The thread has to wait.
         var isThreadWaiting = false
-        /// Who has the next chunk.
+        /// The task that has the next chunk.
         var producer: CheckedContinuation<Void, Never>?
     }
 
@@ -32,7 +32,7 @@ final class UploadPipe: Sendable {
 
     // MARK: The task
 
-    /// Passes chunks on until there are none or the thread does not read any more.
+    /// Passes chunks on until the source ends or the thread reads no more.
     func fill(from next: @Sendable () async throws -> [UInt8]?) async {
         do {
             while let chunk = try await next() {
@@ -45,8 +45,8 @@ final class UploadPipe: Sendable {
         }
     }
 
-    /// Waits until the chunk before has been read.
-    /// - Returns: false where nothing will be read any more.
+    /// Waits until the previous chunk has been read.
+    /// - Returns: false if nothing will be read any more.
     private func push(_ chunk: [UInt8]) async -> Bool {
         await withCheckedContinuation { continuation in
             let isFree = state.withLock { state in
@@ -93,7 +93,7 @@ final class UploadPipe: Sendable {
         return outcome
     }
 
-    /// Nothing is read any more.
+    /// Stops reading on the thread's side.
     func close() {
         let producer = state.withLock { state in
             state.isClosed = true

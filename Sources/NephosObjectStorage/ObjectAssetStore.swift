@@ -4,18 +4,18 @@ package import NephosStorage
 package import NephosThreads
 import Synchronization
 
-/// Assets as objects of a bucket: `<container>/<environment>/<name>` behind the prefix.
+/// Assets as objects of a bucket: `<container>/<environment>/<name>` after the prefix.
 ///
-/// An upload is written to a file of a directory of this server's, and goes to the bucket in one request once it is whole. Its
-/// entry in the directory goes when the row is committed, so one that is found there later leads to an object that may have no
-/// row. Several servers may share a bucket, each with a directory of its own.
+/// An upload is written to a file in a local directory, and sent to the bucket in one request once it is complete. Its
+/// entry in the directory is removed after the row's commit, so an entry found later leads to an object that may lack a
+/// row. Several servers may share a bucket, each with its own directory.
 package final class ObjectAssetStore: AssetStore {
     private let requests: ObjectRequests
     private let place: String
     private let spool: StagingDirectory
 
     /// - Parameters:
-    ///   - spool: a directory for uploads under way. It is made when the first comes.
+    ///   - spool: a directory for running uploads, created with the first.
     package init(_ requests: ObjectRequests, _ id: StoreID, spool: String) {
         self.requests = requests
         place = "\(id.container)/\(id.environment)"
@@ -42,7 +42,7 @@ package final class ObjectAssetStore: AssetStore {
         while true {
             let (keys, _) = try requests.list(after: last, under: "\(place)/", limit: limit)
             guard let end = keys.last else { return [] }
-            // Others may have put something there, which is none of ours.
+            // Ignores objects of other programs.
             let names = keys.map { String($0.dropFirst(place.count + 1)) }.filter(AssetFileName.isSafe)
             if !names.isEmpty { return names }
             last = end
@@ -58,7 +58,7 @@ package final class ObjectAssetStore: AssetStore {
         }
     }
 
-    /// Those of the disk that uploads pass through: it is the one of the database, mostly.
+    /// Free bytes of the disk that uploads are spooled to, which is mostly the database's.
     package func freeBytes() throws -> Int64? { try spool.freeBytes() }
 
     package func holdFiles() throws -> RemovalLock? { try spool.lock(.hold) }
@@ -68,9 +68,9 @@ package final class ObjectAssetStore: AssetStore {
     package func close() {}
 }
 
-/// A file on its way to a bucket.
+/// A file that is being uploaded to a bucket.
 private final class ObjectWriter: AssetFileWriter, @unchecked Sendable {
-    // `@unchecked`: one thread at a time uses it, as its protocol says.
+    // `@unchecked`: one thread at a time uses it, as the protocol requires.
     private let file: StagedFile
     private let store: ObjectAssetStore
     private let requests: ObjectRequests
@@ -85,7 +85,7 @@ private final class ObjectWriter: AssetFileWriter, @unchecked Sendable {
     }
 
     deinit {
-        // An object that was published stays announced and is removed later: no thread waits for that here.
+        // A published object stays announced and is removed later: no thread waits for that here.
         if published == nil { file.remove() }
     }
 
@@ -98,7 +98,7 @@ private final class ObjectWriter: AssetFileWriter, @unchecked Sendable {
         let key = try store.key(name)
         try file.announce(name, durably: true)
         published = name
-        // Whether or not it was answered, it may be there.
+        // With or without an answer, the object may exist.
         defer { file.empty() }
         try requests.put(key, file: file.path, hash: hash.finish())
     }
@@ -111,7 +111,7 @@ private final class ObjectWriter: AssetFileWriter, @unchecked Sendable {
     func discard() {
         if isSettled { return }
         if let published {
-            // Where the service cannot be reached the entry stays, and it is tried again later.
+            // If the service cannot be reached the entry stays, and the removal is retried later.
             guard (try? store.remove(published)) != nil else { return }
         }
         isSettled = true
@@ -119,9 +119,9 @@ private final class ObjectWriter: AssetFileWriter, @unchecked Sendable {
     }
 }
 
-/// An object of a bucket, read in pieces of which the newest stays in memory.
+/// An object of a bucket, read in pieces; the newest piece stays in memory.
 private final class ObjectReader: AssetFileReader {
-    /// Bytes of a request: enough that its way there and back does not count, few enough for many downloads at once.
+    /// Bytes per request: enough to make the round trip negligible, few enough for many concurrent downloads.
     private static let pieceSize = 2 << 20
 
     private struct Piece {

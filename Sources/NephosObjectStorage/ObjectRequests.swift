@@ -3,10 +3,10 @@ import NephosCrypto
 import NephosHTTP
 import NephosStorage
 
-/// The few requests of the S3 protocol that files need. Everything blocks, on threads that may.
+/// The requests of the S3 protocol that files need. Everything blocks, on threads that may block.
 ///
-/// Each is signed, and repeated a few times where nothing came of it for a reason that may pass. All are idempotent: no key
-/// is ever given to another content.
+/// Each is signed, and retried a few times after transient failures. All are idempotent: a key is never reused for
+/// another content.
 package final class ObjectRequests: Sendable {
     private let options: ObjectStorageOptions
     private let client: HTTPClient
@@ -20,8 +20,8 @@ package final class ObjectRequests: Sendable {
 
     // MARK: Requests
 
-    /// Finds out whether the bucket can be used.
-    /// - Throws: `StorageError` that says what the service answered.
+    /// Checks the access to the bucket.
+    /// - Throws: `StorageError` with the service's answer.
     package func check() throws { _ = try list(after: "", under: "", limit: 1) }
 
     /// Stores a file as an object.
@@ -33,13 +33,13 @@ package final class ObjectRequests: Sendable {
         _ = try send(request, while: "storing the object \(key)")
     }
 
-    /// A part of an object, and how large all of it is.
+    /// A part of an object, and the object's total size.
     struct Part {
         var bytes: [UInt8]
         var size: Int64
     }
 
-    /// Nil where there is no such object.
+    /// Nil if there is no such object.
     func get(_ key: String, at offset: Int64, count: Int) throws -> Part? {
         var request = request(.get, key)
         request.headers += [("Range", "bytes=\(offset)-\(offset + Int64(count) - 1)"), Self.noBody]
@@ -54,7 +54,7 @@ package final class ObjectRequests: Sendable {
             }
             return Part(bytes: answer.body, size: size)
         case 416:
-            // There is nothing behind the end; of an empty object there is nothing at all.
+            // The range is after the end; an empty object has no valid range at all.
             return Part(bytes: [], size: Self.size(answer.header("Content-Range")) ?? 0)
         case 200 where offset == 0 && answer.body.count <= count:
             return Part(bytes: answer.body, size: Int64(answer.body.count))
@@ -63,16 +63,16 @@ package final class ObjectRequests: Sendable {
         throw StorageError(.inputOutput, "The service does not answer ranges (\(answer.status)), while \(action)")
     }
 
-    /// Deletes an object; one that is not there is deleted.
+    /// Deletes an object; does nothing if it does not exist.
     func delete(_ key: String) throws {
         var request = request(.delete, key)
         request.headers.append(Self.noBody)
         _ = try send(request, accepting: [404], while: "deleting the object \(key)")
     }
 
-    /// The keys behind `key` that begin with `prefix`, ordered by their bytes; whether there are more.
+    /// The keys after `key` with the prefix `prefix`, ordered by their bytes; whether there are more.
     func list(after key: String, under prefix: String, limit: Int) throws -> (keys: [String], hasMore: Bool) {
-        // The queries are signed in the order in which they are sent, which has to be that of their names.
+        // Query items are signed in the order of sending, which must be that of their names.
         var query = ["list-type=2", "max-keys=\(min(max(limit, 1), 1000))"]
         query.append("prefix=\(Self.escaped(prefixed(prefix)))")
         if !key.isEmpty { query.append("start-after=\(Self.escaped(prefixed(key)))") }
@@ -104,7 +104,7 @@ package final class ObjectRequests: Sendable {
         return request
     }
 
-    /// - Parameter statuses: those that are answers, besides success.
+    /// - Parameter statuses: the statuses that count as answers, besides success.
     private func send(
         _ request: HTTPRequest, accepting statuses: Set<Int> = [], while action: String
     ) throws -> HTTPResponse {
@@ -137,14 +137,14 @@ package final class ObjectRequests: Sendable {
 
     private static func pause(_ duration: Duration) {
         let (seconds, attoseconds) = duration.components
-        // A signal that ends the wait early does no harm.
+        // A signal that ends the wait early is harmless.
         var time = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
         nanosleep(&time, nil)
     }
 
     // MARK: Text
 
-    /// The hash of a body that is not there.
+    /// The hash of an empty body.
     private static let noBody = (name: "x-amz-content-sha256", value: hex(StreamingHash(.sha256).finish()))
 
     private static func hex(_ bytes: [UInt8]) -> String {
@@ -152,7 +152,7 @@ package final class ObjectRequests: Sendable {
         return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 
-    /// Percent-encoded as signatures have it: all but letters, digits and `-._~`.
+    /// Percent-encoded for signatures: all but letters, digits and `-._~`.
     private static func escaped(_ text: String) -> String {
         text.utf8.reduce(into: "") { result, byte in
             switch byte {
@@ -170,7 +170,7 @@ package final class ObjectRequests: Sendable {
         contentRange?.split(separator: "/").last.flatMap { Int64($0) }
     }
 
-    /// What is between the tags of that name. Our keys need no escapes; an object whose key does is not ours.
+    /// The text between the tags of that name. Our keys need no escapes; an object whose key does is not ours.
     private static func elements(_ name: String, in text: String) -> [Substring] {
         var found: [Substring] = []
         var rest = text[...]
@@ -183,7 +183,7 @@ package final class ObjectRequests: Sendable {
         return found
     }
 
-    /// What the service says about why, as far as it is known what it means: `403 SignatureDoesNotMatch`.
+    /// The service's error, if it is a known code: `403 SignatureDoesNotMatch`.
     private static func explanation(_ answer: HTTPResponse) -> String {
         let code = elements("Code", in: String(decoding: answer.body.prefix(4096), as: UTF8.self)).first
         return

@@ -1,27 +1,27 @@
-/// Which bucket of which object storage keeps files, and the credentials. The storage speaks Amazon's S3 protocol: AWS, MinIO, Ceph,
+/// The object storage, bucket and credentials for files. The storage speaks Amazon's S3 protocol: AWS, MinIO, Ceph,
 /// Garage and many more do.
 package struct ObjectStorageOptions: Sendable {
-    /// Where it is, without a slash at the end: `https://s3.eu-central-1.amazonaws.com`. Buckets are in the path.
+    /// The endpoint without a trailing slash: `https://s3.eu-central-1.amazonaws.com`. Buckets are in the path.
     package var endpoint: String
     package var bucket: String
-    /// What the keys of all objects begin with, without a slash at the end; empty for nothing.
+    /// The prefix of all objects' keys, without a trailing slash; empty for none.
     package var prefix: String
     package var region: String
     package var accessKey: String
     package var secretKey: String
-    /// With temporary credentials; nil without.
+    /// The token of temporary credentials; nil for others.
     package var sessionToken: String?
-    /// A file of PEM certificates that are trusted instead of the system's; nil for the system's.
+    /// A file of PEM certificates to trust instead of the system's; nil for the system's.
     package var certificates: String?
     package var limits = Limits()
 
-    /// How long it is tried. A slow server and one that fails now and then are usual.
+    /// Retry limits. Slow servers and transient failures are common.
     package struct Limits: Sendable {
-        /// How often a request is sent at most.
+        /// The maximum number of attempts per request.
         package var attempts = 4
-        /// How long nothing may arrive or be sent.
+        /// The idle time-out.
         package var silence = Duration.seconds(20)
-        /// The wait before the second attempt; each further one is twice as long.
+        /// The wait before the second attempt; it doubles with each further one (exponential back-off).
         package var firstWait = Duration.milliseconds(200)
 
         package init() {}

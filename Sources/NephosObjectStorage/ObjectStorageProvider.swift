@@ -7,8 +7,8 @@ package struct ObjectStorageProvider: StoreProvider {
     private let spool: String
 
     /// - Parameters:
-    ///   - stores: where everything else is.
-    ///   - spool: a directory of this server's alone, for uploads under way.
+    ///   - stores: the provider of everything else.
+    ///   - spool: a directory for this server only, for running uploads.
     package init(_ stores: any StoreProvider, _ requests: ObjectRequests, spool: String) {
         self.stores = stores
         self.requests = requests
@@ -21,7 +21,7 @@ package struct ObjectStorageProvider: StoreProvider {
         ObjectAssetStore(requests, id, spool: Self.spool(spool, id))
     }
 
-    /// Where uploads to a store pass through, in a data directory.
+    /// The directory through which uploads to a store are spooled, in a data directory.
     package static func spool(_ directory: String, _ id: StoreID) -> String {
         "\(directory)/\(id.container)/\(id.environment).uploads"
     }

@@ -2,7 +2,7 @@ import CSQLite
 import NephosStorage
 import NephosThreads
 
-/// Checkpoints the write-ahead log on a thread of its own, beside the writer.
+/// Checkpoints the write-ahead log on its own thread, concurrently with the writer.
 ///
 /// SQLite checkpoints within a commit, where every save waits for two `fsync`s. Beside the
 /// writer a checkpoint never completes while saves go on, and the log is reset only after a complete one. So when the
@@ -11,10 +11,10 @@ import NephosThreads
 /// While the store is idle the thread checkpoints a log that is not very short: readers then read every page from the
 /// database, mapped, and the next commit resets the log.
 final class Checkpointer: @unchecked Sendable {
-    /// What is to be done after a commit.
+    /// The writer's next step after a commit.
     enum Step {
         case nothing
-        /// The writer checkpoints the rest of the log itself.
+        /// The writer checkpoints the remainder of the log itself.
         case finish
     }
 
@@ -27,7 +27,7 @@ final class Checkpointer: @unchecked Sendable {
     private var isStopping = false
     /// Whether the thread checkpointed since the writer last did.
     private var hasCheckpointed = false
-    /// When the last commit was, if the log is to be checkpointed once the store is idle.
+    /// The time of the last commit, if the log is to be checkpointed once the store is idle.
     private var lastCommit: MonotonicTime?
     private var afterIdle: (@Sendable () -> Void)?
 
@@ -37,13 +37,13 @@ final class Checkpointer: @unchecked Sendable {
     private var lastPages = 0
     private var nextPages: Int
 
-    /// After this time without commits the thread ends; the next commit starts another.
+    /// Idle time after which the thread ends; the next commit starts another.
     private static let restNanoseconds: Int64 = 10_000_000_000
 
     private let path: String
     private let options: SQLiteOptions
 
-    /// - Parameter path: of a file that the writer has opened.
+    /// - Parameter path: a file that the writer has opened.
     init(path: String, options: SQLiteOptions) {
         self.path = path
         self.options = options
@@ -64,7 +64,7 @@ final class Checkpointer: @unchecked Sendable {
 
     /// Called after each commit with the length of the log.
     func committed(pages: Int, finish: () -> Void) {
-        // Nothing to be done is what happens after nearly every commit.
+        // Fast path: nearly every commit needs no step.
         guard pages >= nextPages || pages >= limit else {
             _ = committed(pages: pages)
             return
@@ -76,7 +76,7 @@ final class Checkpointer: @unchecked Sendable {
 
     /// Called after each commit with the length of the log.
     func committed(pages: Int) -> Step {
-        // It started anew.
+        // The log was reset.
         if pages < lastPages { nextPages = options.checkpointPages }
         lastPages = pages
         if pages >= min(options.idlePages, options.checkpointPages) { noteCommit() }
@@ -117,7 +117,7 @@ final class Checkpointer: @unchecked Sendable {
         do {
             try NativeThread.start("checkpointer") { [self] in runUntilRest() }
         } catch {
-            // The writer does it at last.
+            // Without the thread the writer eventually checkpoints.
             lock.withLock { (isStarted, isWanted) = (false, false) }
         }
     }
@@ -131,7 +131,7 @@ final class Checkpointer: @unchecked Sendable {
             while let reason = awaitReason() { checkpoint(connection, reason) }
             connection?.close()
             isOver = lock.withLock {
-                // Something may have come meanwhile.
+                // A request may have arrived meanwhile.
                 if !isStopping && (isWanted || lastCommit != nil) { return false }
                 isStarted = false
                 condition.signal()
@@ -144,7 +144,7 @@ final class Checkpointer: @unchecked Sendable {
         let isWhole = connection?.checkpoint() ?? true
         let afterIdle = lock.withLock {
             (isRunning, hasCheckpointed) = (false, true)
-            // A read may need the rest as it is for a while.
+            // A read may need the remainder for a while.
             if !isWhole && lastCommit == nil { lastCommit = .now }
             // The writer may wait for it.
             condition.signal()
@@ -157,7 +157,7 @@ final class Checkpointer: @unchecked Sendable {
         case length, idle
     }
 
-    /// Waits until there is something to do, and says why; nil when there was nothing for a while, or never will be.
+    /// Waits for a reason to checkpoint; nil after the idle time, or on stop.
     private func awaitReason() -> Reason? {
         lock.withLock {
             while !isWanted && !isStopping {

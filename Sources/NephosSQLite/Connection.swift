@@ -25,8 +25,8 @@ final class Connection: SQLConnection {
     /// Instructions that SQLite counts at a time: some ten microseconds.
     private static let instructionsPerCount: Int32 = 1000
 
-    /// Opens a database that exists, or one in memory with the path `:memory:`.
-    /// - Parameter damage: where damaged records are named.
+    /// Opens an existing database, or one in memory with the path `:memory:`.
+    /// - Parameter damage: receives damaged records.
     init(path: String, access: Access, damage: DamageLog? = nil) throws {
         self.damage = damage
         var handle: OpaquePointer?
@@ -75,7 +75,7 @@ final class Connection: SQLConnection {
         return statement
     }
 
-    /// A statement that is used once; the caller finalizes it.
+    /// A statement for a single use; the caller finalizes it.
     func prepare(text: String) throws -> Statement {
         try Statement(text, database: handle, meter)
     }
@@ -87,7 +87,7 @@ final class Connection: SQLConnection {
         }
     }
 
-    /// The number that a query of ours gives: a pragma's value, a count.
+    /// The integer result of a query: a pragma's value, a count.
     func number(_ query: String) throws -> Int64 {
         let statement = try prepare(text: query)
         defer { statement.finalize() }
@@ -96,13 +96,13 @@ final class Connection: SQLConnection {
 
     // MARK: Copies
 
-    /// Copies everything into an empty database, as it is at one moment, by SQLite's backup interface.
+    /// Copies a snapshot of the database into an empty one by SQLite's backup interface.
     func copy(to target: Connection) throws {
         guard let backup = sqlite3_backup_init(target.handle, "main", handle, "main") else {
             let code = sqlite3_extended_errcode(target.handle)
             throw StorageError(sqlite: code, message: String(cString: sqlite3_errmsg(target.handle)), while: "copying")
         }
-        // In one step: it reads a snapshot, so that no writer waits, and nothing makes it begin anew.
+        // In one step: it reads a snapshot, so that no writer is blocked, and no write restarts it.
         let code = sqlite3_backup_step(backup, -1)
         let end = sqlite3_backup_finish(backup)
         guard code == SQLITE_DONE, end == SQLITE_OK else {
@@ -111,7 +111,7 @@ final class Connection: SQLConnection {
         }
     }
 
-    /// What SQLite finds wrong with the database, the first of it.
+    /// The first defects that SQLite's integrity check finds.
     func integrityProblems() throws -> [String] {
         let statement = try prepare(text: "PRAGMA integrity_check(20)")
         defer { statement.finalize() }
@@ -152,9 +152,9 @@ final class Connection: SQLConnection {
 
     // MARK: The write-ahead log
 
-    /// Leaves the log to `checkpointer` from now on.
+    /// Delegates checkpoints to `checkpointer` from now on.
     func use(_ checkpointer: Checkpointer) {
-        // The connection keeps it.
+        // The connection retains it.
         self.checkpointer = checkpointer
         sqlite3_wal_hook(
             handle,

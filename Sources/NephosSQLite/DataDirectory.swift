@@ -1,10 +1,10 @@
 package import NephosStorage
 import Synchronization
 
-/// A directory with a SQLite file for each store: `<container>/<environment>.sqlite`. Beside it, `<environment>.assets`
-/// has the files of its assets.
+/// A directory with a SQLite file for each store: `<container>/<environment>.sqlite`. `<environment>.assets` beside it
+/// contains its asset files.
 ///
-/// One process has it at a time. Directories are made with mode 0700, files with 0600.
+/// One process has it open at a time. Directories have mode 0700, files 0600.
 package final class DataDirectory: StoreProvider {
     package let path: String
     private let options: SQLiteOptions
@@ -15,7 +15,7 @@ package final class DataDirectory: StoreProvider {
         weak var engine: SQLiteEngine?
     }
 
-    /// Opens the directory, making it if there is none.
+    /// Opens the directory, creating it if it is missing.
     /// - Throws: `StorageError`: `.inUse` if a process has it open, `.inputOutput`.
     package init(path: String, options: SQLiteOptions = SQLiteOptions()) throws {
         try FileSystem.makeDirectory(path)
@@ -24,7 +24,7 @@ package final class DataDirectory: StoreProvider {
         lock = try DirectoryLock(directory: path)
     }
 
-    /// The store's file, whose directory is made.
+    /// The store's file; creates its directory.
     func file(for id: StoreID) throws -> String {
         try Self.check(id.container, "container identifier")
         try Self.check(id.environment, "environment")

@@ -2,13 +2,13 @@ import Glibc
 import NephosStorage
 import Synchronization
 
-/// Holds a directory for this process: a locked file in it, with the process's number and what tells the directory from others,
-/// and the directory itself, as the file can be deleted.
+/// Locks a directory for this process (flock(2)): a lock file in it, with the process's ID and the directory's
+/// identity, and the directory itself, as the file can be deleted.
 ///
-/// The system lets go of it when the process ends, however it ends.
+/// The system releases the lock when the process ends, in any way.
 final class DirectoryLock: Sendable {
     private let descriptors: Mutex<[Int32]>
-    /// The same in every process that holds the directory.
+    /// The same in every process that locks the directory.
     let identity: String
 
     /// - Throws: `StorageError` `.inUse` if it is held, also if by this process.
@@ -30,7 +30,7 @@ final class DirectoryLock: Sendable {
         let lines = Self.text(descriptor).split(separator: "\n")
         identity = lines.count == 2 ? String(lines[1]) : String(UInt128.random(in: .min ... .max), radix: 36)
         let text = Array("\(getpid())\n\(identity)\n".utf8)
-        // The number is a courtesy: without it the refusal is less helpful, and that is all.
+        // Best effort: the process ID only makes the refusal more helpful.
         _ = text.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
         _ = ftruncate(descriptor, off_t(text.count))
         descriptors = Mutex(held)
@@ -57,7 +57,7 @@ final class DirectoryLock: Sendable {
     func release() {
         descriptors.withLock { descriptors in
             for descriptor in descriptors {
-                // A child that is being started has a copy of the descriptor for a moment, which would keep the lock.
+                // A child process being started briefly has a copy of the descriptor, which would keep the lock.
                 flock(descriptor, LOCK_UN)
                 close(descriptor)
             }

@@ -1,6 +1,6 @@
 package import NephosStorage
 
-/// Stores in memory: each is empty when it is opened and gone when it is closed.
+/// Stores in memory: each is empty when opened and lost when closed.
 package struct MemoryStores: StoreProvider {
     private let options: SQLiteOptions
 
@@ -12,7 +12,7 @@ package struct MemoryStores: StoreProvider {
         try SQLiteEngine(inMemory: options)
     }
 
-    /// A directory of temporary files, gone with the store.
+    /// A directory of temporary files, removed with the store.
     package func assets(of id: StoreID) throws -> any AssetStore {
         AssetDirectory(temporary: String(UInt64.random(in: .min ... .max), radix: 36))
     }

@@ -2,16 +2,17 @@ package import NephosStorage
 
 /// One store in a SQLite file, or in memory.
 ///
-/// On disk one thread writes (`WriteQueue`) and others read snapshots beside it (`ReadConnections`). In memory there is one
-/// connection, so the writer's thread reads too, between its groups. An idle store has no thread.
+/// On disk one thread writes (`WriteQueue`) and others concurrently read snapshots (`ReadConnections`). In memory there
+/// is one connection, so the writer's thread also reads, between its groups. An idle store has no thread.
 package final class SQLiteEngine: StorageEngine {
     private let writer: WriteQueue
     private let readers: ReadConnections?
-    /// What must live as long as the store is open: the data directory's lock.
+    /// Retained as long as the store is open: the data directory's lock.
     private let lease: (any Sendable)?
 
-    /// Opens the store in the file at `path`, making the file if there is none.
-    /// - Throws: `StorageError`: `.damaged` if the file is not a whole store of ours, `.otherVersion`, `.inputOutput`.
+    /// Opens the store in the file at `path`, creating the file if it is missing.
+    /// - Throws: `StorageError`: `.damaged` if the file is not a complete store of ours, `.otherVersion`,
+    ///   `.inputOutput`.
     package convenience init(
         path: String, options: SQLiteOptions = SQLiteOptions(), lease: (any Sendable)? = nil
     ) throws {

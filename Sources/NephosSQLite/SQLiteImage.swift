@@ -6,7 +6,7 @@ package final class SQLiteImage: StoreCopy {
     private let connection: Connection
     private static let rowsPerRead = 500
 
-    /// Opens the store, making it if there is none.
+    /// Opens the store, creating it if it is missing.
     package init(_ id: StoreID, in directory: DataDirectory) throws {
         connection = try StoreFile.open(try directory.file(for: id), SQLiteOptions())
         try connection.begin(writing: true)

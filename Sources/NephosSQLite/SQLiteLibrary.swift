@@ -1,11 +1,11 @@
 import CSQLite
 
-/// The SQLite library as a whole, which all of a process shares.
+/// The process-wide SQLite library.
 package enum SQLiteLibrary {
-    /// Makes it Nephos' own: it stops counting the memory it uses, for which every allocation on every thread takes the
-    /// same lock. Only for a process that does nothing else with SQLite, and before it does anything.
+    /// Disables SQLite's memory statistics, for which every allocation on every thread takes the same lock. Only for a
+    /// process without other uses of SQLite, and before the first use.
     package static func dedicate() {
-        // Refused once SQLite is in use; then it goes on counting.
+        // Refused once SQLite is in use; then the statistics stay on.
         _ = nephos_sqlite3_count_no_memory()
     }
 }

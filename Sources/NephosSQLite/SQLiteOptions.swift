@@ -1,34 +1,33 @@
 package import NephosStorage
 
-/// How SQLite stores are kept.
+/// The configuration of SQLite stores.
 package struct SQLiteOptions: Sendable {
     package enum Durability: Sendable, CaseIterable {
-        /// An answer never precedes the disk (`synchronous=FULL`).
+        /// A commit is answered only after it is durable (`synchronous=FULL`).
         case full
-        /// The last commits may be lost when the machine loses power, never when the process dies
-        /// (`synchronous=NORMAL`).
+        /// The last commits may be lost in a power failure, but never in a crash of the process (`synchronous=NORMAL`).
         case normal
     }
 
     package var durability: Durability
-    /// The largest number of reads at the same time: each has a connection, which is opened when it is needed.
+    /// The maximum number of concurrent reads: each has a connection, opened on demand.
     package var readers: Int
-    /// Memory for pages of the writer's connection, and of each reader's, in KiB.
+    /// The page cache of the writer's connection, and of each reader's, in KiB.
     package var writerCache: Int
     package var readerCache: Int
-    /// How many bytes of a file, from its beginning, each reader maps into memory instead of reading them
-    /// (`PRAGMA mmap_size`); 0 is none. What is mapped counts as the process's memory, once for all readers. A disk that
-    /// fails under a mapping ends the process.
+    /// Bytes of a file, from its beginning, that each reader memory-maps instead of reading them (`PRAGMA mmap_size`);
+    /// 0 for none. Mapped pages count as the process's resident set, once for all readers. A disk that fails under a
+    /// mapping ends the process (SIGBUS).
     package var mapped: Int
-    /// Pages in the write-ahead log after which they are checkpointed.
+    /// Pages in the write-ahead log that trigger a checkpoint.
     package var checkpointPages: Int
-    /// How long the store is idle before a log of so many pages is checkpointed. A shorter one costs readers little, and to begin it
-    /// anew costs the next commit a synchronisation.
+    /// The idle time before a log of that many pages is checkpointed. A shorter log costs readers little, and resetting
+    /// it costs the next commit an fsync.
     package var idleNanoseconds: Int64
     package var idlePages: Int
-    /// Takes log lines for the operator: which records are damaged.
+    /// Receives log lines for the operator about damaged records.
     package var log: @Sendable (String) -> Void
-    /// The tables' history; a test gives its own.
+    /// The migrations; a test supplies its own.
     package var migrations: [Migration]
 
     package init(

@@ -8,7 +8,7 @@ final class Statement: SQLStatement {
     private let meter: ReadMeter
     private var bound: Int32 = 0
 
-    /// Prepares `text` to be kept.
+    /// Prepares `text` for repeated use.
     init(_ text: String, database: OpaquePointer, _ meter: ReadMeter) throws {
         var handle: OpaquePointer?
         let code = sqlite3_prepare_v3(database, text, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &handle, nil)
@@ -27,7 +27,7 @@ final class Statement: SQLStatement {
         sqlite3_finalize(handle)
     }
 
-    /// Ends an execution that is going on; the next `bind` is the first one's again.
+    /// Ends a running execution; the next `bind` is for `$1` again.
     func reset() {
         sqlite3_reset(handle)
         bound = 0
@@ -56,7 +56,7 @@ final class Statement: SQLStatement {
             try check(sqlite3_bind_null(handle, bound))
             return self
         }
-        // The same on every engine: there are databases whose texts end with it.
+        // The same on every engine: some databases end texts at a NUL.
         if !value.isStorable { throw StorageError.unstorable }
         let code = value.utf8.withContiguousStorageIfAvailable { bytes in
             nephos_sqlite3_bind_text(handle, bound, bytes.baseAddress, Int32(clamping: bytes.count))
@@ -69,7 +69,7 @@ final class Statement: SQLStatement {
         bytes.withUnsafeBytes { nephos_sqlite3_bind_text(handle, bound, $0.baseAddress, Int32(clamping: $0.count)) }
     }
 
-    /// As a JSON array, which `json_each` takes apart.
+    /// Binds a JSON array, which `json_each` expands.
     @discardableResult func bind(_ values: [String]) throws -> Statement {
         bound += 1
         var text: [UInt8] = [UInt8(ascii: "[")]
@@ -91,7 +91,7 @@ final class Statement: SQLStatement {
         return self
     }
 
-    /// JSON has control characters as escapes only.
+    /// Control characters as JSON escapes, which JSON requires.
     private static let escapes = (0..<0x20).map { "\\u00\($0 < 16 ? "0" : "")" + String($0, radix: 16) }
 
     @discardableResult func bind(_ value: [UInt8]) throws -> Statement {
@@ -105,7 +105,7 @@ final class Statement: SQLStatement {
 
     // MARK: Rows
 
-    // A column's value is fetched once and then asked for its parts. That is safe as one thread uses the connection.
+    // Reads a column's value once and then its parts, which is safe because one thread uses the connection.
 
     func step() throws -> Bool {
         switch sqlite3_step(handle) {
@@ -118,7 +118,7 @@ final class Statement: SQLStatement {
     }
 
     func insert() throws -> Int64? {
-        // Only an insertion sets it, so it tells whether a row was added or one that existed changed.
+        // Only an insertion sets it, so it distinguishes an added row from an updated one.
         sqlite3_set_last_insert_rowid(database, 0)
         _ = try step()
         let key = sqlite3_last_insert_rowid(database)

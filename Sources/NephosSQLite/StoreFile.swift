@@ -2,9 +2,9 @@ import CSQLite
 import Glibc
 import NephosStorage
 
-/// Opens the file of a store and refuses what is not one.
+/// Opens the file of a store and refuses any other file.
 enum StoreFile {
-    /// The writer's connection, after the file was made or brought to the last version.
+    /// The writer's connection, after the file was created or migrated to the last version.
     static func open(_ path: String, _ options: SQLiteOptions, _ damage: DamageLog? = nil) throws -> Connection {
         if FileSystem.exists(path) {
             try check(path, options.migrations)
@@ -26,8 +26,8 @@ enum StoreFile {
         return connection
     }
 
-    /// Pages that one transaction may have changed before some are written to the log, to be read from there again: 64 MiB. Only
-    /// a transaction that changes so many has the memory, until it is committed.
+    /// Pages that one transaction may change before some are spilled to the log: 64 MiB. Only a transaction that
+    /// changes as many uses the memory, until it is committed.
     private static let dirtyPages = 16_384
 
     /// A connection that only checkpoints the log of a file that the writer has open.
@@ -56,8 +56,8 @@ enum StoreFile {
         return connection
     }
 
-    /// Makes an empty store that only its owner may read, all of it or nothing: a file that has no tables is never one that
-    /// a crash left, and can be refused.
+    /// Creates an empty store, readable by its owner only, atomically: a crash never leaves a file without tables, so
+    /// one can be refused.
     private static func create(_ path: String, _ migrations: [Migration]) throws {
         guard FileSystem.size("\(path)-wal") == 0 else {
             throw StorageError(.damaged, "the file is missing, although its log, \(path)-wal, is there")
@@ -77,10 +77,10 @@ enum StoreFile {
         try FileSystem.synchronizeParent(of: path)
     }
 
-    /// Refuses a file that is not a store of ours, not whole, or of another version, before SQLite looks at it, which may
-    /// change it.
+    /// Refuses a file that is not a Nephos store, is incomplete, or of another version, before SQLite opens it, which
+    /// may change it.
     static func check(_ path: String, _ migrations: [Migration]) throws {
-        // A pipe would be waited for.
+        // Opening a pipe would block.
         let descriptor = FileSystem.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw StorageError(system: errno, while: "opening \(path)") }
         defer { close(descriptor) }
@@ -97,7 +97,7 @@ enum StoreFile {
             throw StorageError(.damaged, "it is a SQLite database, but not a store of Nephos")
         }
         _ = try migrations.ranCount(ofStore: number(at: 60))
-        // SQLite fills a truncated last page with zeros. Only beside a log can it be one that the log repairs.
+        // SQLite fills a truncated last page with zeros. Only with a log can the log repair that page.
         let pageSize = Int64(header[16]) << 8 | Int64(header[17]) << 16
         guard pageSize > 0, FileSystem.size("\(path)-wal") == 0 else { return }
         guard FileSystem.size(path) % pageSize == 0 else { throw StorageError(.damaged, "its end is missing") }
@@ -105,7 +105,7 @@ enum StoreFile {
 }
 
 extension StorageError {
-    /// The same error, saying which file could not be opened and what to do about it.
+    /// The same error, with the file's path and advice.
     func opening(_ path: String) -> StorageError {
         let advice =
             switch code {

@@ -3,11 +3,11 @@ package import NephosStorage
 import NephosThreads
 import Synchronization
 
-/// A data directory that is only read: a server may have it open meanwhile.
+/// A read-only data directory: a server may have it open meanwhile.
 package struct StoredDirectory: Sendable {
     package let path: String
 
-    /// - Throws: `StorageError` where there is no directory.
+    /// - Throws: `StorageError` if the directory does not exist.
     package init(path: String) throws {
         guard FileSystem.isDirectory(path) else {
             throw StorageError(.inputOutput, "There is no directory \(path).")
@@ -19,16 +19,16 @@ package struct StoredDirectory: Sendable {
 
     private func file(_ id: StoreID) -> String { "\(path)/\(id.container)/\(id.environment).sqlite" }
 
-    /// The store as it is now, whatever is written meanwhile.
+    /// A snapshot of the store, unaffected by concurrent writes.
     package func snapshot(_ id: StoreID) throws -> SQLiteSnapshot { try SQLiteSnapshot(path: file(id)) }
 
-    /// Where the files of its assets are, unless they are in object storage.
+    /// The directory of its asset files, unless they are in object storage.
     package func assets(of id: StoreID) -> AssetDirectory {
         AssetDirectory(path: "\(path)/\(id.container)/\(id.environment).assets")
     }
 
-    /// Checks that a store's database is whole.
-    /// - Throws: `StorageError` where it is not.
+    /// Checks the integrity of a store's database.
+    /// - Throws: `StorageError` if it is damaged.
     package func check(_ id: StoreID) throws {
         do {
             try StoreFile.check(file(id), Migration.all)
@@ -42,8 +42,8 @@ package struct StoredDirectory: Sendable {
         }
     }
 
-    /// Copies the store's database as it is now into a directory, whole or not at all.
-    /// - Throws: `StorageError`, also where one is there.
+    /// Copies a snapshot of the store's database into a directory, atomically.
+    /// - Throws: `StorageError`, also if one exists there.
     package func copyDatabase(_ id: StoreID, to directory: String, asNewIncarnation: Bool) throws {
         let folder = "\(directory)/\(id.container)"
         try FileSystem.makeDirectory(folder)
@@ -63,7 +63,7 @@ package struct StoredDirectory: Sendable {
         do {
             defer { copy.close() }
             try source.copy(to: copy)
-            // In a file of its own, without a log beside it.
+            // In a single file, without a log.
             try copy.execute("PRAGMA journal_mode = DELETE")
             let problems = try copy.integrityProblems()
             if let first = problems.first { throw StorageError(.damaged, "\(file(id)): \(first)") }
@@ -91,11 +91,11 @@ package struct StoredDirectory: Sendable {
             """)
     }
 
-    /// Numbers that a restored store skips: more than anybody used up since the backup.
+    /// Numbers that a restored store skips: more than can have been used since the backup.
     private static let skipped: Int64 = 1 << 32
 }
 
-/// A store as it was at one moment. Nothing can be written.
+/// A read-only snapshot of a store.
 package final class SQLiteSnapshot: StorageEngine {
     private let connection: Mutex<Held>
 
@@ -109,7 +109,7 @@ package final class SQLiteSnapshot: StorageEngine {
             try StoreFile.check(path, Migration.all)
             let opened = try StoreFile.openReader(path, SQLiteOptions())
             try opened.begin(writing: false)
-            // The transaction's snapshot is that of its first read.
+            // The transaction's snapshot begins with its first read.
             _ = try opened.number("SELECT count(*) FROM change_sequence")
             connection = Mutex(Held(connection: opened))
         } catch let error as StorageError {
@@ -135,7 +135,7 @@ package final class SQLiteSnapshot: StorageEngine {
 
     package func close() async {}
 
-    /// What SQLite finds wrong with the file; nothing where all is well.
+    /// The defects that SQLite's integrity check finds; empty for none.
     package func integrityProblems() async throws -> [String] {
         try await BlockingPool.network.run { [self] in
             try connection.withLock { try $0.connection.integrityProblems() }

@@ -8,43 +8,45 @@
 ///
 /// An engine is accepted when `NephosStorageTesting` is green on it. It knows no rule of CloudKit's.
 package protocol StorageEngine: AnyObject, Sendable {
-    /// Runs `body` over a snapshot of what is committed. The reader is valid only inside `body`.
+    /// Runs `body` over a snapshot of committed data. The reader is valid only inside `body`.
     ///
-    /// `body` runs on a thread of the engine's, never on the cooperative pool, so it may block.
-    /// - Throws: what `body` throws, or a `StorageError`.
+    /// `body` runs on a thread of the engine, never on the cooperative pool, so it may block.
+    /// - Throws: any error of `body`, or a `StorageError`.
     func read<T: Sendable>(_ body: @escaping @Sendable (StorageReader) throws -> T) async throws -> T
 
-    /// The same for what a client asks for, and is expected to take so long. An engine may have long reads wait for each other,
-    /// so that short ones need not.
-    /// - Throws: `LongRead` also, where the read was not expected to be long, and did more work than a short one may.
+    /// Runs a client's read of the expected length. An engine may queue long reads separately, so that they do not
+    /// block short ones.
+    /// - Throws: also `LongRead`, if a read that was not expected to be long exceeded the limit of a short one.
     func read<T: Sendable>(
         expecting length: ReadLength, _ body: @escaping @Sendable (StorageReader) throws -> T
     ) async throws -> T
 
-    /// Runs `body` in a transaction and returns once the commit is durable. The transaction is valid only inside `body`.
+    /// Runs `body` in a transaction and returns once the commit is durable. The transaction is valid only inside
+    /// `body`.
     ///
-    /// Writes that wait together are grouped: one commit makes them all durable. If `body` throws, its own changes alone
-    /// are undone; for that, and where another write was in the way, it may run again. An operation that throws fails the write, even if `body` goes on.
-    /// - Throws: what `body` throws, or a `StorageError`; then nothing of it is kept.
+    /// Group commit: one commit makes all pending writes durable. If `body` throws, only its own changes are rolled
+    /// back; for that, and after a conflict with another write, it may run again. An operation that throws fails the
+    /// write, even if `body` continues.
+    /// - Throws: any error of `body`, or a `StorageError`; then nothing is stored.
     func write<T: Sendable>(_ body: @escaping @Sendable (StorageTransaction) throws -> T) async throws -> T
 
     /// Whether other processes may write the store.
     var isShared: Bool { get }
-    /// How far the database's clock is ahead of this machine's, in milliseconds, where it is a second or more; otherwise 0.
-    /// Processes that write one store claim work for a time, and have to agree when it is over.
+    /// The database clock's lead over this machine's in milliseconds, if it is a second or more; otherwise 0. Processes
+    /// that write one store claim work for a time, and have to agree on its end.
     var clockOffset: Int64 { get }
-    /// Wakes the other processes that have the store open, for what was committed before the call. Best effort.
+    /// Wakes the other processes that have the store open, for earlier commits. Best effort.
     func signalOthers(_ signals: StoreSignals)
-    /// Has the signals of other processes given to `handler`, and all of them now and then, as some may have been lost.
-    /// `handler` must not block.
+    /// Passes other processes' signals to `handler`, and periodically all signals, as some may be lost. `handler` must
+    /// not block.
     func onSignals(_ handler: @escaping @Sendable (StoreSignals) -> Void)
 
-    /// Finishes the work that was handed in, then closes. Later calls throw `StorageError` `.closed`.
+    /// Finishes the queued work, then closes. Later calls throw `StorageError` `.closed`.
     func close() async
 }
 
 package enum ReadLength: Sendable {
-    /// It may turn out to be long: then it ends.
+    /// A read that ends if it exceeds the limit of a short one.
     case short
     case long
     /// Of one zone and one record, which the body names by `expectZone` before it reads anything. The body may run on the

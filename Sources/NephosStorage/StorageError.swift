@@ -1,27 +1,27 @@
 import Glibc
 
-/// Whatever goes wrong in a storage engine. The message is for the operator's log; it never reaches a client.
+/// Any failure of a storage engine. The message is for the operator's log; it never reaches a client.
 package struct StorageError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Code: Hashable, Sendable {
         /// The engine was closed.
         case closed
         /// Another process has the data directory open.
         case inUse
-        /// The store's tables are those of another version of Nephos.
+        /// Another version of Nephos made the store's tables.
         case otherVersion
-        /// The file is not a store of ours, or it is damaged.
+        /// The file is not a Nephos store, or is damaged.
         case damaged
         /// The disk is full or the file could not be read or written.
         case inputOutput
-        /// The answer to a commit was lost, so it is not known whether it happened.
+        /// The answer to a commit was lost, so its outcome is unknown.
         case unknownOutcome
-        /// A lock could not be had in time; trying again may work.
+        /// A lock timed out; a retry may succeed.
         case busy
-        /// A read took longer than any may.
+        /// A read exceeded the time limit.
         case tooLong
-        /// A text that no store holds (`String.isStorable`): a fault of the client's.
+        /// A text that no store can hold (`String.isStorable`): the client's fault.
         case text
-        /// A constraint refused the write: a fault of the caller's.
+        /// A constraint refused the write: the caller's fault.
         case constraint
         case other
     }
@@ -43,11 +43,11 @@ package struct StorageError: Error, Hashable, Sendable, CustomStringConvertible 
 }
 
 extension String {
-    /// False for a text with a NUL, which PostgreSQL does not hold: no engine takes one, to store it or to look it up.
+    /// False for a text with a NUL, which PostgreSQL cannot store: no engine accepts one, for storage or lookup.
     package var isStorable: Bool { !utf8.contains(0) }
 }
 
 extension StorageError {
-    /// What an engine throws for a text that is not storable.
+    /// The error that engines throw for a text that is not storable.
     package static let unstorable = StorageError(.text, "a text holds a NUL, which no store keeps")
 }

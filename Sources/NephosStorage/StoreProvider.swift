@@ -1,4 +1,4 @@
-/// Which store: a container's, in one environment.
+/// Identifies a store: a container in one environment.
 package struct StoreID: Hashable, Sendable {
     /// The container's identifier, `iCloud.org.example.App`.
     package var container: String
@@ -13,29 +13,29 @@ package struct StoreID: Hashable, Sendable {
 
 /// Opens stores by name: a data directory, memory, a PostgreSQL server.
 package protocol StoreProvider: Sendable {
-    /// Opens the store, making it on first use. It is not called again before that engine was closed.
+    /// Opens the store, creating it on first use. Not called again before that engine is closed.
     /// - Throws: `StorageError`.
     func open(_ id: StoreID) throws -> any StorageEngine
-    /// Where the files of the store's assets are. Called once per store, after `open`.
+    /// The storage of the store's asset files. Called once per store, after `open`.
     /// - Throws: `StorageError`.
     func assets(of id: StoreID) throws -> any AssetStore
-    /// The stores that exist already, whose background work has to be resumed.
+    /// The existing stores, whose background work has to be resumed.
     func existingStores() throws -> [StoreID]
-    /// Those of them that have something to do: a job, a change to tell, a notification that is due, an index to build. Empty
-    /// where no other process has the stores: then the one that left it does it.
+    /// The existing stores with pending work: a job, a change event, a due notification, an index to build. Empty if no
+    /// other process uses the stores: then the process that deferred the work does it.
     func storesWithWork() throws -> [StoreID]
-    /// Whether the store was made.
+    /// Whether the store exists.
     func exists(_ id: StoreID) throws -> Bool
-    /// Whether a store that is closed has what it held when it is opened again.
+    /// Whether a closed store keeps its content until it is reopened.
     var keepsStores: Bool { get }
-    /// What tells these stores from those in other places, for as long as they are kept. It may wait for the database.
+    /// Distinguishes these stores from those in other places, for their lifetime. It may wait for the database.
     var identity: String { get throws }
-    /// Opens stores that are empty and kept nowhere; nil where the provider has none.
+    /// Opens empty, temporary stores; nil if the provider has none.
     var blanks: (any StoreProvider)? { get }
     /// The oldest transaction that writes, for which change feeds wait, as it was found last; nil where writes come one after
     /// another.
     var horizonHolder: HorizonHolder? { get }
-    /// Closes what is shared by all stores, once they are closed.
+    /// Closes the resources that all stores share, after the stores are closed.
     func close()
 }
 

@@ -1,16 +1,16 @@
-/// What processes that have one store open tell each other after a commit. A signal is a wake-up and may get lost; the
-/// tables are the truth.
+/// Signals between processes that have one store open, sent after a commit. A signal is a wake-up and may get lost; the
+/// tables are authoritative.
 package struct StoreSignals: OptionSet, Sendable, Hashable {
     package let rawValue: Int
 
     package init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// A notification is there for clients that poll.
+    /// A notification is available for polling clients.
     package static let polls = StoreSignals(rawValue: 1)
-    /// Jobs, change events or due notifications may have been left by a process that is gone.
+    /// A process that ended may have left jobs, change events or due notifications.
     package static let work = StoreSignals(rawValue: 2)
 
-    /// Where signals may have been lost.
+    /// All signals, sent when some may have been lost.
     package static let all: StoreSignals = [.polls, .work]
 }
 

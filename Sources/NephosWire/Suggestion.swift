@@ -1,6 +1,6 @@
-/// What was probably meant by a word that is not known.
+/// Suggestions for unknown words.
 package enum Suggestion {
-    /// ` Did you mean 'NAME'?`, or nothing where no known word is near.
+    /// ` Did you mean 'NAME'?`, or nothing if no known word is similar.
     package static func text(for word: String, among known: [String]) -> String {
         nearest(to: word, among: known).map { " Did you mean '\($0)'?" } ?? ""
     }
@@ -10,9 +10,9 @@ package enum Suggestion {
         nearest(to: word, among: Array(known)).map { "; did you mean '\($0)'?" } ?? ""
     }
 
-    /// The word that takes the fewest changes of a letter; nil if that is more than a third of its letters.
+    /// The word with the smallest edit distance; nil if that exceeds a third of its letters.
     package static func nearest(to word: String, among known: [String]) -> String? {
-        // A long word is no mistyped one, and comparing costs the product of the lengths.
+        // A long word is no typing error, and the comparison costs the product of the lengths.
         guard word.count <= 40 else { return nil }
         let ranked = known.map { (name: $0, distance: distance(word, $0)) }.filter {
             $0.distance <= max(1, $0.name.count / 3)
@@ -20,7 +20,7 @@ package enum Suggestion {
         return ranked.min { $0.distance < $1.distance }?.name
     }
 
-    /// How many letters to insert, delete, replace or swap with the next (Damerau and Levenshtein).
+    /// The Damerau–Levenshtein distance: the number of letters to insert, delete, replace or swap with the next.
     package static func distance(_ one: String, _ other: String) -> Int {
         let (a, b) = (Array(one), Array(other))
         var before: [Int] = []

@@ -1,6 +1,6 @@
 import NephosWire
 
-/// The command line cannot be understood.
+/// An error in the command line.
 struct UsageError: Error, Hashable {
     static let exitStatus: Int32 = 2
     var message: String
@@ -10,14 +10,14 @@ struct UsageError: Error, Hashable {
     }
 }
 
-/// An option that a command knows.
+/// An option of a command.
 struct CommandOption: Sendable {
     /// With its dashes.
     var name: String
-    /// What its value is called in the help; nil for an option without one.
+    /// The value's name in the help; nil for an option without one.
     var value: String?
     var help: String
-    /// Whether it may be given several times.
+    /// Whether it may be repeated.
     var isRepeatable = false
 
     init(_ name: String, _ value: String? = nil, _ help: String) {
@@ -26,14 +26,14 @@ struct CommandOption: Sendable {
         self.help = help
     }
 
-    /// The option, which may be given several times.
+    /// The option, marked repeatable.
     var repeatable: CommandOption {
         var option = self
         option.isRepeatable = true
         return option
     }
 
-    /// The option as the help shows it: `--port N`.
+    /// The option in the help: `--port N`.
     private var usage: String { value.map { "\(name) \($0)" } ?? name }
 
     /// Two columns, the second one aligned.
@@ -48,15 +48,15 @@ struct CommandOption: Sendable {
     }
 }
 
-/// A command's arguments, taken apart: `--name value`, `--name=value` or `--name`, and words between them.
+/// A command's parsed arguments: `--name value`, `--name=value` or `--name`, and words between them.
 struct Arguments {
     private var values: [String: [String]] = [:]
     /// The words that belong to no option.
     private(set) var words: [String] = []
 
-    /// - Parameter wordLimit: how many words may stand outside of options.
-    /// - Throws: `UsageError` for an option that is not in `options`, is given twice, or has no value where it needs one
-    ///   or one where it takes none; and for more than `wordLimit` words. `-` is one. Behind `--` everything is a word.
+    /// - Parameter wordLimit: the maximum number of words outside of options.
+    /// - Throws: `UsageError` for an option that is not in `options`, is repeated, lacks its value, or has a value that
+    ///   it does not take; and for more than `wordLimit` words. `-` is a word. After `--` everything is a word.
     init(
         _ arguments: [String], options: [CommandOption], command: String, wordLimit: Int = 0
     ) throws(UsageError) {
@@ -97,7 +97,7 @@ struct Arguments {
     /// The option's value; nil if it was not given.
     subscript(_ name: String) -> String? { values[name]?.last }
 
-    /// The values of an option that may be given several times.
+    /// The values of a repeatable option.
     func all(_ name: String) -> [String] { values[name] ?? [] }
 
     /// Whether the option was given.

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Asks before something is erased: on a terminal by a question, elsewhere nothing is erased without `--yes`.
+/// Asks before erasing data: on a terminal by a question; elsewhere nothing is erased without `--yes`.
 struct Confirmation {
     static let option = CommandOption("--yes", nil, "Erase without asking.")
 
@@ -8,8 +8,8 @@ struct Confirmation {
 
     init(_ arguments: Arguments) { isGiven = arguments.has(Self.option.name) }
 
-    /// Returns where it may be done, and ends the process otherwise.
-    /// - Parameter what: what is erased, as the object of a sentence: `the zone 'A' of 'me'`.
+    /// Returns if confirmed, and ends the process otherwise.
+    /// - Parameter what: the erased data, as the object of a sentence: `the zone 'A' of 'me'`.
     /// - Throws: `UsageError` without a terminal to ask on.
     func ask(_ what: String) throws(UsageError) {
         if isGiven { return }

@@ -80,14 +80,14 @@ struct DevCommand {
 
         """
 
-    /// How long stopping may take.
+    /// The time limit of stopping, in seconds.
     private static let stopSeconds = 4
 
     private static let loopbackAddresses = ["127.0.0.1", "::1", "[::1]", "localhost"]
 
     var data: String? = "./.nephos"
     var port: UInt16 = 8484
-    /// The PostgreSQL database that keeps the data, if one does.
+    /// The PostgreSQL database with the data, if any.
     var storage: PostgresAddress?
     var acceptsUnsafeStorage = false
     var durability = SQLiteOptions.Durability.full
@@ -95,7 +95,7 @@ struct DevCommand {
     var requiresApproval = false
     var importFile: String?
     var importAssets: String?
-    /// Milliseconds; nil is for ever.
+    /// Milliseconds; nil for unlimited.
     var deletionRetention: Int64? = Limits.deletionRetention
     var notifications: NotificationOptions
     let log: DevLog
@@ -160,7 +160,7 @@ struct DevCommand {
     }
 
     private func run() -> Never {
-        // Before there are threads: each inherits the mask, so that only this one gets these signals.
+        // Before any thread starts: threads inherit the mask, so that only this one receives these signals.
         let signals = StopSignals()
         do throws(ListeningError) {
             try ThreadRoom.check()
@@ -185,8 +185,8 @@ struct DevCommand {
         signals.wait()
         isStopping.store(true, ordering: .relaxed)
         stop.yield()
-        // Asked again, it does not wait for what it accepted. Nor does it wait for ever: a write that is not committed by
-        // then was not acknowledged, and the store is as if it had never begun.
+        // A second signal stops without waiting for accepted requests. The wait is bounded anyway: a write that is not
+        // committed by then was not acknowledged, and the store is as if it had never begun.
         if let signal = signals.wait(seconds: Self.stopSeconds) { exit(128 + signal) }
         log.note("stopped while requests were under way; none of them was acknowledged")
         _exit(0)
@@ -199,9 +199,9 @@ struct DevCommand {
         }
     }
 
-    /// - Parameter isStopping: whether the process was told to stop while it waits for its database.
+    /// - Parameter isStopping: whether the process was asked to stop while it waits for its database.
     private func serve(until stops: AsyncStream<Void>, _ isStopping: @Sendable () -> Bool) async throws {
-        // The port first: a refusal of it leaves nothing behind.
+        // Binds the port first: a failure to bind has no side effects.
         let sockets = try ListeningSocket.loopback(port: port)
         ProcessMemory.keepForNextAnswer()
         SQLiteLibrary.dedicate()
@@ -239,13 +239,13 @@ struct DevCommand {
         for task in upkeep { task.cancel() }
         service.endPolls()
         await server.stop()
-        // What is under way fails now and is sent after the next start, instead of being waited for.
+        // Deliveries in progress fail now and are retried after the next start, instead of being waited for.
         for client in delivery.clients { client.close() }
         await service.close()
         self.log.writer.flush()
     }
 
-    /// Imports a file, on a thread of its own: an import waits for each of its requests.
+    /// Imports a file on its own thread: an import blocks for each of its requests.
     private static func load(_ path: String, _ assets: String?, _ local: Cloud.Local) async throws {
         try await withCheckedThrowingContinuation { continuation in
             DispatchQueue(label: "import").async {
@@ -255,8 +255,8 @@ struct DevCommand {
         }
     }
 
-    /// Opens every store once. A damaged or newer one is named before anything is served: the others are served, and its own
-    /// requests refused.
+    /// Opens every store once, to report damaged or newer ones at start: the others are served, and requests for these
+    /// are refused.
     /// - Throws: the failure of the only store.
     private func check(_ stores: any StoreProvider) async throws {
         let all = try stores.existingStores()
@@ -273,7 +273,7 @@ struct DevCommand {
         }
     }
 
-    /// Connects to the database, and tries again each second while it cannot be reached.
+    /// Connects to the database, and retries every second while it cannot be reached.
     private func postgres(
         _ address: PostgresAddress, _ options: PostgresOptions, blanks: MemoryStores, _ isStopping: @Sendable () -> Bool
     ) async throws -> PostgresStores {
@@ -310,7 +310,7 @@ struct DevCommand {
     }
 }
 
-/// The signals that end the process in good order. They are kept from every thread, and waited for on one.
+/// The signals that stop the process in good order. They are blocked in every thread, and one thread waits for them.
 private struct StopSignals {
     private let set: sigset_t
 
@@ -330,7 +330,7 @@ private struct StopSignals {
         return signal
     }
 
-    /// Nil if none came in this time.
+    /// Nil on time-out.
     func wait(seconds: Int) -> Int32? {
         var set = set
         var time = timespec(tv_sec: seconds, tv_nsec: 0)

@@ -1,8 +1,8 @@
 import Glibc
 import NephosServer
 
-/// What `nephos dev` says while it runs, on standard error: a banner, then a line for every request. On a terminal; a
-/// program that starts it asks with `--log`. Standard output has the line that says that it is ready, and nothing else.
+/// The log of `nephos dev` on standard error: a banner, then a line for every request. On a terminal; a program that
+/// starts it requests it by `--log`. Standard output has only the line that reports readiness.
 struct DevLog {
     enum Format: String {
         case text, json, off
@@ -21,7 +21,7 @@ struct DevLog {
 
     let format: Format
     let isQuiet: Bool
-    /// Ends with `flush`, or its last lines are lost.
+    /// Must be flushed at the end, or the last lines are lost.
     let writer = LogWriter(STDERR_FILENO)
     private let isTerminal: Bool
 
@@ -39,7 +39,7 @@ struct DevLog {
         self.format = format
     }
 
-    /// What is called for every answered request; nil where nothing is written.
+    /// The callback for every answered request; nil without a log.
     func observer() -> (@Sendable (AnsweredRequest) -> Void)? {
         let colours = showsColours
         switch format {
@@ -81,7 +81,7 @@ struct DevLog {
         isTerminal && getenv("NO_COLOR") == nil && getenv("TERM").map { String(cString: $0) } != "dumb"
     }
 
-    /// What is not about a request: on standard error at once, as the process may end with it.
+    /// Writes a line that concerns no request: on standard error at once, as the process may end with it.
     func note(_ message: String) {
         let (time, text) = (LogTime.now, AnsweredRequest.printable(message, limit: Self.noteLength))
         switch format {

@@ -1,4 +1,4 @@
-/// A time as a command line has it: a whole number and a unit, such as `30d`.
+/// A duration in a command line: a whole number and a unit, such as `30d`.
 enum DurationArgument {
     private static let units: [(name: Character, milliseconds: Int64)] = [
         ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000), ("w", 604_800_000),

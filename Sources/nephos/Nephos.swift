@@ -31,7 +31,7 @@ struct Nephos {
     }
 
     static func main() {
-        // The reader of our output may go away; then writing it fails, and that is all.
+        // If the reader of our output closes it, writes fail, which is harmless.
         signal(SIGPIPE, SIG_IGN)
         let arguments = CommandLine.arguments.dropFirst()
         do throws(UsageError) {
@@ -59,20 +59,20 @@ struct Nephos {
 
 /// Standard output and standard error, unbuffered.
 enum Console {
-    /// Lines for people.
+    /// Prints lines for people.
     static func print(_ text: String) {
         write(printableLines(text), to: STDOUT_FILENO)
     }
 
-    /// What other programs read, as it is.
+    /// Writes data for other programs, unmodified.
     static func data(_ text: String) {
         write(text, to: STDOUT_FILENO)
     }
 
-    /// Data in a line of output: control characters and those that turn the direction of writing are shown as what they are.
+    /// Data for a line of output, with control and bidirectional formatting characters escaped.
     static func printable(_ text: String) -> String { AnsweredRequest.printable(text, limit: .max) }
 
-    /// The same of several lines. What a file, a server or the caller says is never a command to the terminal.
+    /// The same for several lines. Text from a file, a server or the caller must not contain terminal commands.
     private static func printableLines(_ text: String) -> String {
         let isPlain = text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F || $0 == UInt8(ascii: "\n") }
         if isPlain { return text }
@@ -80,27 +80,27 @@ enum Console {
             .joined(separator: "\n")
     }
 
-    /// Says on standard error what is worth knowing.
+    /// Prints a note on standard error.
     static func note(_ message: String) {
         write("nephos: \(printableLines(message))\n", to: STDERR_FILENO)
     }
 
-    /// A line on standard error.
+    /// Prints a line on standard error.
     static func warn(_ line: String) {
         write(printableLines(line) + "\n", to: STDERR_FILENO)
     }
 
-    /// Text of our own on standard error, which may have colours.
+    /// Prints our own text on standard error, which may have colours.
     static func style(_ text: String) {
         write(text, to: STDERR_FILENO)
     }
 
-    /// A question on standard error, so that output can be sent elsewhere.
+    /// Prints a question on standard error, so that output can be redirected.
     static func prompt(_ question: String) {
         write(printableLines(question), to: STDERR_FILENO)
     }
 
-    /// Says on standard error what went wrong, and ends the process.
+    /// Prints an error on standard error, and ends the process.
     static func fail(_ message: String, status: Int32 = 1) -> Never {
         note(message)
         exit(status)

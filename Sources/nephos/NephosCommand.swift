@@ -1,4 +1,4 @@
-/// A command of `nephos`, as its help, the manual page and the completion know it.
+/// A command of `nephos`, the source of its help, the manual page and the completion.
 struct NephosCommand: Sendable {
     typealias Main = @Sendable ([String]) throws(UsageError) -> Void
 
@@ -69,7 +69,7 @@ struct NephosCommand: Sendable {
             help: ManualPage.help, main: { arguments throws(UsageError) in try ManualPage.main(arguments) }),
     ]
 
-    /// The options that its help describes, in its order.
+    /// The options in its help, in order.
     var options: [String] {
         var seen: Set<String> = []
         return help.split(separator: "\n").compactMap { line in
@@ -80,7 +80,7 @@ struct NephosCommand: Sendable {
         }
     }
 
-    /// The words that may follow its name: `export`, `import`.
+    /// The actions that may follow its name: `export`, `import`.
     var actions: [String] {
         var seen: Set<String> = []
         return help.split(separator: "\n").compactMap { line in
@@ -93,7 +93,7 @@ struct NephosCommand: Sendable {
     }
 }
 
-/// `nephos completion`: what bash sources to complete commands and options.
+/// `nephos completion`: the script that bash sources to complete commands and options.
 enum Completion {
     static let help = """
         Print what completes nephos' commands, their actions and their options in bash.
@@ -137,7 +137,7 @@ enum Completion {
     }
 }
 
-/// `nephos manual`: nephos(1), made of the commands' help so that it says nothing else.
+/// `nephos manual`: nephos(1), generated from the commands' help so that both agree.
 enum ManualPage {
     static let help = """
         Print the manual page, nephos(1), as man reads it.
@@ -190,7 +190,7 @@ enum ManualPage {
         return head + commands.joined() + tail
     }
 
-    /// What roff would take for its own: backslashes, and points and quotes at the beginning of a line.
+    /// Escapes roff's special characters: backslashes, and points and quotes at the beginning of a line.
     private static func escaped(_ text: String) -> String {
         text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
             let line = line.replacing("\\", with: "\\e").replacing("-", with: "\\-")

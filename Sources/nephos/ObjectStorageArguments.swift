@@ -4,7 +4,7 @@ import NephosPostgres
 import NephosStorage
 import NephosThreads
 
-/// The options that say in which object storage the files of assets are.
+/// The options for the object storage of asset files.
 struct ObjectStorageArguments {
     static let options = [
         CommandOption(
@@ -22,13 +22,13 @@ struct ObjectStorageArguments {
         CommandOption("--s3-region", "REGION", "Its region. Default: AWS_REGION, or us-east-1"),
     ]
 
-    /// What the help says of them.
+    /// Their note in the help.
     static let note = """
         The credentials of object storage are read from AWS_ACCESS_KEY_ID and
         AWS_SECRET_ACCESS_KEY, and from AWS_SESSION_TOKEN where they are temporary.
         """
 
-    /// Nil where the files are beside the database.
+    /// Nil if the files are stored beside the database.
     let objects: ObjectStorageOptions?
 
     init(_ arguments: Arguments) throws(UsageError) {
@@ -70,7 +70,7 @@ struct ObjectStorageArguments {
         return (names[0], names.dropFirst().joined(separator: "/"))
     }
 
-    /// What needs no escape in an address, whose signature escapes would have to match.
+    /// Whether a name needs no percent escapes in a URL, whose signature the escapes would have to match.
     private static func isSafe(_ name: String) -> Bool {
         !name.isEmpty && name != "." && name != ".."
             && name.utf8.allSatisfy { byte in
@@ -92,14 +92,14 @@ struct ObjectStorageArguments {
         return text
     }
 
-    /// Where the files are: in the object storage, or else in a directory.
+    /// The location of the files: the object storage, or else a directory.
     func place(or directory: String) -> AssetPlace {
         guard let objects else { return .directory(directory) }
         return .objects("s3://\(objects.bucket)\(objects.prefix.isEmpty ? "" : "/\(objects.prefix)")")
     }
 
-    /// Whether the bucket can be used, before anything is.
-    /// - Throws: `StorageError` that says what the object storage answered.
+    /// Checks the access to the bucket before anything else.
+    /// - Throws: `StorageError` with the object storage's answer.
     func requests() async throws -> ObjectRequests? {
         guard let objects else { return nil }
         let requests = ObjectRequests(objects)

@@ -1,14 +1,14 @@
 import Glibc
 
-/// How many files the process may have open. A waiting poll is a connection, and a connection is an open file.
+/// The process's limit of open files. A waiting poll is a connection, and a connection is an open file.
 enum OpenFiles {
-    /// What databases, logs and the notifications that go out need beside the connections.
+    /// Files for databases, logs and outgoing notifications, besides the connections.
     private static let reserve = 124
-    /// More waiting clients than one machine has use for.
+    /// More waiting clients than one machine needs.
     private static let mostConnections = 10_000
 
-    /// Raises the limit as far as the system lets the process (getrlimit(2)), for up to 10,000 connections.
-    /// - Returns: how many connections fit.
+    /// Raises the limit as far as the system allows (getrlimit(2)), for up to 10,000 connections.
+    /// - Returns: the number of connections that fit.
     static func makeRoomForConnections() -> UInt32 {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 900 }

@@ -1,11 +1,11 @@
 import Glibc
 import Synchronization
 
-/// A secret that a command reads: on a terminal after a question, without showing it, elsewhere as the first line of standard
-/// input. Every process of the machine sees the arguments of the others, so a secret is none.
+/// Reads a command's secret: on a terminal after a question, without echo, elsewhere as the first line of standard
+/// input. Secrets are never arguments, which every process of the machine can see.
 enum SecretInput {
-    /// - Parameter name: `code`, as a message names the secret.
-    /// - Throws: `UsageError` for an empty line, and where the input ends.
+    /// - Parameter name: the secret's name in messages: `code`.
+    /// - Throws: `UsageError` for an empty line, and at the end of input.
     static func read(_ name: String) throws(UsageError) -> String {
         let text = (isatty(STDIN_FILENO) == 1 ? hiddenLine(name) : line())?.trimmingSpaces ?? ""
         guard !text.isEmpty else {
@@ -15,11 +15,11 @@ enum SecretInput {
         return text
     }
 
-    /// Longer than any secret, and than a URL with one.
+    /// The maximum length: longer than any secret, and than a URL with one.
     private static let limit = 8192
 
-    /// Nil where the input ends before a line, is too long, or a signal comes first.
-    /// - Parameter mask: the signals that are blocked while the line is waited for.
+    /// Nil if the input ends before a line, is too long, or a signal arrives first.
+    /// - Parameter mask: the signals that are blocked during the wait for the line.
     private static func line(_ mask: sigset_t? = nil) -> String? {
         var (bytes, byte): ([UInt8], UInt8) = ([], 0)
         while bytes.count < limit {
@@ -33,7 +33,7 @@ enum SecretInput {
         return nil
     }
 
-    /// - Returns: false where a signal comes first.
+    /// - Returns: false if a signal arrives first.
     private static func waitForInput(_ mask: sigset_t) -> Bool {
         var mask = mask
         while interruption.load(ordering: .relaxed) == 0 {
@@ -45,7 +45,7 @@ enum SecretInput {
         return false
     }
 
-    /// A line that the terminal does not show as it is typed. A signal that ends the process does so once the terminal is as before.
+    /// Reads a line without echo. A signal that ends the process takes effect after the terminal is restored.
     private static func hiddenLine(_ name: String) -> String? {
         var shown = termios()
         guard tcgetattr(STDIN_FILENO, &shown) == 0 else { return line() }
@@ -55,7 +55,8 @@ enum SecretInput {
         interruption.store(0, ordering: .relaxed)
         sigemptyset(&signals)
         for signal in Self.signals { sigaddset(&signals, signal) }
-        // Blocked, so that none comes between a look at `interruption` and the wait, which lets them in.
+        // Blocked, so that no signal is lost between the check of `interruption` and the wait, which unblocks them
+        // atomically.
         var mask = sigset_t()
         sigprocmask(SIG_BLOCK, &signals, &mask)
         let former = Self.signals.map { signal in
@@ -72,7 +73,7 @@ enum SecretInput {
             var handling = handling
             sigaction(signal, &handling, nil)
         }
-        // The newline that was typed was not shown either.
+        // The typed newline was not echoed either.
         Console.prompt("\n")
         sigprocmask(SIG_UNBLOCK, &signals, nil)
         let signal = interruption.load(ordering: .relaxed)
@@ -83,11 +84,11 @@ enum SecretInput {
     private static let signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
 }
 
-/// The signal that came while a secret was typed; 0 for none.
+/// The signal that arrived during the input; 0 for none.
 private let interruption = Atomic<Int32>(0)
 
 extension String {
-    /// Without spaces, tabs and a carriage return at its ends.
+    /// Trims spaces, tabs and a carriage return at both ends.
     fileprivate var trimmingSpaces: String {
         let isSpace = { (character: Character) in " \t\r".contains(character) }
         return String(drop(while: isSpace).reversed().drop(while: isSpace).reversed())

@@ -1,7 +1,7 @@
 import NephosHTTP
 import NephosWire
 
-/// `nephos status`: what a running server holds.
+/// `nephos status`: the content of a running server.
 struct StatusCommand {
     static let options = [
         CommandOption("--url", "URL", "The running server. Default: NEPHOS_URL, or \(RemoteSchema.localURL)"),

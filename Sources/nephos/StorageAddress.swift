@@ -1,6 +1,6 @@
 import NephosPostgres
 
-/// A PostgreSQL database as an option names it.
+/// A PostgreSQL database in an option.
 enum StorageAddress {
     static func isOne(_ text: String) -> Bool { text.hasPrefix("postgresql://") || text.hasPrefix("postgres://") }
 

@@ -1,10 +1,10 @@
 import NephosWire
 
-/// The word behind a command: `list` of `nephos zones list`.
+/// The action after a command: `list` of `nephos zones list`.
 enum Subcommand {
     /// - Parameter command: `zones`.
-    /// - Returns: what the first argument says, and the arguments behind it.
-    /// - Throws: `UsageError` for a word that is none of the command's.
+    /// - Returns: the action of the first argument, and the arguments after it.
+    /// - Throws: `UsageError` for a word that is no action of the command.
     static func parse<Action: RawRepresentable & CaseIterable>(
         _ arguments: [String], of command: String, as: Action.Type = Action.self
     ) throws(UsageError) -> (Action, [String]) where Action.RawValue == String {

@@ -1,7 +1,7 @@
-/// What is printed, without what a terminal would take for a command.
+/// Output without terminal commands.
 enum TerminalSafe {
-    /// JSON with the control characters that JSON lets stand (U+007F to U+009F) escaped: it is the same document. All others of a
-    /// JSON text beyond ASCII are in its strings.
+    /// JSON with the control characters that JSON allows unescaped (U+007F to U+009F) escaped: an equivalent document.
+    /// All other characters beyond ASCII in JSON are in its strings.
     static func json(_ bytes: [UInt8]) -> [UInt8] {
         guard bytes.contains(where: { $0 == delete || $0 == firstOfC1 }) else { return bytes }
         var safe: [UInt8] = []

@@ -2,24 +2,24 @@ import Foundation
 import Glibc
 import NephosCrypto
 
-/// Where downloaded files are: a cache of contents for each account, and copies for assets, one each, which are the app's.
+/// The downloaded files: a content cache for each account, and one copy for each asset, which belongs to the app.
 ///
-/// The directory is the user's alone (0700), and is shared by processes. A content appears in the cache whole, by a rename;
-/// it may be evicted at any time, as it is only ever copied. Copies are in a directory of their process, which
-/// holds a lock there as long as it lives: what a process left is removed by others.
+/// The directory is private to the user (0700) and shared by processes. A rename adds a content to the cache
+/// atomically; eviction is always safe, because contents are only copied. Copies live in a per-process directory that
+/// the process keeps locked; other processes remove the directories of ended processes.
 final class AssetFiles: Sendable {
     static let shared = AssetFiles(root: defaultRoot)
 
     private enum Limit {
-        /// Bytes of the cache, over all accounts. Beyond it the contents go that were not used for the longest time.
+        /// The cache limit in bytes, over all accounts. Beyond it, the least recently used contents are evicted.
         static let cached: Int64 = 1 << 30
-        /// How much less there is after an eviction.
+        /// Bytes below the limit that an eviction reaches.
         static let evicted = cached / 4
-        /// Bytes that a process adds to the cache before it looks how large that is.
+        /// Bytes that a process adds to the cache before it measures the cache's size.
         static let unexamined: Int64 = 64 << 20
-        /// Seconds that a copy stays when its asset is gone: apps read files whose asset they let go of.
+        /// Seconds for which a copy outlives its asset: apps read files after releasing the asset.
         static let released = 300.0
-        /// Seconds that copies of a process stay that ended: archives name them.
+        /// Seconds for which copies outlive their process: archives refer to them.
         static let abandoned = 24.0 * 60 * 60
     }
 
@@ -36,7 +36,7 @@ final class AssetFiles: Sendable {
 
     init(root: URL) { self.root = root }
 
-    /// `$NEPHOS_CACHE`, or else the user's folder for caches.
+    /// `$NEPHOS_CACHE`, or else the user's cache directory.
     private static var defaultRoot: URL {
         let variables = ProcessInfo.processInfo.environment
         if let path = variables["NEPHOS_CACHE"], !path.isEmpty { return URL(fileURLWithPath: path) }
@@ -53,7 +53,7 @@ final class AssetFiles: Sendable {
 
     // MARK: Copies
 
-    /// A new file for an asset, not made yet.
+    /// Returns a unique file for an asset, without creating it.
     func makeFile() throws -> AssetFileKeeper {
         let folder = try ownFolder()
         discardReleased(before: Date(timeIntervalSinceNow: -Limit.released))
@@ -64,8 +64,8 @@ final class AssetFiles: Sendable {
         return AssetFileKeeper(folder.appendingPathComponent("\(number)-\(UUID().uuidString)"), self)
     }
 
-    /// A copy of a content that is in the cache; nil where it is not.
-    /// - Parameter key: what opens it; nil where it is not sealed. The cache has what the service has.
+    /// Copies a cached content; nil if the cache lacks it.
+    /// - Parameter key: the key that opens the content; nil if it is not sealed. The cache stores the service's bytes.
     func copy(_ content: String, of account: String, openedWith key: SealKey? = nil) throws -> AssetFileKeeper? {
         let source = folder(account).appendingPathComponent(content).path
         let descriptor = open(source, O_RDONLY | O_CLOEXEC)
@@ -77,7 +77,7 @@ final class AssetFiles: Sendable {
         } else {
             try FileCopy.copy(from: descriptor, to: keeper.url.path)
         }
-        // By its time it is known which was used last.
+        // The modification time records the last use, for LRU eviction.
         utimes(source, nil)
         return keeper
     }
@@ -93,7 +93,7 @@ final class AssetFiles: Sendable {
         for (file, _) in due { unlink(file.path) }
     }
 
-    /// This process's directory, with its lock.
+    /// Returns this process's directory, and locks it.
     private func ownFolder() throws -> URL {
         try state.withLock { state in
             if let folder = state.ownFolder { return folder }
@@ -102,7 +102,7 @@ final class AssetFiles: Sendable {
             Self.removeAbandoned(in: copies)
             let folder = copies.appendingPathComponent("\(getpid())-\(UUID().uuidString)")
             try Self.makeDirectory(folder)
-            // Until the process ends.
+            // The lock is held until the process ends.
             state.lock = open(folder.appendingPathComponent("lock").path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
             guard state.lock >= 0, flock(state.lock, LOCK_EX | LOCK_NB) == 0 else {
                 throw CocoaError(.fileWriteUnknown)
@@ -128,15 +128,14 @@ final class AssetFiles: Sendable {
 
     // MARK: The cache
 
-    /// A name for a file that is about to become a content of the account's.
+    /// Returns a temporary file name for a future content of the account.
     func makeTemporary(_ account: String) throws -> URL {
         let folder = folder(account)
         try Self.makeDirectory(folder)
         return folder.appendingPathComponent(".\(UUID().uuidString)")
     }
 
-    /// Puts a whole file into the cache. It stays there while others are evicted for it: alone it may be larger than all are
-    /// to be.
+    /// Moves a complete file into the cache. The eviction that it causes spares it, even if it alone exceeds the limit.
     func add(_ file: URL, as content: String, of account: String) throws {
         var status = stat()
         let size = stat(file.path, &status) == 0 ? Int64(status.st_size) : 0
@@ -153,8 +152,8 @@ final class AssetFiles: Sendable {
 
     private func folder(_ account: String) -> URL { root.appendingPathComponent("contents/\(account)") }
 
-    /// Removes the contents that were not used for the longest time, where there are too many, and what a process left
-    /// unfinished.
+    /// Evicts the least recently used contents while the cache exceeds its limit, and removes abandoned temporary
+    /// files.
     private func evict(keeping kept: String) {
         var contents: [(path: String, used: Int, size: Int64)] = []
         let folder = root.appendingPathComponent("contents")
@@ -185,7 +184,7 @@ final class AssetFiles: Sendable {
     }
 }
 
-/// A file that belongs to one asset. It may be removed some time after this is gone.
+/// A file that belongs to one asset. It may be removed some time after this object is deallocated.
 final class AssetFileKeeper: Sendable {
     let url: URL
     private let files: AssetFiles
@@ -198,11 +197,11 @@ final class AssetFileKeeper: Sendable {
     deinit { files.release(url) }
 }
 
-/// Copies files, and looks at their contents. Everything blocks.
+/// Copies and hashes files. All functions block.
 enum FileCopy {
     private static let pieceSize = 1 << 20
 
-    /// Copies an open file to one that does not exist.
+    /// Copies an open file to a new file.
     static func copy(from source: Int32, to path: String) throws {
         let target = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard target >= 0 else { throw CocoaError(.fileWriteUnknown) }
@@ -226,14 +225,14 @@ enum FileCopy {
         }
     }
 
-    /// The name of a file's content, as the service has it in addresses: its hash in hexadecimal digits.
+    /// Returns the name of a file's content, as in the service's addresses: its hash in hexadecimal digits.
     static func contentName(ofFileAt path: String) throws -> String {
         let hash = StreamingHash(.content)
         try visitPieces(ofFileAt: path) { hash.update($0) }
         return hash.finish().map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 
-    /// A file's checksum as clients of CloudKit Web Services know it.
+    /// Returns a file's checksum as clients of CloudKit Web Services compute it.
     static func checksum(ofFileAt path: String) throws -> String {
         let checksum = FileChecksum()
         try visitPieces(ofFileAt: path) { checksum.update($0) }

@@ -4,10 +4,10 @@ import NephosCrypto
 import NephosThreads
 import NephosWire
 
-/// How much of the files of a record was transferred: from 0 to 1, never less than before.
+/// Reports the transferred fraction of a record's files: from 0 to 1, monotonic.
 typealias TransferProgress = @Sendable (CKRecord.ID, Double) -> Void
 
-/// The bytes of one record's files, those that are on their way included.
+/// The transferred bytes of one record's files, partial transfers included.
 private final class RecordTransfer: Sendable {
     private struct State {
         var bytes: [Int: Int64] = [:]
@@ -25,13 +25,13 @@ private final class RecordTransfer: Sendable {
         self.report = report
     }
 
-    /// - Parameter file: which of the record's files.
+    /// - Parameter file: the index of the file among the record's files.
     func note(_ bytes: Int64, of file: Int) {
         guard let report else { return }
         let fraction = state.withLock { state -> Double? in
             state.bytes[file] = bytes
             let fraction = Double(state.bytes.values.reduce(0, +)) / Double(total)
-            // The end is told with the record.
+            // The record's own completion reports the end.
             guard fraction < 1, fraction >= state.reported + 0.01 else { return nil }
             state.reported = fraction
             return fraction
@@ -40,11 +40,11 @@ private final class RecordTransfer: Sendable {
     }
 }
 
-/// Calls `body` for each of `items`, a few at a time, and returns the results in their order.
+/// Calls `body` for each of `items`, a few concurrently, and returns the results in the items' order.
 private func concurrently<Item: Sendable, Value: Sendable>(
     _ items: [Item], _ body: @escaping @Sendable (Item) async -> Value
 ) async -> [Value] {
-    /// Files that one operation transfers at a time.
+    /// Concurrent transfers of one operation.
     let width = 4
     return await withTaskGroup(of: (Int, Value).self) { group in
         var values: [Value?] = Array(repeating: nil, count: items.count)
@@ -59,11 +59,11 @@ private func concurrently<Item: Sendable, Value: Sendable>(
 
 // MARK: - Upload
 
-/// A record whose files are to be uploaded before it is saved.
+/// A record whose files are uploaded before it is saved.
 struct WaitingRecord: Sendable {
     var recordID: CKRecord.ID
     var recordType: CKRecord.RecordType
-    /// The name of its parent.
+    /// The name of the record's parent.
     var parent: String?
     var assets: [Asset]
 
@@ -76,8 +76,8 @@ struct WaitingRecord: Sendable {
 extension DatabaseRequestContext {
     typealias UploadResult = Result<[AssetSlot: AssetValue], CKError>
 
-    /// assets/upload, and the files: what each record's assets are saved as, or why the record cannot be saved.
-    /// - Throws: what concerns the operation as a whole.
+    /// assets/upload and the uploads: returns the values to save each record's assets as, or the record's failure.
+    /// - Throws: a failure of the whole operation.
     func upload(_ records: [WaitingRecord], _ progress: TransferProgress?) async throws(CKError) -> [UploadResult] {
         let prepared = records.map { record in Result { () throws(CKError) in try prepare(record) } }
         var ready = prepared.compactMap { try? $0.get() }
@@ -125,7 +125,7 @@ extension DatabaseRequestContext {
         var stamp: FileStamp
         var address: String
         var index: Int
-        /// What the file is sealed with; nil where it is not.
+        /// The key that seals the file; nil if the file is not sealed.
         var key: SealKey?
         var transfer: RecordTransfer
     }
@@ -146,8 +146,8 @@ extension DatabaseRequestContext {
         return PreparedRecord(record: record, stamps: stamps)
     }
 
-    /// The addresses for the files of each record. What is refused for several records is asked for each alone, so that one
-    /// that may not be saved does not keep the others from it.
+    /// Requests the upload addresses of each record's files. If the service refuses several records together, requests
+    /// each record alone, so that one refused record does not block the others.
     private func uploadAddresses(
         _ records: [PreparedRecord]
     ) async throws(CKError) -> [Result<[String], CKError>] {
@@ -184,7 +184,7 @@ extension DatabaseRequestContext {
         return results
     }
 
-    /// Files that one request asks to upload (CloudKit Web Services, Data Size Limits).
+    /// Files in one upload request, at most (CloudKit Web Services, Data Size Limits).
     private static let tokensPerRequest = 200
 
     private func requestAddresses(_ records: [PreparedRecord]) async throws(ServiceFailure) -> [[String]] {
@@ -237,7 +237,7 @@ extension DatabaseRequestContext {
             job.asset.asset.noteUpload(value, for: AssetPlace(recordID: job.recordID, key: key))
             return .success(value)
         } catch {
-            // A service that is sent other bytes than were announced refuses them: why is said here.
+            // The service refuses bytes that differ from the announced ones; report the changed file as the reason.
             if let stamp = try? FileStamp(path: file.path), stamp != job.stamp {
                 return .failure(CKError(AssetFileFailure.modified(file.path), key: key, errors))
             }
@@ -249,8 +249,8 @@ extension DatabaseRequestContext {
 // MARK: - Download
 
 extension DatabaseRequestContext {
-    /// Downloads the files of records that were fetched.
-    /// - Returns: why it failed, for the records of which a file could not be had.
+    /// Downloads the files of fetched records.
+    /// - Returns: the errors of the records with a file that could not be downloaded.
     func downloadAssets(
         of records: [CKRecord], _ progress: TransferProgress? = nil
     ) async -> [CKRecord.ID: CKError] {
@@ -283,7 +283,7 @@ extension DatabaseRequestContext {
         return errors
     }
 
-    /// The results with the files of their records, or with what kept one from coming.
+    /// Returns the results with their records' files, or with the error of a failed download.
     func withAssets(
         _ results: [Result<CKRecord, CKError>], _ progress: TransferProgress? = nil
     ) async -> [Result<CKRecord, CKError>] {
@@ -305,7 +305,7 @@ extension DatabaseRequestContext {
         var transfer: RecordTransfer?
     }
 
-    /// What tells the account's files from others' in the cache; nil where the service's files are not cached.
+    /// Returns the cache's name for the account; nil if the service's files are not cached.
     private func assetAccount() async -> String? {
         guard let service = session.service.assetCacheName else { return nil }
         let user = await session.userRecordName(call) ?? ""
@@ -365,7 +365,7 @@ extension DatabaseRequestContext {
         }
     }
 
-    /// Downloads a file and makes sure that it is what the record says.
+    /// Downloads a file and verifies it against the record.
     private func receive(_ job: DownloadJob, to file: URL, _ content: String?) async throws {
         try await session.service.download(job.address, to: file, call) { job.transfer?.note($0, of: job.index) }
         let isWhole = try await BlockingPool.files.run {
@@ -379,9 +379,9 @@ extension DatabaseRequestContext {
     }
 }
 
-/// What an address of this project's service says of its file.
+/// Parses the file addresses of this project's service.
 enum AssetLocation {
-    /// `…/assets/1/{container}/{environment}/{content}/{token}/…`; nil for what is no such address.
+    /// `…/assets/1/{container}/{environment}/{content}/{token}/…`; nil for any other address.
     static func content(of address: String) -> String? {
         guard let path = path(of: address) else { return nil }
         let parts = path.split(separator: "/")
@@ -391,7 +391,7 @@ enum AssetLocation {
         return String(parts[4])
     }
 
-    /// The part of an address behind its host, where it leads to a service like this one.
+    /// Returns an asset address without its scheme and host; nil if it leads to no service like this one.
     static func path(of address: String) -> Substring? {
         let path: Substring
         if address.hasPrefix("/") {

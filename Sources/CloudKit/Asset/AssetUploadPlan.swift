@@ -2,13 +2,13 @@ import Foundation
 import Glibc
 import NephosWire
 
-/// Where a record has an asset: the key, and in a list the position.
+/// The location of an asset in a record: the key, and the index in a list.
 struct AssetSlot: Hashable, Sendable {
     var key: CKRecord.FieldKey
     var index: Int
 }
 
-/// A field that an asset is in.
+/// A field of a record that holds an asset.
 struct AssetPlace: Hashable, Sendable {
     var recordID: CKRecord.ID
     var key: String
@@ -18,8 +18,8 @@ extension RecordSnapshot {
     /// An asset whose file has to be uploaded.
     package typealias WaitingAsset = (key: CKRecord.FieldKey, index: Int, asset: CKAsset)
 
-    /// The assets that wait for their upload, by field; a list's assets in their order. An asset that the record was
-    /// fetched or saved with is not uploaded again.
+    /// The assets to upload, by field; a list's assets in order. An asset that the record was fetched or saved with is
+    /// not uploaded again.
     package func assetsToUpload(_ selection: FieldSelection) -> [WaitingAsset] {
         state.sortedFields().flatMap { key, value -> [WaitingAsset] in
             guard selection == .all || state.changes[key] != nil else { return [] }
@@ -36,13 +36,13 @@ extension RecordSnapshot {
 }
 
 extension RecordValue {
-    /// The value as it is sent, its assets as they were uploaded.
+    /// The value to send, with its assets as they were uploaded.
     func wireValue(
         in context: WireContext, _ place: AssetPlace, _ uploaded: [AssetSlot: AssetValue]
     ) -> FieldValue? {
         func sent(_ asset: CKAsset, _ index: Int) -> AssetValue? {
             if let value = uploaded[AssetSlot(key: place.key, index: index)] { return value }
-            // A value that is sent back to its field leaves the file as it is.
+            // An unchanged value sent back to its field keeps the file.
             return asset.wireValue(in: place).map { AssetValue(fileChecksum: $0.fileChecksum, size: $0.size) }
         }
         switch self {
@@ -55,7 +55,7 @@ extension RecordValue {
     }
 }
 
-/// A file as it was when its upload began, to notice that it is written to meanwhile.
+/// A file's status at the start of its upload, for detecting writes during the upload.
 struct FileStamp: Equatable, Sendable {
     private var device: UInt64
     private var number: UInt64
@@ -63,7 +63,7 @@ struct FileStamp: Equatable, Sendable {
     private var seconds: Int
     private var nanoseconds: Int
 
-    /// - Throws: the code that Apple's framework reports for a file that is not there, or cannot be read.
+    /// - Throws: the code that Apple's framework reports for a missing or unreadable file.
     init(path: String) throws(AssetFileFailure) {
         var status = stat()
         guard stat(path, &status) == 0 else {
@@ -78,7 +78,7 @@ struct FileStamp: Equatable, Sendable {
     }
 }
 
-/// What is wrong with an asset's file on this side.
+/// A problem with an asset's local file.
 enum AssetFileFailure: Error, Hashable, Sendable {
     case notFound(String)
     case unreadable(String)

@@ -1,6 +1,6 @@
 import NephosThreads
 
 extension BlockingPool {
-    /// The files of assets: neither Swift's tasks nor the library's thread for HTTP wait for a disk.
+    /// Threads for asset files: disk access blocks neither Swift's tasks nor the library's HTTP thread.
     static let files = BlockingPool("files", Options(threads: 4))
 }

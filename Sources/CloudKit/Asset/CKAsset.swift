@@ -6,26 +6,26 @@ package import NephosWire
 ///
 /// Apple's interface does not say that it can be archived, though records with assets are; here it can.
 open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
-    // Unchecked because the class is open; everything in it that changes is in a `Locked`.
+    // Unchecked because the class is open; all mutable state is in a `Locked`.
 
     private struct State {
         var file: URL?
         var wireValue: AssetValue?
-        /// The same by the fields that the file was uploaded for: each time it is sealed it is other bytes.
+        /// The value by the fields that the file was uploaded for: each sealing produces other bytes.
         var uploads: [AssetPlace: AssetValue] = [:]
-        /// What opens the file, where it is sealed.
+        /// The key that opens the file; nil if the file is not sealed.
         var key: SealKey?
-        /// What keeps a downloaded file.
+        /// Keeps a downloaded file alive.
         var keeper: AssetFileKeeper?
     }
 
     private let state: Locked<State>
 
-    /// The file: the app's own until it is saved, a copy of its own after a fetch, nil where it was not downloaded.
+    /// The file: the app's own until the save, a copy of its own after a fetch, nil if it was not downloaded.
     ///
-    /// What a fetch downloaded stays while the asset lives; take a copy of what is needed for longer.
+    /// A downloaded file exists as long as the asset; copy the file to use it for longer.
     open var fileURL: URL? { state.withLock { $0.file } }
-    /// What the service knows of the file; nil until it was uploaded.
+    /// The service's value of the file; nil until it was uploaded.
     package var wireValue: AssetValue? { state.withLock { $0.wireValue } }
 
     /// An asset made of the file at `fileURL`. Only the file's bytes are stored, not its name.
@@ -39,10 +39,10 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
         state = Locked(State(file: fileURL, wireValue: wireValue))
     }
 
-    /// What the service knows of the file in a field.
+    /// Returns the service's value of the file in a field.
     func wireValue(in place: AssetPlace) -> AssetValue? { state.withLock { $0.uploads[place] ?? $0.wireValue } }
 
-    /// The file was uploaded for a field: what it is known by there from now on.
+    /// Stores the value under which the file was uploaded for a field.
     func noteUpload(_ value: AssetValue, for place: AssetPlace) {
         let known = AssetValue(fileChecksum: value.fileChecksum, size: value.size)
         state.withLock { state in
@@ -51,12 +51,12 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
         }
     }
 
-    /// What opens the file; nil where it is not sealed, or its key was not had.
+    /// The key that opens the file; nil if the file is not sealed, or its key is missing.
     var key: SealKey? { state.withLock { $0.key } }
 
     func noteKey(_ key: SealKey) { state.withLock { $0.key = key } }
 
-    /// The file was downloaded.
+    /// Stores the downloaded file.
     func noteDownload(_ keeper: AssetFileKeeper) {
         state.withLock { state in
             state.file = keeper.url
@@ -64,7 +64,7 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
         }
     }
 
-    /// Whether the service has the same file for both in a field.
+    /// Whether the service has the same file for both assets in a field.
     func isSame(as other: CKAsset, in place: AssetPlace) -> Bool {
         if self === other { return true }
         guard let mine = wireValue(in: place), let theirs = other.wireValue(in: place) else { return false }

@@ -3,17 +3,17 @@ import Glibc
 import NephosCrypto
 import NephosThreads
 
-/// The bytes that are uploaded for an asset: those of a file, as they are or sealed.
+/// The bytes to upload for an asset: those of a file, plain or sealed.
 package struct AssetContent: Sendable {
     package let file: URL
-    /// Bytes that are sent.
+    /// Bytes to send.
     package let size: Int64
-    /// Nil where the file goes as it is.
+    /// The sealed bytes; nil if the file is sent unsealed.
     package let sealed: SealedPieces?
 
     /// - Parameters:
     ///   - size: bytes of the file.
-    ///   - key: what the file is sealed with; nil where it is not.
+    ///   - key: the key that seals the file; nil if it is not sealed.
     init(file: URL, size: Int64, key: SealKey?) {
         self.file = file
         self.size = key == nil ? size : ContentSeal.sealedSize(of: size)
@@ -21,7 +21,7 @@ package struct AssetContent: Sendable {
     }
 }
 
-/// A file as it is sealed, piece by piece, in constant memory.
+/// A file sealed piece by piece, in constant memory.
 package final class SealedPieces: Sendable {
     /// Chunks in a piece.
     private static let chunks = 16
@@ -44,8 +44,8 @@ package final class SealedPieces: Sendable {
 
     deinit { if let descriptor = state.withLock({ $0.descriptor }) { close(descriptor) } }
 
-    /// The next piece; nil after the last. One is asked for at a time.
-    /// - Throws: `AssetFileFailure`: the file cannot be read, or has fewer bytes than it had.
+    /// Returns the next piece; nil after the last. Callers request one piece at a time.
+    /// - Throws: `AssetFileFailure` if the file cannot be read or became shorter.
     package func next() async throws -> [UInt8]? {
         try await BlockingPool.files.run { try self.state.withLock { try self.next(&$0) } }
     }
@@ -99,9 +99,9 @@ package final class SealedPieces: Sendable {
     }
 }
 
-/// Opens sealed files. Everything blocks.
+/// Opens sealed files. All functions block.
 enum SealedFile {
-    /// It was not sealed with that key, or was changed or cut since.
+    /// The file was not sealed with that key, or was changed or truncated.
     struct DoesNotOpen: Error {}
 
     static func open(ofFileAt source: String, with key: SealKey, to path: String) throws {
@@ -111,7 +111,7 @@ enum SealedFile {
         try open(descriptor, with: key, to: path)
     }
 
-    /// Opens an open file into one that does not exist, in constant memory. Nothing is left of it after a failure.
+    /// Opens a sealed file into a new file, in constant memory. Removes the new file after a failure.
     static func open(_ source: Int32, with key: SealKey, to path: String) throws {
         var status = stat()
         guard fstat(source, &status) == 0 else { throw CocoaError(.fileReadUnknown) }

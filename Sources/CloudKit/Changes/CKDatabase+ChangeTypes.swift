@@ -1,48 +1,48 @@
 extension CKDatabase {
-    /// What can happen to a database's zones.
+    /// The kinds of changes to a database's zones.
     public enum DatabaseChange {
-        /// A zone that is new, or in which something changed.
+        /// A new zone, or a zone with changes.
         public struct Modification: Hashable, Sendable {
-            /// The zone in which something changed since the token.
+            /// The zone with changes since the token.
             public let zoneID: CKRecordZone.ID
         }
 
-        /// A zone that is gone.
+        /// A deleted zone.
         public struct Deletion: Hashable, Sendable {
-            /// Why a zone is gone.
+            /// The reasons of a zone's deletion.
             public enum Reason: Hashable, Sendable {
-                /// It was deleted.
+                /// The zone was deleted.
                 case deleted
-                /// The user removed it with all of its data: what the device has of it should go too.
+                /// The user deleted the zone with all of its data: delete the device's copy too.
                 case purged
-                /// The user reset encrypted data: what the device has may be saved again.
+                /// The user reset encrypted data: the device may save its copy again.
                 case encryptedDataReset
             }
 
-            /// The zone that is gone, with all its records.
+            /// The deleted zone.
             public let zoneID: CKRecordZone.ID
-            /// Why it is gone: what to keep of the device's copy depends on it.
+            /// The reason of the deletion, which decides what to do with the device's copy.
             public let reason: Reason
 
-            /// Whether the user removed the zone with all of its data.
+            /// Whether the user deleted the zone with all of its data.
             @available(*, deprecated, message: "use reason")
             public var purged: Bool { reason == .purged }
         }
     }
 
-    /// What can happen to a zone's records.
+    /// The kinds of changes to a zone's records.
     public enum RecordZoneChange {
-        /// A record that was saved, in its newest state.
+        /// A saved record, in its newest state.
         public struct Modification: Hashable, Sendable {
-            /// The record as the service has it now, with the keys that were asked for.
+            /// The server's present record, with the desired keys.
             public let record: CKRecord
         }
 
-        /// A record that was deleted.
+        /// A deleted record.
         public struct Deletion: Hashable, Sendable {
-            /// The name by which the device finds its copy.
+            /// The ID of the deleted record.
             public let recordID: CKRecord.ID
-            /// The type that the deleted record had.
+            /// The type of the deleted record.
             public let recordType: CKRecord.RecordType
         }
     }

@@ -1,5 +1,5 @@
-/// Fetches which zones changed or went away since a token (CKFetchDatabaseChangesOperation, Apple's documentation).
-/// Private and shared databases have such changes.
+/// Fetches the zones that changed or were deleted since a change token (CKFetchDatabaseChangesOperation, Apple's
+/// documentation). Private and shared databases have such changes.
 open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Sendable {
     private struct Request {
         var previousServerChangeToken: CKServerChangeToken?
@@ -24,36 +24,36 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
 
     private let request = Locked(Request())
     private let blocks = Locked(Blocks())
-    /// Where the fetch ended.
+    /// The position at which the fetch ended.
     private let end = Locked<(token: CKServerChangeToken, moreComing: Bool)?>(nil)
 
     public override init() { super.init() }
 
-    /// An operation that fetches what changed since a token; nil is the beginning.
+    /// An operation that fetches the changes since a token; nil means from the beginning.
     public convenience init(previousServerChangeToken: CKServerChangeToken?) {
         self.init()
         self.previousServerChangeToken = previousServerChangeToken
     }
 
-    /// Where the last fetch ended; nil is the beginning.
+    /// The token at which the last fetch ended; nil means the beginning.
     open var previousServerChangeToken: CKServerChangeToken? {
         get { request.previousServerChangeToken }
         set { request.previousServerChangeToken = newValue }
     }
 
-    /// How many zones a batch has at most; 0 leaves that to the service.
+    /// Zones in a batch, at most; 0 leaves the limit to the service.
     open var resultsLimit: Int {
         get { request.resultsLimit }
         set { request.resultsLimit = newValue }
     }
 
-    /// Whether the operation asks again until nothing is left; otherwise it fetches one batch.
+    /// Whether the operation fetches all batches; otherwise it fetches one.
     open var fetchAllChanges: Bool {
         get { request.fetchAllChanges }
         set { request.fetchAllChanges = newValue }
     }
 
-    /// Called once for every zone that is new, or in which something changed.
+    /// Called once for every new zone and every zone with changes.
     open var recordZoneWithIDChangedBlock: ((CKRecordZone.ID) -> Void)? {
         get { blocks.changed }
         set { blocks.changed = newValue }
@@ -65,25 +65,25 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
         set { blocks.deleted = newValue }
     }
 
-    /// Called, instead of the block for deleted zones, for every zone that the user removed with all of its data.
+    /// Called, instead of the block for deleted zones, for every zone that the user deleted with all of its data.
     open var recordZoneWithIDWasPurgedBlock: ((CKRecordZone.ID) -> Void)? {
         get { blocks.purged }
         set { blocks.purged = newValue }
     }
 
-    /// Called, instead of the block for deleted zones, for every zone that went because the user reset encrypted data.
+    /// Called, instead of the block for deleted zones, for every zone deleted because the user reset encrypted data.
     open var recordZoneWithIDWasDeletedDueToUserEncryptedDataResetBlock: ((CKRecordZone.ID) -> Void)? {
         get { blocks.deletedDueToReset }
         set { blocks.deletedDueToReset = newValue }
     }
 
-    /// Called after every batch but the last: the token stands for all changes that came before it.
+    /// Called after every batch but the last; the token covers all changes up to then.
     open var changeTokenUpdatedBlock: ((CKServerChangeToken) -> Void)? {
         get { blocks.tokenUpdated }
         set { blocks.tokenUpdated = newValue }
     }
 
-    /// Called once, at the end, with the token to keep.
+    /// Called once, at the end, with the token to store.
     open var fetchDatabaseChangesResultBlock:
         (
             (_ operationResult: Result<(serverChangeToken: CKServerChangeToken, moreComing: Bool), any Error>) -> Void
@@ -93,7 +93,7 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
         set { blocks.result = newValue }
     }
 
-    /// Called once, at the end, with the token to keep.
+    /// Called once, at the end, with the token to store.
     @available(*, deprecated, message: "use fetchDatabaseChangesResultBlock")
     open var fetchDatabaseChangesCompletionBlock: ((CKServerChangeToken?, Bool, (any Error)?) -> Void)? {
         get { blocks.completion }

@@ -26,26 +26,26 @@ open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendab
 
     public override init() { super.init() }
 
-    /// An operation that fetches what changed in a zone since a token; nil is the beginning.
+    /// An operation that fetches a zone's changes since a token; nil means from the beginning.
     public convenience init(recordZoneID: CKRecordZone.ID, previousServerChangeToken: CKServerChangeToken?) {
         self.init()
         self.recordZoneID = recordZoneID
         self.previousServerChangeToken = previousServerChangeToken
     }
 
-    /// The zone whose changes are fetched.
+    /// The zone to fetch.
     open var recordZoneID: CKRecordZone.ID? {
         get { request.recordZoneID }
         set { request.recordZoneID = newValue }
     }
 
-    /// Where the last fetch ended; nil is the beginning.
+    /// The token at which the last fetch ended; nil means the beginning.
     open var previousServerChangeToken: CKServerChangeToken? {
         get { request.values.previousServerChangeToken }
         set { request.values.previousServerChangeToken = newValue }
     }
 
-    /// How many changes come at most; 0 leaves that to the service.
+    /// Changes to fetch, at most; 0 leaves the limit to the service.
     open var resultsLimit: Int {
         get { request.values.resultsLimit }
         set { request.values.resultsLimit = newValue }
@@ -57,22 +57,23 @@ open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendab
         set { request.values.desiredKeys = newValue }
     }
 
-    /// Called once for every record that was saved.
+    /// Called once for every saved record.
     open var recordChangedBlock: ((CKRecord) -> Void)? {
         get { blocks.recordChanged }
         set { blocks.recordChanged = newValue }
     }
 
-    /// Called once for every record that was deleted.
+    /// Called once for every deleted record.
     open var recordWithIDWasDeletedBlock: ((CKRecord.ID) -> Void)? {
         get { blocks.recordWithIDWasDeleted }
         set { blocks.recordWithIDWasDeleted = newValue }
     }
 
-    /// Once the operation has finished: whether there is more, to be fetched by another one with the token.
+    /// Whether more changes exist, which another operation with the token fetches; valid once the operation has
+    /// finished.
     open var moreComing: Bool { end.moreComing }
 
-    /// Called once, at the end, with the token to keep.
+    /// Called once, at the end, with the token to store.
     open var fetchRecordChangesCompletionBlock: ((CKServerChangeToken?, Data?, (any Error)?) -> Void)? {
         get { blocks.completion }
         set { blocks.completion = newValue }

@@ -1,16 +1,16 @@
 public import Foundation
 
 extension CKFetchRecordZoneChangesOperation {
-    /// From where, how much and what to fetch of a zone.
+    /// The start token, the limit and the keys of a zone's fetch.
     public class ZoneConfiguration: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
-        // Unchecked, because NSObject is not Sendable: what changes is behind the lock of `values`.
+        // Unchecked, because NSObject is not Sendable: all mutable state is behind the lock of `values`.
         fileprivate let values: Locked<ZoneFetchValues>
 
         public override init() { values = Locked(ZoneFetchValues()) }
 
         required init(_ values: ZoneFetchValues) { self.values = Locked(values) }
 
-        /// A configuration with something set.
+        /// A configuration with the given values.
         public convenience init(
             previousServerChangeToken: CKServerChangeToken? = nil, resultsLimit: Int? = nil,
             desiredKeys: [CKRecord.FieldKey]? = nil
@@ -21,13 +21,13 @@ extension CKFetchRecordZoneChangesOperation {
                     desiredKeys: desiredKeys))
         }
 
-        /// Where the last fetch of the zone ended; nil is the beginning.
+        /// The token at which the last fetch of the zone ended; nil means the beginning.
         public var previousServerChangeToken: CKServerChangeToken? {
             get { values.previousServerChangeToken }
             set { values.previousServerChangeToken = newValue }
         }
 
-        /// How many changes a batch has at most; 0 leaves that to the service.
+        /// Changes in a batch, at most; 0 leaves the limit to the service.
         public var resultsLimit: Int {
             get { values.resultsLimit }
             set { values.resultsLimit = newValue }
@@ -39,7 +39,7 @@ extension CKFetchRecordZoneChangesOperation {
             set { values.desiredKeys = newValue }
         }
 
-        /// What is set at the moment.
+        /// The present values.
         var snapshot: ZoneFetchValues { values.withLock { $0 } }
 
         public func copy(with zone: NSZone? = nil) -> Any { type(of: self).init(snapshot) }
@@ -62,7 +62,7 @@ extension CKFetchRecordZoneChangesOperation {
 @available(*, deprecated, renamed: "CKFetchRecordZoneChangesOperation.ZoneOptions")
 public typealias CKFetchRecordZoneChangesOptions = CKFetchRecordZoneChangesOperation.ZoneOptions
 
-/// What a zone's configuration says.
+/// The values of a zone's configuration.
 struct ZoneFetchValues: Sendable {
     var previousServerChangeToken: CKServerChangeToken?
     var resultsLimit = 0

@@ -1,12 +1,12 @@
 public import Foundation
 
-/// Fetches what was saved and deleted in zones since their tokens (CKFetchRecordZoneChangesOperation, Apple's
-/// documentation). Private and shared databases have such changes, and there every zone but the default one.
+/// Fetches the records saved and deleted in zones since their change tokens (CKFetchRecordZoneChangesOperation, Apple's
+/// documentation). Private and shared databases have such changes, in every zone but the default zone.
 ///
-/// Zones are fetched one after another. Of each come its changes, batch by batch, each batch followed by a token that
-/// is safe to keep, and after the last batch its result.
+/// Fetches zones one after another. Delivers each zone's changes batch by batch, each batch followed by a token that is
+/// safe to store, and after the last batch the zone's result.
 open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Sendable {
-    /// What came of a zone, with the token to keep.
+    /// The result of a zone's fetch, with the token to store.
     public typealias ZoneFetchResult = Result<
         (serverChangeToken: CKServerChangeToken, clientChangeTokenData: Data?, moreComing: Bool), any Error
     >
@@ -28,7 +28,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         var completion: (((any Error)?) -> Void)?
     }
 
-    /// What is handed out of an answer about a zone: first the changes, and then the end.
+    /// The part of a zone's response to deliver: first the changes, and then the end.
     private struct Batch: Sendable {
         enum End: Sendable {
             case tokens(CKServerChangeToken, Data?)
@@ -41,23 +41,24 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         var end: End
     }
 
-    /// Zones that one request asks for.
+    /// Zones in one request, at most.
     private static let zonesPerRequest = 50
 
     private let request = Locked(Request())
     private let blocks = Locked(Blocks())
-    /// What failed, by record ID or zone ID, for the older completion block.
+    /// The errors by record ID or zone ID, for the older completion block.
     private let failures = Locked<[AnyHashable: any Error]>([:])
-    /// Where the fetches end that other operations go on with, by their zones. What is set before continues one.
+    /// The end positions, by zone, of fetches that other operations continue. A value set before the start continues a
+    /// fetch.
     let fetchEnds = Locked<[CKRecordZone.ID: String]>([:])
-    /// The records that failed for want of keys: their zones' tokens carry them.
+    /// The records that failed for lack of keys: their zones' tokens carry them.
     let waitingRecordIDs = Locked<Set<CKRecord.ID>>([])
-    /// The zones' tokens before this client first sent something to them.
+    /// The zones' tokens from before this client's first send to them.
     let deletionsSince = Locked<[CKRecordZone.ID: String]>([:])
 
     public override init() { super.init() }
 
-    /// An operation that fetches the changes of these zones, each as its configuration says.
+    /// An operation that fetches the changes of these zones, each by its configuration.
     public convenience init(
         recordZoneIDs: [CKRecordZone.ID]? = nil,
         configurationsByRecordZoneID: [CKRecordZone.ID: ZoneConfiguration]? = nil
@@ -67,7 +68,8 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         self.configurationsByRecordZoneID = configurationsByRecordZoneID
     }
 
-    /// An operation that fetches the changes of these zones. Where nothing but the zones is given, the newer one is meant.
+    /// An operation that fetches the changes of these zones. A call with only the zones resolves to the newer
+    /// initialiser.
     @available(*, deprecated, message: "use init(recordZoneIDs:configurationsByRecordZoneID:)")
     public convenience init(
         recordZoneIDs: [CKRecordZone.ID], optionsByRecordZoneID: [CKRecordZone.ID: ZoneOptions]?
@@ -77,13 +79,13 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         self.optionsByRecordZoneID = optionsByRecordZoneID
     }
 
-    /// The zones; nil means those that have a configuration.
+    /// The zones; nil means the zones with a configuration.
     open var recordZoneIDs: [CKRecordZone.ID]? {
         get { request.recordZoneIDs }
         set { request.recordZoneIDs = newValue }
     }
 
-    /// From where, how much and what to fetch of the zones.
+    /// The start token, the limit and the keys of each zone's fetch.
     open var configurationsByRecordZoneID: [CKRecordZone.ID: ZoneConfiguration]? {
         get { request.configurations }
         set { request.configurations = newValue }
@@ -96,7 +98,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         set { request.configurations = newValue }
     }
 
-    /// Whether the operation asks again until nothing is left; otherwise it fetches one batch of each zone.
+    /// Whether the operation fetches all batches; otherwise it fetches one batch of each zone.
     open var fetchAllChanges: Bool {
         get { request.fetchAllChanges }
         set { request.fetchAllChanges = newValue }
@@ -104,21 +106,21 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
 
     // MARK: Blocks
 
-    /// Called once for every record that was saved, with its newest state. One whose key has not arrived fails; it comes with a
-    /// later fetch, from the token that this one ends with.
+    /// Called once for every saved record, with its newest state. A record whose key has not arrived fails; a later
+    /// fetch from this fetch's last token returns it.
     open var recordWasChangedBlock: ((_ recordID: CKRecord.ID, _ recordResult: Result<CKRecord, any Error>) -> Void)?
     {
         get { blocks.recordWasChanged }
         set { blocks.recordWasChanged = newValue }
     }
 
-    /// Called once for every record that was deleted.
+    /// Called once for every deleted record.
     open var recordWithIDWasDeletedBlock: ((_ recordID: CKRecord.ID, _ recordType: CKRecord.RecordType) -> Void)? {
         get { blocks.recordWithIDWasDeleted }
         set { blocks.recordWithIDWasDeleted = newValue }
     }
 
-    /// Called after every batch of a zone but its last: the token stands for all changes that came before it.
+    /// Called after every batch of a zone but its last; the token covers all changes up to then.
     open var recordZoneChangeTokensUpdatedBlock: ((CKRecordZone.ID, CKServerChangeToken?, Data?) -> Void)? {
         get { blocks.tokensUpdated }
         set { blocks.tokensUpdated = newValue }
@@ -138,7 +140,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         set { blocks.result = newValue }
     }
 
-    /// Called once for every record that was saved, unless there is a `recordWasChangedBlock`.
+    /// Called once for every saved record, unless there is a `recordWasChangedBlock`.
     @available(*, deprecated, message: "use recordWasChangedBlock")
     open var recordChangedBlock: ((CKRecord) -> Void)? {
         get { blocks.recordChanged }
@@ -176,17 +178,17 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         }
         for start in stride(from: 0, to: positions.count, by: Self.zonesPerRequest) {
             let some = Array(positions[start..<min(start + Self.zonesPerRequest, positions.count)])
-            // One request for the first batches of all of them: most zones have no more than that.
+            // One request fetches the first batches of all zones: most zones have only one batch.
             for first in try await context.recordZoneAnswers(some) {
                 try await fetch(first, untilDone: request.fetchAllChanges, context)
             }
         }
     }
 
-    /// Hands out a zone's batches, of which the first is there, fetching the others.
+    /// Delivers a zone's batches, of which the first is given, and fetches the others.
     ///
-    /// While one batch is being handed out the next one is made into objects and the one after it is on its way; no more
-    /// than these are in memory, however slow the app is.
+    /// Pipelines the batches: delivers one, converts the next into objects and fetches the one after it. Holds only
+    /// these in memory, however slow the app is.
     private func fetch(
         _ first: RecordZoneAnswer, untilDone: Bool, _ context: DatabaseRequestContext
     ) async throws(CKError) {
@@ -211,7 +213,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         }
     }
 
-    /// The answer about a zone; nil where there is nothing to ask.
+    /// Requests a zone's next batch; nil if there is nothing to request.
     private static func answer(
         _ position: RecordZonePosition?, _ context: DatabaseRequestContext
     ) async -> Result<RecordZoneAnswer, CKError>? {
@@ -219,7 +221,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         return await context.recordZoneAnswer(position)
     }
 
-    /// What an answer gives to hand out; with a token where the fetch goes on.
+    /// Returns the part of a response to deliver, with a token if the fetch goes on.
     private func batch(
         _ answer: RecordZoneAnswer, untilDone: Bool, _ waiting: inout WaitingFetch, _ context: DatabaseRequestContext
     ) async -> Batch {
@@ -244,7 +246,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
     }
 
     private func hand(out batch: Batch) {
-        // The blocks of a running operation are not changed: to look at them once is enough.
+        // The blocks of a running operation do not change: read them once.
         let blocks = blocks.withLock { $0 }
         for change in batch.changes {
             guard !isCancelled else { return }

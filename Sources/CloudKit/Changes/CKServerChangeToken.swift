@@ -1,14 +1,14 @@
 public import Foundation
 
-/// A position in the changes of a database or of a zone, to continue from later (CKServerChangeToken, Apple's
-/// documentation). What is in it is the service's business; archive it with `NSKeyedArchiver` to keep it.
+/// A position in the changes of a database or zone from which a later fetch continues (CKServerChangeToken, Apple's
+/// documentation). Its content is opaque; archive it with `NSKeyedArchiver` to store it.
 open class CKServerChangeToken: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
-    // Unchecked, because NSObject is not Sendable: everything in here is a constant.
+    // Unchecked, because NSObject is not Sendable: all members are constants.
 
-    /// The token as CloudKit Web Services has it.
+    /// The token in CloudKit Web Services' form.
     package let syncToken: String
 
-    /// For tokens that the service gave.
+    /// A token from the service.
     private init(_ text: String) { syncToken = text }
 
     package convenience init(syncToken: String) { self.init(syncToken) }
@@ -16,8 +16,8 @@ open class CKServerChangeToken: NSObject, NSCopying, NSSecureCoding, @unchecked 
     open class var supportsSecureCoding: Bool { true }
 
     public required init?(coder: NSCoder) {
-        // What is no token of ours makes one that no zone knows, and so has expired: bytes of Apple's that are no text, and
-        // an archive without any, of which Apple's framework makes a token too.
+        // A foreign token becomes one that no zone knows, so it counts as expired: bytes of Apple's that are not text,
+        // and an archive without bytes, which Apple's framework also decodes into a token.
         let archived = coder.object(of: NSData.self, forKey: ArchiveKey.changeTokenData).map { $0 as Data }
         syncToken = archived.map { String(data: $0, encoding: .utf8) ?? $0.base64EncodedString() } ?? "none"
     }

@@ -6,7 +6,7 @@ struct RecordZoneChangeBatch: Sendable {
     enum Change: Sendable {
         case changed(CKRecord)
         case failed(CKRecord.ID, CKError)
-        /// Its key is not there yet: it comes with a later fetch.
+        /// The record's key is missing: a later fetch returns the record.
         case waiting(CKRecord.ID, CKError)
         case deleted(CKRecord.ID, CKRecord.RecordType)
 
@@ -22,24 +22,24 @@ struct RecordZoneChangeBatch: Sendable {
     var serverChangeToken: CKServerChangeToken
     var clientChangeTokenData: Data?
     var moreComing: Bool
-    /// Where the fetch ends that this batch belongs to, for its next batch.
+    /// The end of the fetch that this batch belongs to, for its next batch.
     var fetchEnd: String?
 }
 
-/// Where to continue in a zone.
+/// A position in a zone's feed.
 struct RecordZonePosition: Sendable {
     var zoneID: CKRecordZone.ID
     var values: ZoneFetchValues
-    /// The `fetchEnd` of the batch before; nil begins a fetch.
+    /// The previous batch's `fetchEnd`; nil starts a fetch.
     var fetchEnd: String?
-    /// The zone's token before this client first sent something to it; for a fetch from the beginning.
+    /// The zone's token from before this client's first send to it; for a fetch from the beginning.
     var deletionsSince: String?
 
     /// The service's token.
     var syncToken: String? { values.previousServerChangeToken?.servicesToken }
 }
 
-/// What the service answered about a zone, not yet made into CloudKit's objects.
+/// The service's response about a zone, not yet converted into CloudKit's objects.
 struct RecordZoneAnswer: Sendable {
     fileprivate let position: RecordZonePosition
     fileprivate let zone: RecordZoneChangesResponse.Zone
@@ -47,12 +47,12 @@ struct RecordZoneAnswer: Sendable {
 
     var zoneID: CKRecordZone.ID { position.zoneID }
 
-    /// What lacked keys before.
+    /// The records that lacked keys before.
     var waiting: WaitingFetch {
         WaitingFetch(position.values.previousServerChangeToken?.waitingRecords ?? WaitingRecords())
     }
 
-    /// Where the zone's next batch begins in the feed; nil if there is none.
+    /// The position of the zone's next batch; nil if there is none.
     var next: RecordZonePosition? {
         guard case .changes(let changes) = zone, changes.moreComing else { return nil }
         var next = position
@@ -61,12 +61,12 @@ struct RecordZoneAnswer: Sendable {
         return next
     }
 
-    /// Whether the next batch would be this one again.
+    /// Whether the next batch would repeat this one.
     var standsStill: Bool {
         next.map { $0.syncToken == position.syncToken } ?? false
     }
 
-    /// Where a fetch goes on that is at the end of the feed.
+    /// Returns the next position of a fetch at the end of the feed.
     func position(after token: CKServerChangeToken) -> RecordZonePosition {
         var next = position
         next.values.previousServerChangeToken = token
@@ -76,7 +76,7 @@ struct RecordZoneAnswer: Sendable {
 }
 
 extension DatabaseRequestContext {
-    /// Refuses what only private and shared databases can do, before anything is sent.
+    /// Fails before anything is sent unless the database is private or shared.
     func requireChangeFeed() throws(CKError) {
         if call.scope == .public {
             throw CKError(.badDatabase, "The public database has no change feed.", errors)
@@ -84,7 +84,7 @@ extension DatabaseRequestContext {
         try requireAccount()
     }
 
-    /// changes/zone: one answer for each zone. What is wrong with a zone is that zone's answer.
+    /// changes/zone: one result for each zone. A zone's error fails only that zone's result.
     func recordZoneAnswers(_ positions: [RecordZonePosition]) async throws(CKError) -> [RecordZoneAnswer] {
         let request = RecordZoneChangesRequest(
             zones: positions.map { position in
@@ -95,7 +95,7 @@ extension DatabaseRequestContext {
                     desiredKeys: position.values.desiredKeys, fetchEnd: position.fetchEnd, packed: true,
                     deletionsSince: position.deletionsSince)
             })
-        // The account's own name is asked for beside the first fetch: records name their users.
+        // Requests the account's own name concurrently with the first fetch, because records name their users.
         async let userRecordName = session.userRecordName(call)
         let zones: [RecordZoneChangesResponse.Zone]
         do throws(ServiceFailure) {
@@ -108,7 +108,7 @@ extension DatabaseRequestContext {
         return zip(positions, zones).map { RecordZoneAnswer(position: $0, zone: $1, userRecordName: user) }
     }
 
-    /// The same for one zone, with its error as a value.
+    /// Fetches one zone, with its error as a value.
     func recordZoneAnswer(_ position: RecordZonePosition) async -> Result<RecordZoneAnswer, CKError> {
         do throws(CKError) {
             return .success(try await recordZoneAnswers([position])[0])
@@ -117,8 +117,8 @@ extension DatabaseRequestContext {
         }
     }
 
-    /// Makes CloudKit's objects of an answer, with what they hold. At the end of the feed follow records of which the keys have
-    /// come since.
+    /// Converts a response into CloudKit's objects. At the end of the feed, appends records whose keys have since
+    /// arrived.
     func batchWithContent(
         _ answer: RecordZoneAnswer, _ waiting: inout WaitingFetch
     ) async throws(CKError) -> RecordZoneChangeBatch {
@@ -135,7 +135,7 @@ extension DatabaseRequestContext {
         return batch
     }
 
-    /// Opens what is encrypted, and downloads files.
+    /// Decrypts encrypted values and downloads files.
     private func withContent(
         _ changes: [RecordZoneChangeBatch.Change]
     ) async throws(CKError) -> [RecordZoneChangeBatch.Change] {
@@ -154,7 +154,7 @@ extension DatabaseRequestContext {
         }
     }
 
-    /// Looks up the records that lacked keys and are known by name.
+    /// Looks up the records that lacked keys and are carried by name.
     private func lookUp(
         _ waiting: inout WaitingFetch, _ position: RecordZonePosition
     ) async throws(CKError) -> [RecordZoneChangeBatch.Change] {
@@ -165,18 +165,18 @@ extension DatabaseRequestContext {
         let found = zip(recordIDs, results).map { recordID, result -> RecordZoneChangeBatch.Change in
             switch result {
             case .success(let record): .changed(record)
-            // The answer was full.
+            // The response was full.
             case .failure(let error) where error.code == .limitExceeded: .waiting(recordID, error)
             case .failure(let error): .failed(recordID, error)
             }
         }
         let changes = try await withContent(found)
         waiting.records.note(changes)
-        // A deletion comes with the feed.
+        // The feed reports the deletion.
         return changes.filter { if case .failed(_, let error) = $0 { error.code != .unknownItem } else { true } }
     }
 
-    /// Reads a page of the range in which records lacked keys.
+    /// Reads a page of the feed range with records that lacked keys.
     private func readRange(
         _ waiting: inout WaitingFetch, _ position: RecordZonePosition
     ) async throws(CKError) -> [RecordZoneChangeBatch.Change] {
@@ -185,7 +185,7 @@ extension DatabaseRequestContext {
         do throws(CKError) {
             page = try await self.page(of: range, position)
         } catch {
-            // The service has forgotten deletions since then, which come with the feed.
+            // The service has purged tombstones since then; the feed reports those deletions.
             guard error.code == .changeTokenExpired, range.start != nil else { throw error }
             waiting.records.forgetStart()
             return try await readRange(&waiting, position)
@@ -193,7 +193,7 @@ extension DatabaseRequestContext {
         let changes = try await withContent(
             page.changes.filter { change in
                 guard case .changed(let record) = change else { return false }
-                // What needs no keys came when the range was read first.
+                // The first read of the range delivered the records that need no keys.
                 return record.hasSealedContent || position.values.desiredKeys != nil
             })
         waiting.records.note(page: changes, to: page.serverChangeToken.syncToken, isLast: !page.moreComing)
@@ -211,7 +211,7 @@ extension DatabaseRequestContext {
         return try batch(try await recordZoneAnswers([page])[0])
     }
 
-    /// Makes CloudKit's objects of an answer.
+    /// Converts a response into CloudKit's objects.
     private func batch(_ answer: RecordZoneAnswer) throws(CKError) -> RecordZoneChangeBatch {
         switch answer.zone {
         case .failure(let error): throw CKError(error, errors)
@@ -227,7 +227,7 @@ extension DatabaseRequestContext {
     private func records(
         _ changes: RecordZoneChanges, in zoneID: CKRecordZone.ID, currentUserRecordName user: String?
     ) throws(CKError) -> [RecordZoneChangeBatch.Change] {
-        // Of packed records only the shares are among the others. Other servers send what Apple's does.
+        // In a packed response only shares come unpacked. Other servers' responses look like Apple's, unpacked.
         let packed = try changes.packedRecords.map { (packed) throws(CKError) in try records(packed, in: zoneID, user) }
         let users = session.users(user)
         return (packed ?? []) + changes.records.compactMap { change($0, in: zoneID, users) }
@@ -238,7 +238,7 @@ extension DatabaseRequestContext {
     ) throws(CKError) -> [RecordZoneChangeBatch.Change] {
         var decoder = PackedRecordDecoder(packed, zoneID: zoneID, currentUserRecordName: user)
         var result: [RecordZoneChangeBatch.Change] = []
-        // What the decoder reads is where the packed records are.
+        // The decoder reads from the packed records' memory.
         defer { withExtendedLifetime(packed) {} }
         do throws(WireError) {
             while let change = try decoder.next() {
@@ -266,7 +266,7 @@ extension DatabaseRequestContext {
                 return .failed(recordID, error)
             }
         case .deleted(let deleted):
-            // Other servers leave the type out.
+            // Other servers omit the type.
             return .deleted(CKRecord.ID(unchecked: deleted.recordName, zoneID: zoneID), deleted.recordType ?? "")
         case .failure(let error):
             return error.recordName.map {
@@ -275,8 +275,8 @@ extension DatabaseRequestContext {
         }
     }
 
-    /// changes/database: the zones that changed or went away since a token. `fetchEnd` is that of the batch before; nil
-    /// begins a fetch.
+    /// changes/database: the zones that changed or were deleted since a token. `fetchEnd` is the previous batch's; nil
+    /// starts a fetch.
     func databaseChanges(
         since token: CKServerChangeToken?, resultsLimit: Int, fetchEnd: String?
     ) async throws(CKError) -> DatabaseChangeBatch {
@@ -290,7 +290,7 @@ extension DatabaseRequestContext {
         }
         return DatabaseChangeBatch(
             changes: response.zones.map { zone in
-                // All zones of a private database are the account's own.
+                // All zones of a private database belong to the account.
                 if call.scope == .private { session.learn(userRecordName: zone.zoneID.ownerRecordName) }
                 let known = zoneID(zone.zoneID)
                 return zone.deleted ? .deleted(known, .init(zone.deletionReason)) : .changed(known)

@@ -1,34 +1,34 @@
 import Foundation
 
-/// The records of a zone that came before their keys. A change token passes them and carries which they are, so that an app
-/// gets them with a later fetch, whatever it keeps besides the token.
+/// The records of a zone that came before their keys. A change token passes them and carries their identity, so that an
+/// app gets them with a later fetch even if it stores only the token.
 ///
-/// A few are carried by their names: each fetch looks them up once it is at the end of the feed. What has more than that is a
-/// range of the feed, which each fetch goes on reading until a page has more again.
+/// The token carries a few by name: each fetch looks them up at the end of the feed. Beyond the limit it carries a
+/// range of the feed: each fetch continues reading the range until a page exceeds the limit again.
 struct WaitingRecords: Codable, Hashable, Sendable {
-    /// Records that are carried by their names, at most, and those that a page of the range has.
+    /// Records carried by name, at most, and waiting records in a page of the range, at most.
     static let limit = 200
 
     /// Sorted.
     private(set) var names: [String] = []
     private(set) var range: Range?
 
-    /// A range of a zone's feed, by tokens of the service's.
+    /// A range of a zone's feed, between tokens of the service.
     struct Range: Codable, Hashable, Sendable {
-        /// Nil is the beginning of the feed.
+        /// Nil means the beginning of the feed.
         var start: String?
         var end: String
-        /// Where reading goes on, beyond a page with more records than could be carried by name. Nil is the start.
+        /// The position at which reading continues, past a page with too many waiting records. Nil means the start.
         var next: String?
-        /// The end of the last such page before `next`.
+        /// The end of the last page before `next` that exceeded the limit.
         var lastFull: String?
-        /// Whether the present fetch goes on reading.
+        /// Whether the present fetch continues reading.
         var isBeingRead = false
     }
 
     var isEmpty: Bool { names.isEmpty && range == nil }
 
-    /// Notes a batch of the feed: what it has is carried only where it lacks keys as it is now.
+    /// Records a batch of the feed. A record in it stays waiting only if its present version lacks a key.
     mutating func note(_ changes: [RecordZoneChangeBatch.Change], from start: String?, to end: String) {
         drop(changes)
         if add(changes.waitingNames) { return }
@@ -36,16 +36,16 @@ struct WaitingRecords: Codable, Hashable, Sendable {
         range?.end = end
     }
 
-    /// Notes what a lookup of names has found.
+    /// Records the results of a lookup by name.
     mutating func note(_ changes: [RecordZoneChangeBatch.Change]) {
         drop(changes)
         _ = add(changes.waitingNames)
     }
 
-    /// Notes a page of the range.
+    /// Records a page of the range.
     /// - Parameters:
-    ///   - end: where it ends.
-    ///   - isLast: whether that is the range's end.
+    ///   - end: the end of the page.
+    ///   - isLast: whether the page ends the range.
     mutating func note(page changes: [RecordZoneChangeBatch.Change], to end: String, isLast: Bool) {
         guard var range else { return }
         drop(changes)
@@ -58,14 +58,14 @@ struct WaitingRecords: Codable, Hashable, Sendable {
         case (true, nil): range.start = end
         case (true, .some) where !isLast: range.next = end
         case (true, .some):
-            // Nothing is left behind the last full page: now those before it.
+            // No waiting record is left behind the last full page: continue before it.
             range.end = range.lastFull ?? range.end
             (range.next, range.lastFull) = (nil, nil)
         }
         self.range = fits && isLast && self.range?.next == nil ? nil : range
     }
 
-    /// Begins the range with the zone: what its tokens stand for is not known any more.
+    /// Extends the range to the beginning of the feed, because the position of the start token is unknown.
     mutating func forgetStart() {
         range = range.map { Range(end: $0.end) }
     }
@@ -76,7 +76,7 @@ struct WaitingRecords: Codable, Hashable, Sendable {
         names.removeAll { known.contains($0) }
     }
 
-    /// - Returns: whether all of them can be carried.
+    /// - Returns: whether all of them fit within the limit.
     private mutating func add(_ waiting: [String]) -> Bool {
         if waiting.isEmpty { return true }
         let all = Set(names).union(waiting)
@@ -86,16 +86,16 @@ struct WaitingRecords: Codable, Hashable, Sendable {
     }
 }
 
-/// The records that lack keys while a fetch of a zone goes on.
+/// The records that lack keys during a zone's fetch.
 struct WaitingFetch: Sendable {
     var records: WaitingRecords
-    /// Those of which this fetch has told.
+    /// Names that this fetch has already reported.
     private var told: Set<String> = []
     private var hasNewRange = false
 
     init(_ records: WaitingRecords) { self.records = records }
 
-    /// Whether the fetch goes on once it is at the end of the feed.
+    /// Whether the fetch continues at the end of the feed.
     var goesOn: Bool { records.range?.isBeingRead ?? false }
 
     /// The names to look up at the end of the feed.
@@ -120,7 +120,8 @@ extension [RecordZoneChangeBatch.Change] {
 
 // MARK: - In tokens
 
-/// What the token of a zone that has such records says. Others are the service's as they are, as in earlier versions.
+/// The token of a zone with waiting records. Tokens without waiting records are the service's own, as in earlier
+/// versions.
 private struct CarryingToken: Codable {
     var syncToken: String
     var waiting: WaitingRecords
@@ -130,7 +131,7 @@ private struct CarryingToken: Codable {
         self.waiting = waiting
     }
 
-    /// Nil for a token of the service's.
+    /// Nil for a token of the service.
     init?(_ text: String) {
         guard text.hasPrefix("{"), let token = try? JSONDecoder().decode(Self.self, from: Data(text.utf8)) else {
             return nil
@@ -140,22 +141,22 @@ private struct CarryingToken: Codable {
 
     var text: String {
         let encoder = JSONEncoder()
-        // Sorted, so that equal tokens are equal texts.
+        // Sorted keys encode equal tokens to equal texts.
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Strings always encode.
+        // Encoding strings cannot fail.
         return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? syncToken
     }
 }
 
 extension CKServerChangeToken {
-    /// The token of a zone, records of which lack keys.
+    /// The token of a zone with records that lack keys.
     convenience init(syncToken: String, waiting: WaitingRecords) {
         self.init(syncToken: waiting.isEmpty ? syncToken : CarryingToken(syncToken, waiting).text)
     }
 
-    /// What of it is the service's.
+    /// The service's part of the token.
     var servicesToken: String { CarryingToken(syncToken)?.syncToken ?? syncToken }
 
-    /// The records before it that lacked keys.
+    /// The records before the token's position that lacked keys.
     var waitingRecords: WaitingRecords { CarryingToken(syncToken)?.waiting ?? WaitingRecords() }
 }

@@ -1,12 +1,12 @@
-/// Whether there is an account to use CloudKit with (CKAccountStatus, Apple's documentation).
+/// The status of the account that CloudKit uses (CKAccountStatus, Apple's documentation).
 public enum CKAccountStatus: Int, Hashable, Sendable, BitwiseCopyable {
-    /// An error says why.
+    /// The status is unknown; an error gives the reason.
     case couldNotDetermine = 0
     /// An account is signed in: the private database can be used.
     case available = 1
-    /// An account is signed in that may not use iCloud. Never reported here.
+    /// An account is signed in, but may not use iCloud. Never reported here.
     case restricted = 2
-    /// No account is signed in: the public database can be read, and nothing else.
+    /// No account is signed in: the app can only read the public database.
     case noAccount = 3
     /// There is an account, but it is not ready: wait for `CKAccountChanged`.
     case temporarilyUnavailable = 4

@@ -6,20 +6,20 @@ extension NSNotification.Name {
     public static let CKAccountChanged = NSNotification.Name("CKAccountChangedNotification")
 }
 
-/// An app's data in iCloud: its three databases and what concerns the account (CKContainer, Apple's documentation).
+/// An app's data in iCloud: its three databases and its account functions (CKContainer, Apple's documentation).
 open class CKContainer: NSObject, @unchecked Sendable {
-    // Unchecked, because NSObject is not Sendable: everything in here is a constant.
+    // Unchecked, because NSObject is not Sendable: all members are constants.
 
     let session: ContainerSession
     private let databases: [CKDatabase]
-    /// What `configuredWith` gave to this object.
+    /// The configuration that `configuredWith` set on this object.
     private let configured: Configured
 
-    /// What `configuredWith` gives to operations; nothing in an object that it did not make.
+    /// The configuration for operations from `configuredWith`; empty in objects not made by it.
     struct Configured: Sendable {
         var values: ConfigurationValues?
         var group: CKOperationGroup?
-        /// As whom operations work; nil is the account that is signed in when they begin.
+        /// The account as which operations work; nil means the account signed in when they start.
         var account: AccountSession?
     }
 
@@ -41,15 +41,15 @@ open class CKContainer: NSObject, @unchecked Sendable {
         for database in databases { database.adopt(self) }
     }
 
-    /// A container that `service` answers for.
+    /// A container that uses `service`.
     package convenience init(
         identifier containerIdentifier: String, service: any CloudService, environment: SyncEngineEnvironment = .system
     ) {
         self.init(ContainerSession(containerIdentifier, service, environment: environment))
     }
 
-    /// Ours, for the subclass that a test puts in the place of a container, and which overrides what the test calls. An
-    /// app's container is `default()` or has an identifier: what is not overridden here fails with `badContainer`.
+    /// Not in Apple's API: for a test's subclass that replaces a container and overrides the methods under test. An
+    /// app's container is `default()` or has an identifier: methods that are not overridden fail with `badContainer`.
     public override init() {
         session = ContainerSession(Self.noIdentifier, MisconfiguredService(noContainerFor: "container"))
         configured = Configured()
@@ -58,16 +58,16 @@ open class CKContainer: NSObject, @unchecked Sendable {
         for database in databases { database.adopt(self) }
     }
 
-    /// What a container is called that was made without an identifier.
+    /// The name of a container made without an identifier.
     static let noIdentifier = ""
 
-    /// Whether a method may be overridden.
+    /// Whether methods may be overridden.
     private var isSubclass: Bool { type(of: self) != CKContainer.self }
 
-    /// The app's own container: `CloudKitEnvironment` says which.
+    /// The app's own container, as `CloudKitEnvironment` defines it.
     open class func `default`() -> CKContainer { ServiceDirectory.shared.defaultContainer() }
 
-    /// What the container is called everywhere, such as `iCloud.org.example.App`.
+    /// The container's global name, such as `iCloud.org.example.App`.
     open var containerIdentifier: String? { session.identifier }
 
     open override var description: String {
@@ -82,7 +82,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
     /// The database that all of the app's users share.
     open var publicCloudDatabase: CKDatabase { database(with: .public) }
 
-    /// The database with what other users share with the account.
+    /// The database of records that other users share with the account.
     open var sharedCloudDatabase: CKDatabase { database(with: .shared) }
 
     /// The database of that scope; always the same object.
@@ -91,7 +91,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
         databases[databaseScope.rawValue - 1]
     }
 
-    /// The account as which work begins now.
+    /// The account as which new work starts.
     var account: AccountSession { configured.account ?? session.account }
 
     /// Runs an operation in this container.
@@ -102,8 +102,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
         session.queue.addOperation(operation)
     }
 
-    /// Runs an operation of a convenience method: as something a user waits for, unless this container is configured
-    /// otherwise.
+    /// Runs an operation of a convenience method, as user-initiated unless this container is configured otherwise.
     func run(_ operation: CKOperation) {
         operation.configuration.container = self
         operation.begin(as: account, in: session)
@@ -112,8 +111,8 @@ open class CKContainer: NSObject, @unchecked Sendable {
         operation.start()
     }
 
-    /// Gives `body` a container whose operations use `configuration` and `group`, except where they say otherwise
-    /// themselves. This container stays as it is.
+    /// Calls `body` with a container whose operations use `configuration` and `group` for values they do not set
+    /// themselves. This container does not change.
     @discardableResult
     public func configuredWith<R>(
         configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,
@@ -122,8 +121,8 @@ open class CKContainer: NSObject, @unchecked Sendable {
         try body(configured(with: configuration, group))
     }
 
-    /// Gives `body` a container whose operations use `configuration` and `group`, except where they say otherwise
-    /// themselves. This container stays as it is.
+    /// Calls `body` with a container whose operations use `configuration` and `group` for values they do not set
+    /// themselves. This container does not change.
     @discardableResult
     public func configuredWith<R>(
         configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,
@@ -138,9 +137,9 @@ open class CKContainer: NSObject, @unchecked Sendable {
 
     // MARK: The account
 
-    // Open, like everything that Apple's framework has from Objective-C: apps' tests put their own in the place.
+    // Open, like all of Apple's Objective-C methods: apps' tests override them.
 
-    /// Whether there is an account. No account is no error; not being able to tell is.
+    /// Whether there is an account. A missing account is no error; an unknown status is.
     @preconcurrency
     open func accountStatus(completionHandler: @escaping @Sendable (CKAccountStatus, (any Error)?) -> Void) {
         callBack(completionHandler) { container in
@@ -153,7 +152,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
     }
 
     /// Whether there is an account.
-    /// - Throws: `CKError` where it cannot be told.
+    /// - Throws: `CKError` if the status is unknown.
     open func accountStatus() async throws -> CKAccountStatus {
         guard isSubclass else { return try await currentAccountStatus() }
         return try await resultOfHandler { handler in
@@ -174,7 +173,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
     }
 
     /// The ID of the account's user record in this container.
-    /// - Throws: `CKError`, `.notAuthenticated` where there is no account.
+    /// - Throws: `CKError`, `.notAuthenticated` if there is no account.
     open func userRecordID() async throws -> CKRecord.ID {
         try await isSubclass
             ? resultOfHandler { fetchUserRecordID(completionHandler: $0) } : currentUserRecordID()
@@ -182,8 +181,8 @@ open class CKContainer: NSObject, @unchecked Sendable {
 
     // MARK: Long-lived operations
 
-    /// The IDs of the long-lived operations that have not finished. Operations do not outlive the process here, so there
-    /// are none.
+    /// The IDs of the long-lived operations that have not finished. Operations do not outlive the process here, so
+    /// there are none.
     @preconcurrency
     open func fetchAllLongLivedOperationIDs(
         completionHandler: @escaping @Sendable ([CKOperation.ID]?, (any Error)?) -> Void
@@ -191,7 +190,8 @@ open class CKContainer: NSObject, @unchecked Sendable {
         callBack(completionHandler) { _ in ([], nil) }
     }
 
-    /// The IDs of the long-lived operations that have not finished: none, as operations do not outlive the process here.
+    /// The IDs of the long-lived operations that have not finished: none, as operations do not outlive the process
+    /// here.
     open func allLongLivedOperationIDs() async throws -> [CKOperation.ID] {
         try await isSubclass ? resultOfHandler { fetchAllLongLivedOperationIDs(completionHandler: $0) } : []
     }
@@ -260,7 +260,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
             : participant(CKUserIdentity.LookupInfo(userRecordID: userRecordID))
     }
 
-    /// Fetches what is known of a share; fails with `unknownItem` where no share has that URL.
+    /// Fetches a share's metadata; fails with `unknownItem` if no share has that URL.
     @preconcurrency
     open func fetchShareMetadata(
         with url: URL, completionHandler: @escaping @Sendable (CKShare.Metadata?, (any Error)?) -> Void
@@ -268,7 +268,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
         fetchMetadata(url, completionHandler)
     }
 
-    /// Fetches what is known of a share; fails with `unknownItem` where no share has that URL.
+    /// Fetches a share's metadata; fails with `unknownItem` if no share has that URL.
     open func shareMetadata(for url: URL) async throws -> CKShare.Metadata {
         try await isSubclass
             ? resultOfHandler { fetchShareMetadata(with: url, completionHandler: $0) }

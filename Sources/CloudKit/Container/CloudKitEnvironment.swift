@@ -42,15 +42,16 @@ public struct CloudKitEnvironment: Hashable, Sendable {
     public var defaultContainerIdentifier: String
     /// The container's environment.
     public var name: Name
-    /// Whether the files of assets are sealed on the device, so that the service cannot read them, where that is possible
-    /// (`Documentation/Encryption.md` says where). What is sealed opens whatever this says; clients that are not this library
-    /// get sealed bytes, so an app that shares assets with them turns it off.
+    /// Whether the files of assets are sealed on the device, so that the service cannot read them, where that is
+    /// possible (`Documentation/Encryption.md` says where). What is sealed opens whatever this says; clients that are
+    /// not this library get sealed bytes, so an app that shares assets with them turns it off.
     public var sealsAssets: Bool
-    /// The directory in which this device keeps its keys for encrypted values; nil is the one that `NEPHOS_KEYS` names, or
-    /// that of the operating system's user (`Documentation/Encryption.md`). Who can read it can read what the account can.
+    /// The directory in which this device keeps its keys for encrypted values; nil is the one that `NEPHOS_KEYS` names,
+    /// or that of the operating system's user (`Documentation/Encryption.md`). Who can read it can read what the
+    /// account can.
     public var keyDirectory: URL?
-    /// Where the program keeps this device's keys, in the place of files in a directory; nil is those files. Environments are equal
-    /// where this is the same object.
+    /// Where the program keeps this device's keys, in the place of files in a directory; nil is those files.
+    /// Environments are equal where this is the same object.
     public var keyStore: (any DeviceKeyStore)? {
         get { store?.value }
         set { store = newValue.map(SameStore.init) }

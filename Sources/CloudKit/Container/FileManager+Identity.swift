@@ -6,8 +6,8 @@ import NephosCrypto
 extension FileManager {
     /// Something that stands for the account of the containers that the app makes; nil while no account is signed in.
     ///
-    /// It tells accounts apart and says nothing else about them. `CKContainer.accountStatus` asks the service, this does
-    /// not.
+    /// It tells accounts apart and says nothing else about them. `CKContainer.accountStatus` asks the service, this
+    /// does not.
     public var ubiquityIdentityToken: (any NSCoding & NSCopying & NSObjectProtocol)? {
         ServiceDirectory.shared.identityToken
     }

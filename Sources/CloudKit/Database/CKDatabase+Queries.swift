@@ -1,9 +1,10 @@
-// Conveniences for queries. Each runs one operation, and so gets one page.
+// Conveniences for queries. Each runs one operation, which fetches one page.
 
 extension CKDatabase {
     /// Searches for records. The result has one page of them in the query's order, and a cursor if there may be more.
     ///
-    /// No zone means all zones, `resultsLimit` 0 as many records as the service gives at once, `desiredKeys` nil all keys.
+    /// No zone means all zones, `resultsLimit` 0 as many records as the service gives at once, `desiredKeys` nil all
+    /// keys.
     @preconcurrency
     public func fetch(
         withQuery query: CKQuery, inZoneWith zoneID: CKRecordZone.ID? = nil, desiredKeys: [CKRecord.FieldKey]? = nil,
@@ -41,8 +42,9 @@ extension CKDatabase {
 
     /// Searches for records. The result has one page of them in the query's order, and a cursor if there may be more.
     ///
-    /// No zone means all zones, `resultsLimit` 0 as many records as the service gives at once, `desiredKeys` nil all keys.
-    /// - Throws: `CKError` for what concerns the whole search: `.invalidArguments` for what a query cannot ask.
+    /// No zone means all zones, `resultsLimit` 0 as many records as the service gives at once, `desiredKeys` nil all
+    /// keys.
+    /// - Throws: `CKError` for a failure of the whole search: `.invalidArguments` for an unsupported query.
     public func records(
         matching query: CKQuery, inZoneWith zoneID: CKRecordZone.ID? = nil, desiredKeys: [CKRecord.FieldKey]? = nil,
         resultsLimit: Int = CKQueryOperation.maximumResults
@@ -53,7 +55,7 @@ extension CKDatabase {
     }
 
     /// Gets the next page of a search.
-    /// - Throws: `CKError` for what concerns the whole search.
+    /// - Throws: `CKError` for a failure of the whole search.
     public func records(
         continuingMatchFrom queryCursor: CKQueryOperation.Cursor, desiredKeys: [CKRecord.FieldKey]? = nil,
         resultsLimit: Int = CKQueryOperation.maximumResults
@@ -123,7 +125,7 @@ extension CKDatabase {
 }
 
 extension Result where Success == CKDatabase.QueryPage, Failure == any Error {
-    /// The records of the page; those that could not be had are left out.
+    /// The records of the page, without the records that failed.
     fileprivate var firstPage: Result<[CKRecord], any Error> {
         map { page in page.matchResults.compactMap { try? $0.1.get() } }
     }

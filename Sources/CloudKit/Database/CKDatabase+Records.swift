@@ -35,7 +35,7 @@ extension CKDatabase {
     }
 
     /// Fetches records; each ID gets its own result. `desiredKeys` nil means all keys.
-    /// - Throws: `CKError` for what concerns the whole request.
+    /// - Throws: `CKError` for a failure of the whole request.
     public func records(
         for ids: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]? = nil
     ) async throws -> [CKRecord.ID: Result<CKRecord, any Error>] {
@@ -62,7 +62,7 @@ extension CKDatabase {
     }
 
     /// Saves and deletes records; each ID gets its own result.
-    /// - Throws: `CKError` for what concerns the whole request, never for what concerns single items.
+    /// - Throws: `CKError` for a failure of the whole request, never for failures of single items.
     @discardableResult
     public func modifyRecords(
         saving recordsToSave: [CKRecord], deleting recordIDsToDelete: [CKRecord.ID],

@@ -1,6 +1,6 @@
 import Foundation
 
-// What the conveniences share: from an operation's results to handlers and to async functions.
+// Shared by the conveniences: adapters from an operation's results to handlers and async functions.
 
 extension CKDatabase {
     /// Waits for the operation that `start` starts. Cancelling the task cancels the operation.
@@ -23,7 +23,7 @@ extension CKContainer {
 private func resultOfOperation<Value: Sendable>(
     _ start: (@escaping @Sendable (Result<Value, any Error>) -> Void) -> CKOperation
 ) async throws -> Value {
-    // An operation that is started could be done before anybody cancels it.
+    // A started operation could finish before the cancellation reaches it.
     if Task.isCancelled { throw CKError.cancelled(nil) }
     let running = Locked<CKOperation?>(nil)
     return try await withTaskCancellationHandler {
@@ -37,9 +37,9 @@ private func resultOfOperation<Value: Sendable>(
     }
 }
 
-/// Waits for what the form of a method that takes a handler hands it.
+/// Awaits the result of a method's completion-handler form.
 ///
-/// Apple's async forms are all made of the other, so what a subclass overrides there holds for both.
+/// All async forms, as Apple's, call the handler form, so a subclass's override of it applies to both.
 func resultOfHandler<Value: Sendable>(
     _ start: (@escaping @Sendable (Value?, (any Error)?) -> Void) -> Void
 ) async throws -> Value {
@@ -54,7 +54,7 @@ func resultOfHandler<Value: Sendable>(
     }
 }
 
-/// Waits for what a method hands to its handler, where nothing is no failure.
+/// Awaits the result of a method's completion handler; no value and no error is success.
 func optionalResultOfHandler<Value: Sendable>(
     _ start: (@escaping @Sendable (Value?, (any Error)?) -> Void) -> Void
 ) async throws -> Value? {
@@ -74,19 +74,19 @@ func hand<Value>(_ result: Result<Value, any Error>, to handler: (Value?, (any E
 }
 
 extension Result where Failure == any Error {
-    /// The result of one item, which `pick` finds, or what the whole request failed with.
+    /// The result of the item that `pick` finds, or the failure of the whole request.
     func item<Item>(_ pick: (Success) -> Result<Item, any Error>?) -> Result<Item, any Error> {
         flatMap { pick($0) ?? .failure(CKError(.internalError, "The service left an item out.")) }
     }
 
-    /// The result of one item, or what the whole request failed with.
+    /// The result of one item, or the failure of the whole request.
     func item<ID: Hashable, Item>(_ id: ID) -> Result<Item, any Error> where Success == [ID: Result<Item, any Error>] {
         item { $0[id] }
     }
 }
 
 extension Result where Success == Void, Failure == any Error {
-    /// Success where only items failed: their results are given one by one.
+    /// Success if only single items failed: each item has its own result.
     var asideFromItems: Self {
         if case .failure(let error as CKError) = self, error.code == .partialFailure { return .success(()) }
         return self

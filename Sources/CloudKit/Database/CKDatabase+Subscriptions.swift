@@ -46,7 +46,7 @@ extension CKDatabase {
     }
 
     /// Fetches subscriptions; each ID gets its own result.
-    /// - Throws: `CKError` for what concerns the whole request.
+    /// - Throws: `CKError` for a failure of the whole request.
     public func subscriptions(
         for ids: [CKSubscription.ID]
     ) async throws -> [CKSubscription.ID: Result<CKSubscription, any Error>] {
@@ -71,7 +71,7 @@ extension CKDatabase {
     }
 
     /// Saves and deletes subscriptions; each ID gets its own result.
-    /// - Throws: `CKError` for what concerns the whole request, never for what concerns single items.
+    /// - Throws: `CKError` for a failure of the whole request, never for failures of single items.
     @discardableResult
     public func modifySubscriptions(
         saving subscriptionsToSave: [CKSubscription], deleting subscriptionIDsToDelete: [CKSubscription.ID]

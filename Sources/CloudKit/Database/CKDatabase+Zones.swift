@@ -41,7 +41,7 @@ extension CKDatabase {
     }
 
     /// Fetches zones; each ID gets its own result.
-    /// - Throws: `CKError` for what concerns the whole request.
+    /// - Throws: `CKError` for a failure of the whole request.
     public func recordZones(
         for ids: [CKRecordZone.ID]
     ) async throws -> [CKRecordZone.ID: Result<CKRecordZone, any Error>] {
@@ -66,7 +66,7 @@ extension CKDatabase {
     }
 
     /// Saves and deletes zones; each ID gets its own result.
-    /// - Throws: `CKError` for what concerns the whole request, never for what concerns single items.
+    /// - Throws: `CKError` for a failure of the whole request, never for failures of single items.
     @discardableResult
     public func modifyRecordZones(
         saving recordZonesToSave: [CKRecordZone], deleting recordZoneIDsToDelete: [CKRecordZone.ID]

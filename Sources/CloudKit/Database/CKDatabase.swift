@@ -2,19 +2,19 @@ public import Foundation
 
 /// One of a container's three stores of records (CKDatabase, Apple's documentation).
 ///
-/// Its methods are conveniences over operations, which they run as something that a user waits for; their handlers are
-/// called on no queue in particular, but never on the main one.
+/// Its methods are conveniences over user-initiated operations; their handlers are called on no particular queue, but
+/// never on the main one.
 open class CKDatabase: NSObject, @unchecked Sendable {
-    // Unchecked, because NSObject is not Sendable: everything in here is a constant, but for the weak reference in a lock.
+    // Unchecked, because NSObject is not Sendable: all members are constants, except the weak reference in a lock.
 
-    /// Which of a container's databases.
+    /// One of a container's databases.
     public enum Scope: Int, Hashable, Sendable, BitwiseCopyable {
         case `public` = 1
         case `private` = 2
-        /// What others shared with the account, in zones that they own.
+        /// Records that other users share with the account, in zones that they own.
         case shared = 3
 
-        // Not `CaseIterable`: Apple's is not either, and apps that need it adopt it themselves.
+        // Not `CaseIterable`, like Apple's: apps that need the conformance add it themselves.
         static let all: [Scope] = [.public, .private, .shared]
     }
 
@@ -34,8 +34,8 @@ open class CKDatabase: NSObject, @unchecked Sendable {
         super.init()
     }
 
-    /// Ours, for the subclass that a test puts in the place of a database, and which overrides what the test calls. A
-    /// database that an app can use comes from a `CKContainer`: what is not overridden fails with `badContainer`.
+    /// Not in Apple's API: for a test's subclass that replaces a database and overrides the methods under test. A
+    /// usable database comes from a `CKContainer`: methods that are not overridden fail with `badContainer`.
     public override init() {
         scope = .private
         session = ContainerSession(CKContainer.noIdentifier, MisconfiguredService(noContainerFor: "database"))
@@ -43,7 +43,7 @@ open class CKDatabase: NSObject, @unchecked Sendable {
         super.init()
     }
 
-    /// Whether a method may be overridden.
+    /// Whether methods may be overridden.
     private var isSubclass: Bool { type(of: self) != CKDatabase.self }
 
     /// Which of the container's databases this is.
@@ -55,16 +55,17 @@ open class CKDatabase: NSObject, @unchecked Sendable {
 
     open override var debugDescription: String { description }
 
-    /// Makes `container` the one this database belongs to.
+    /// Sets the container that this database belongs to.
     func adopt(_ container: CKContainer) { owner.container = container }
 
-    /// The container this database belongs to; if the app let go of it, another one that stands for the same.
+    /// The database's container; if the app released it, a new object for the same container.
     var container: CKContainer { owner.container ?? CKContainer(session) }
 
-    /// The account as which work begins now.
+    /// The account as which new work starts.
     var account: AccountSession { configured.account ?? session.account }
 
-    /// This database, for work of several steps that began as that account: once the account changes, the rest of it fails.
+    /// Returns this database bound to an account, for work of several steps: once the account changes, the remaining
+    /// steps fail.
     func bound(to account: AccountSession) -> CKDatabase {
         var bound = configured
         bound.account = account
@@ -81,19 +82,18 @@ open class CKDatabase: NSObject, @unchecked Sendable {
         session.queue.addOperation(operation)
     }
 
-    /// Runs an operation of a convenience method: as something a user waits for, unless this database is configured
-    /// otherwise.
+    /// Runs an operation of a convenience method, as user-initiated unless this database is configured otherwise.
     func run(_ operation: CKDatabaseOperation) {
         operation.database = self
         operation.begin(as: account, in: session)
         let userWaits = ConfigurationValues(qualityOfService: .userInitiated)
         operation.inherit(configured.values?.merged(over: userWaits) ?? userWaits, group: configured.group)
-        // Nothing depends on it, so no queue has to order it: one thread less is woken.
+        // No operation depends on it, so it needs no queue: that saves waking a thread.
         operation.start()
     }
 
-    /// Gives `body` a database whose operations use `configuration` and `group`, except where they say otherwise
-    /// themselves. This database stays as it is.
+    /// Calls `body` with a database whose operations use `configuration` and `group` for values they do not set
+    /// themselves. This database does not change.
     @discardableResult
     public func configuredWith<R>(
         configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,
@@ -102,8 +102,8 @@ open class CKDatabase: NSObject, @unchecked Sendable {
         try body(configured(with: configuration, group))
     }
 
-    /// Gives `body` a database whose operations use `configuration` and `group`, except where they say otherwise
-    /// themselves. This database stays as it is.
+    /// Calls `body` with a database whose operations use `configuration` and `group` for values they do not set
+    /// themselves. This database does not change.
     @discardableResult
     public func configuredWith<R>(
         configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,
@@ -120,7 +120,7 @@ open class CKDatabase: NSObject, @unchecked Sendable {
 
     // MARK: One record
 
-    // Open, like everything that Apple's framework has from Objective-C: apps' tests put their own in the place.
+    // Open, like all of Apple's Objective-C methods: apps' tests override them.
 
     /// Fetches a record. Fails with `unknownItem` if it does not exist, with `zoneNotFound` if its zone does not.
     @preconcurrency
@@ -138,13 +138,13 @@ open class CKDatabase: NSObject, @unchecked Sendable {
             : records(for: [recordID]).item(recordID)
     }
 
-    /// Saves a record unless the server has another version of it, and hands it back as the server has it now.
+    /// Saves a record unless the server has another version of it, and returns the server's record.
     @preconcurrency
     open func save(_ record: CKRecord, completionHandler: @escaping @Sendable (CKRecord?, (any Error)?) -> Void) {
         saveRecord(record, completionHandler)
     }
 
-    /// Saves a record unless the server has another version of it, and hands it back as the server has it now.
+    /// Saves a record unless the server has another version of it, and returns the server's record.
     /// - Throws: `CKError`, `.serverRecordChanged` if the server has another version.
     @discardableResult
     open func save(_ record: CKRecord) async throws -> CKRecord {
@@ -153,8 +153,8 @@ open class CKDatabase: NSObject, @unchecked Sendable {
             : modifyRecords(saving: [record], deleting: []).saveResults.item(record.recordID)
     }
 
-    /// Deletes a record, and with it those that refer to it with `.deleteSelf`. Deleting one that does not exist is
-    /// success.
+    /// Deletes a record and the records that refer to it with `.deleteSelf`. Deleting a record that does not exist
+    /// succeeds.
     @preconcurrency
     open func delete(
         withRecordID recordID: CKRecord.ID,
@@ -163,8 +163,8 @@ open class CKDatabase: NSObject, @unchecked Sendable {
         deleteRecord(recordID, completionHandler)
     }
 
-    /// Deletes a record, and with it those that refer to it with `.deleteSelf`. Deleting one that does not exist is
-    /// success.
+    /// Deletes a record and the records that refer to it with `.deleteSelf`. Deleting a record that does not exist
+    /// succeeds.
     /// - Throws: `CKError`.
     @discardableResult
     open func deleteRecord(withID recordID: CKRecord.ID) async throws -> CKRecord.ID {
@@ -204,13 +204,13 @@ open class CKDatabase: NSObject, @unchecked Sendable {
             : recordZones(for: [zoneID]).item(zoneID)
     }
 
-    /// Saves a zone and hands it back as the server has it; saving one that exists changes nothing.
+    /// Saves a zone and returns the server's zone; saving an existing zone changes nothing.
     @preconcurrency
     open func save(_ zone: CKRecordZone, completionHandler: @escaping @Sendable (CKRecordZone?, (any Error)?) -> Void) {
         saveZone(zone, completionHandler)
     }
 
-    /// Saves a zone and hands it back as the server has it; saving one that exists changes nothing.
+    /// Saves a zone and returns the server's zone; saving an existing zone changes nothing.
     /// - Throws: `CKError`.
     @discardableResult
     open func save(_ zone: CKRecordZone) async throws -> CKRecordZone {
@@ -239,7 +239,7 @@ open class CKDatabase: NSObject, @unchecked Sendable {
 
     // MARK: Subscriptions
 
-    /// Fetches all subscriptions that the account has in this database.
+    /// Fetches all subscriptions of the account in this database.
     @preconcurrency
     open func fetchAllSubscriptions(
         completionHandler: @escaping @Sendable ([CKSubscription]?, (any Error)?) -> Void
@@ -247,7 +247,7 @@ open class CKDatabase: NSObject, @unchecked Sendable {
         fetchEverySubscription(completionHandler)
     }
 
-    /// Fetches all subscriptions that the account has in this database.
+    /// Fetches all subscriptions of the account in this database.
     /// - Throws: `CKError`.
     open func allSubscriptions() async throws -> [CKSubscription] {
         try await isSubclass ? resultOfHandler { fetchAllSubscriptions(completionHandler: $0) } : everySubscription()
@@ -270,7 +270,7 @@ open class CKDatabase: NSObject, @unchecked Sendable {
             : subscriptions(for: [subscriptionID]).item(subscriptionID)
     }
 
-    /// Saves a subscription, in place of the one with its ID if there is one.
+    /// Saves a subscription, replacing an existing one with its ID.
     @preconcurrency
     open func save(
         _ subscription: CKSubscription, completionHandler: @escaping @Sendable (CKSubscription?, (any Error)?) -> Void
@@ -278,7 +278,7 @@ open class CKDatabase: NSObject, @unchecked Sendable {
         saveSubscription(subscription, completionHandler)
     }
 
-    /// Saves a subscription, in place of the one with its ID if there is one.
+    /// Saves a subscription, replacing an existing one with its ID.
     /// - Throws: `CKError`.
     @discardableResult
     open func save(_ subscription: CKSubscription) async throws -> CKSubscription {

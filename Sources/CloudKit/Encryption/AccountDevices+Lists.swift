@@ -2,21 +2,21 @@ import Foundation
 import NephosCrypto
 import NephosWire
 
-/// Which lists of devices a person trusts: the account's own, and those of the accounts with which it shares.
+/// The device lists a person trusts: the account's own, and the lists of accounts it shares with.
 extension AccountDevices {
-    /// An account, as this device knows it.
+    /// An account known to this device.
     package struct Known: Hashable, Sendable {
         /// The account's user record name.
         package var userRecordName: String
         package var isThis: Bool
-        /// What is the same on all devices that know the same account; nil where none is known.
+        /// A comparison code, identical on all devices that know the same list of the account; nil if no list is known.
         package var code: String?
-        /// That of another list of the account's, which waits for a person.
+        /// The comparison code of a different list of the account that waits for a person's decision.
         package var waiting: String?
     }
 
-    /// The accounts that this device knows, its own first. Accounts with the same codes know the same lists.
-    /// - Parameter user: the one that is wanted; nil is all.
+    /// Returns the accounts this device knows, its own first. Equal codes mean equal lists.
+    /// - Parameter user: the account to return; nil returns all.
     package func compare(_ user: String? = nil) async throws(Failure) -> [Known] {
         let device = try await device()
         let stored = try await stored()
@@ -38,10 +38,11 @@ extension AccountDevices {
         return [found]
     }
 
-    /// 160 bits of the hash, in base 32: too many for another list with them to be found.
+    /// 160 bits of the hash, in base 32: enough to make a second preimage infeasible.
     private static func code(_ hash: [UInt8]) -> String { CarriedSecret.text(Array(hash.prefix(20))) }
 
-    /// Has this device take another account's list that waits for a person, and hands that account what waited for it.
+    /// Trusts another account's waiting device list, and hands that account the group keys that waited for the
+    /// decision.
     package func accept(_ user: String) async throws(Failure) {
         let device = try await device()
         guard let kept = device.kept else { return }
@@ -66,21 +67,21 @@ extension AccountDevices {
             do throws(KeyFailure) {
                 try await ring.rotateAndDistributeKeys(KeyRing.GroupName(zone: zone, group: group.group), roots: [])
             } catch {
-                // What was shared then may be so no more.
+                // The account may have left the share since.
                 guard case .service(.refused) = error else { throw Self.failure(error) }
             }
         }
     }
 
-    /// Has this device begin anew with the list that the service shows: as a device that is to be approved, or as the first of
-    /// a list. What it kept of the former one stays beside.
+    /// Re-enrols this device on the list that the service shows: as a device awaiting approval, or as the first device
+    /// of a new list. The keys of the former list stay in a backup item.
     package func acceptOwn() async throws(Failure) {
         do throws(KeyFailure) {
             _ = try await enrolment.device()
             throw .invalid("the list of the account's devices is the one that this device knows")
         } catch {
             guard case .service(.transport(.accountTemporarilyUnavailable, _, retryAfter: nil)) = error else {
-                // A device that waits for its approval has nothing to begin anew.
+                // A device that awaits approval cannot re-enrol.
                 throw Self.failure(error)
             }
         }
@@ -94,8 +95,8 @@ extension AccountDevices {
         }
     }
 
-    /// Ends the account's list of devices, and all its keys: zones with encrypted values are gone, for every device. This
-    /// device is the first of a new list.
+    /// Ends the account's device list and all its keys: every device loses the zones with encrypted values. This device
+    /// becomes the first of a new list.
     package func reset() async throws(Failure) {
         do throws(ServiceFailure) {
             let answer = try await service.resetKeys(KeyRing.call)
@@ -118,7 +119,7 @@ extension AccountDevices {
         }
     }
 
-    /// New keys for this device. What it knows of others it knows on.
+    /// Replaces this device's keys. Keeps its pins of other accounts' lists.
     private func renewKeys() async throws(ServiceFailure) {
         let (_, kept) = try await enrolment.kept()
         do throws(KeptKeys.Failure) {

@@ -2,8 +2,8 @@ import Foundation
 package import NephosWire
 
 extension AccountDevices {
-    /// Has the account take the key of a share that it accepted, so that all its devices have it.
-    /// - Parameter fragment: of the share's URL.
+    /// Stores the key of an accepted share for the account, so that all its devices have it.
+    /// - Parameter fragment: the fragment of the share's URL.
     package func takeKey(of accepted: RecordInfo, from fragment: String) async throws(Failure) {
         guard let link = ShareLink(fragment: fragment) else {
             throw Failure(description: "what the URL has after # is not whole")

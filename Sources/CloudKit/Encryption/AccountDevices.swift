@@ -2,12 +2,12 @@ import Foundation
 import NephosCrypto
 import NephosWire
 
-/// An account's devices, for `nephos keys`: those that have its keys for encrypted values, and those that wait for them.
+/// An account's devices, for `nephos keys`: enrolled devices, and devices that await approval.
 package struct AccountDevices: Sendable {
-    /// Why something cannot be done.
+    /// The reason an action failed.
     package struct Failure: Error, CustomStringConvertible, Sendable {
         package var description: String
-        /// What the service, or the way to it, said; nil where it is what was asked for that cannot be done.
+        /// The failure of the service or of the connection to it; nil if the request itself is invalid.
         var cause: ServiceFailure?
 
         init(description: String, cause: ServiceFailure? = nil) {
@@ -17,7 +17,7 @@ package struct AccountDevices: Sendable {
     }
 
     package struct Device: Hashable, Sendable {
-        /// The beginning of the hash of its public keys.
+        /// A prefix of the hash of the device's public keys.
         package var name: String
         package var isThis: Bool
     }
@@ -25,7 +25,7 @@ package struct AccountDevices: Sendable {
     let service: any CloudService
     let container: String
 
-    /// - Parameter environment: where the service is, and as whom it is asked.
+    /// - Parameter environment: the service's address and the account's credentials.
     package init(container: String, _ environment: CloudKitEnvironment) {
         self.init(HTTPService(container, environment), container: container)
     }
@@ -41,14 +41,14 @@ package struct AccountDevices: Sendable {
 
     // MARK: What there is
 
-    /// The devices on the list, in the order in which they came.
+    /// Returns the devices on the list, in the order of their enrolment.
     package func list() async throws(Failure) -> [Device] {
         let device = try await device()
         let own = DeviceKeys(signing: device.signing.publicKey, box: device.box.publicKey)
         return device.list.devices.map { Device(name: Self.name($0), isThis: $0 == own) }
     }
 
-    /// The code by which another device approves this one; nil where it is on the list.
+    /// Returns the code by which another device approves this one; nil if this device is enrolled.
     package func code() async throws(Failure) -> String? {
         let enrolment = enrolment
         do throws(KeyFailure) {
@@ -64,7 +64,7 @@ package struct AccountDevices: Sendable {
 
     // MARK: Changes
 
-    /// Puts the device on the list whose code it is, and hands it the account's keys.
+    /// Enrols the device that has this code, and hands it the account's keys.
     package func approve(_ text: String) async throws(Failure) {
         guard let secret = CarriedSecret(text: text), !secret.isRecoveryKey else {
             throw Failure(
@@ -86,7 +86,7 @@ package struct AccountDevices: Sendable {
         }
     }
 
-    /// Takes a device off the list: what it signs from now on is nothing, and the account gets another key.
+    /// Revokes a device: its later signatures are invalid, and the account key is rotated.
     package func revoke(_ name: String) async throws(Failure) {
         try await append { (device, _) throws(Failure) in
             guard let keys = device.list.devices.first(where: { Self.name($0) == name }) else {
@@ -106,7 +106,7 @@ package struct AccountDevices: Sendable {
         }
     }
 
-    /// Makes a recovery key, in the place of an earlier one. It is nowhere but in the answer.
+    /// Makes a recovery key, which replaces an earlier one. The returned text is its only copy.
     package func makeRecoveryKey() async throws(Failure) -> String {
         let secret = CarriedSecret.recoveryKey()
         try await append { (device, _) throws(Failure) in
@@ -122,12 +122,12 @@ package struct AccountDevices: Sendable {
         return secret.text
     }
 
-    /// Puts this device on the list by the recovery key.
+    /// Enrols this device by the recovery key.
     package func recover(_ text: String) async throws(Failure) {
         guard let secret = CarriedSecret(text: text), secret.isRecoveryKey else {
             throw Failure(description: "that is not a recovery key: a digit is wrong, or some are missing")
         }
-        // What this device is, whether or not it asked to be approved.
+        // Succeeds if the device is enrolled already; otherwise creates and stores the device's own keys.
         if (try? await enrolment.device()) != nil { return }
         do throws(ServiceFailure) {
             let (place, kept) = try await enrolment.kept()
@@ -200,7 +200,7 @@ package struct AccountDevices: Sendable {
         }
     }
 
-    /// Appends an entry to the list; where another device was faster, to the longer list.
+    /// Appends an entry to the list; if another device appended first, retries on the longer list.
     private func append(
         _ request: (DeviceIdentity, AccountKeysResponse) throws(Failure) -> EnrollRequest
     ) async throws(Failure) {

@@ -1,15 +1,15 @@
 import Foundation
 import NephosCrypto
 
-/// What a device keeps to itself: its own keys, and those of the account.
+/// The secrets of a device: its own keys and the account's.
 struct AccountSecrets: Hashable, Sendable, Codable {
-    /// What the pair of keys that signs is made of.
+    /// The seed of the signing key pair.
     var signingSeed: Data
     var boxSecretKey: Data
-    /// X25519 secret keys by version: 1, 2, 3, ….
+    /// The account's X25519 secret keys by version: 1, 2, 3, ….
     var accountKeys: [Int64: Data]
 
-    /// A new device's, of a new account.
+    /// Returns secrets for a new device of a new account.
     static func random() -> AccountSecrets {
         AccountSecrets(
             signingSeed: Data(SigningKeyPair.random().seed), boxSecretKey: Data(BoxKeyPair.random().secretKey),
@@ -19,7 +19,7 @@ struct AccountSecrets: Hashable, Sendable, Codable {
     func encoded() -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
-        // Encoding data and numbers does not fail.
+        // Encoding data and numbers cannot fail.
         return (try? encoder.encode(self)).map { [UInt8]($0) } ?? []
     }
 
@@ -40,13 +40,13 @@ struct DeviceIdentity: Sendable {
     let place: KeyPlace
     let signing: SigningKeyPair
     let box: BoxKeyPair
-    /// By version.
+    /// The account's key pairs by version.
     let accountKeys: [Int64: BoxKeyPair]
     let list: DeviceList
-    /// Where the device keeps its keys, unless the service does.
+    /// The device's key store; nil if the service escrows the keys.
     let kept: KeptKeys?
 
-    /// Nil where the secrets are damaged, or not those of a device on the list with the account's present key.
+    /// Nil if the secrets are damaged, or belong to no device on the list that has the account's present key.
     init?(_ secrets: AccountSecrets, _ list: DeviceList, in place: KeyPlace, kept: KeptKeys? = nil) {
         guard let signing = SigningKeyPair(seed: [UInt8](secrets.signingSeed)),
             let box = BoxKeyPair(secretKey: [UInt8](secrets.boxSecretKey))
@@ -63,12 +63,12 @@ struct DeviceIdentity: Sendable {
         self.kept = kept
     }
 
-    /// Whether the account has, or had, the key with this public half.
+    /// Whether the account has, or had, the key pair with this public key.
     func has(_ publicKey: [UInt8]) -> Bool { accountKeys.values.contains { $0.publicKey == publicKey } }
 
     var accountKey: BoxKeyPair? { accountKeys[list.accountKeyVersion] }
 
-    /// The first entry of a list: the device of these secrets, and their account key.
+    /// Returns the first entry of a list: the device of these secrets, and their account key.
     static func firstEntry(_ secrets: AccountSecrets, in place: KeyPlace) -> [UInt8]? {
         guard let signing = SigningKeyPair(seed: [UInt8](secrets.signingSeed)),
             let box = BoxKeyPair(secretKey: [UInt8](secrets.boxSecretKey)),

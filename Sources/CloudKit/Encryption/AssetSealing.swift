@@ -3,8 +3,8 @@ import NephosWire
 import Synchronization
 
 extension DatabaseRequestContext {
-    /// Whether the files of a record's assets are sealed (Documentation/Encryption.md). A participant whose device has not the
-    /// key of the share, which only its owner can hand over, saves them as they are.
+    /// Whether the files of a record's assets are sealed (Documentation/Encryption.md). A participant's device that
+    /// lacks the share's key, which only the owner can hand over, saves files unsealed.
     func sealsAssets(of record: WaitingRecord) async -> Bool {
         guard session.service.sealsAssets, call.scope != .public else { return false }
         guard call.scope == .shared else { return true }
@@ -23,7 +23,7 @@ extension DatabaseRequestContext {
 }
 
 extension CKRecord {
-    /// Whether something of it has to be opened: the value of an encrypted field, or the key of an asset's file.
+    /// Whether the record has sealed content: an encrypted field's value, or the key of an asset's file.
     var hasSealedContent: Bool {
         state.withLock { state in
             state.fields.contains { field in
@@ -33,7 +33,7 @@ extension CKRecord {
     }
 }
 
-/// The assets of a record that came from the service sealed.
+/// The sealed assets of a record from the service.
 struct SealedAssets {
     private var assets: [(key: CKRecord.FieldKey, asset: CKAsset, wrapped: [UInt8])] = []
 
@@ -48,11 +48,11 @@ struct SealedAssets {
 
     var isEmpty: Bool { assets.isEmpty }
 
-    /// The IDs of the record keys that are needed.
+    /// The IDs of the record keys needed to unwrap the assets' keys.
     var keyIDs: [[UInt8]] { assets.compactMap { RecordKey.id(ofBytes: $0.wrapped) } }
 
     /// Gives each asset the key of its file.
-    /// - Parameter context: `ZonePlace.valueContext` of the record; nil where no key was found.
+    /// - Parameter context: `ZonePlace.valueContext` of the record; nil if no key was found.
     func open(with keys: [RecordKey], _ context: SealContext?) throws(SealedRecord.Failure) {
         for (field, asset, wrapped) in assets {
             guard let id = RecordKey.id(ofBytes: wrapped), let context else {
@@ -70,10 +70,10 @@ struct SealedAssets {
 }
 
 extension RecordKey {
-    /// The key of an asset's file as its field has it: sealed as the value of a field is, with the type of an asset.
+    /// Wraps the key of an asset's file for its field: seals it like a field's value, with the type of an asset.
     /// - Parameters:
     ///   - record: `ZonePlace.valueContext` of the record.
-    ///   - nonce: for the vectors of tests alone.
+    ///   - nonce: set only by test vectors.
     func wrap(_ assetKey: SealKey, field: String, of record: SealContext, nonce: [UInt8]? = nil) -> [UInt8] {
         let context = context(record, field, .asset)
         let header = [Self.format] + id
@@ -81,7 +81,7 @@ extension RecordKey {
             ?? key.seal(assetKey.bytes, context: context, header: header)
     }
 
-    /// Nil for what this key did not wrap for an asset of this field of this record.
+    /// Nil if this key did not wrap the asset key for this field of this record.
     func unwrap(_ wrapped: [UInt8], field: String, of record: SealContext) -> SealKey? {
         guard Self.id(ofBytes: wrapped) == id else { return nil }
         return key.open(wrapped.dropFirst(1 + WrappedRecordKey.idSize), context: context(record, field, .asset))
@@ -90,7 +90,7 @@ extension RecordKey {
 }
 
 extension RecordOperation {
-    /// Whether it has assets whose keys are to be wrapped.
+    /// Whether the record has assets whose keys need wrapping.
     var hasAssetKeys: Bool {
         record.fields.entries.contains { $0.field.value?.assets.contains(where: \.hasKey) ?? false }
     }

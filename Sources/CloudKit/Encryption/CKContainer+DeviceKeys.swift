@@ -1,28 +1,28 @@
-/// How a device whose keys the program keeps (`CloudKitEnvironment.keyStore`) comes to the account's. Not part of Apple's API. Devices
-/// with files of keys have `nephos keys` for the same.
+/// Enrolment of a device whose keys the program stores (`CloudKitEnvironment.keyStore`). Not part of Apple's API.
+/// Devices with key files use `nephos keys` instead.
 extension CKContainer {
-    /// The code by which another device of the account approves this one, once. A person carries it there: who has it can be the
-    /// device.
-    /// - Returns: nil where this device has the account's keys. The first of an account has.
+    /// Returns the one-time code by which another device of the account approves this one. A person carries it to that
+    /// device: anyone with the code can impersonate this device.
+    /// - Returns: nil if this device has the account's keys. The first device of an account has them.
     /// - Throws: `CKError`.
     public func deviceCode() async throws -> String? {
         try await keys { (devices) throws(AccountDevices.Failure) in try await devices.code() }
     }
 
-    /// Puts the device on the account's list whose code it is, and hands it the account's keys.
-    /// - Throws: `CKError`, `.invalidArguments` where no device waits with that code.
+    /// Enrols the device that has this code on the account's list, and hands it the account's keys.
+    /// - Throws: `CKError`; `.invalidArguments` if no device waits with that code.
     public func approveDevice(code: String) async throws {
         try await keys { (devices) throws(AccountDevices.Failure) in try await devices.approve(code) }
     }
 
-    /// A new recovery key of the account, in the place of an earlier one. It is nowhere but in the answer.
+    /// Makes a recovery key of the account, which replaces an earlier one. The returned text is its only copy.
     /// - Throws: `CKError`.
     public func makeRecoveryKey() async throws -> String {
         try await keys { (devices) throws(AccountDevices.Failure) in try await devices.makeRecoveryKey() }
     }
 
-    /// Puts this device on the account's list by the recovery key, where all others are lost.
-    /// - Throws: `CKError`, `.invalidArguments` where a digit is wrong.
+    /// Enrols this device on the account's list by the recovery key, for when all other devices are lost.
+    /// - Throws: `CKError`; `.invalidArguments` if a digit is wrong.
     public func recoverDevice(key: String) async throws {
         try await keys { (devices) throws(AccountDevices.Failure) in try await devices.recover(key) }
     }

@@ -1,8 +1,9 @@
 import NephosCrypto
 import NephosWire
 
-/// A secret that a person carries from one device to another: the one-time code of a device that is to be approved, 80 bits,
-/// or the recovery key, 256. Both sides have it and the service has not: what is sealed under it is of the other side.
+/// A secret that a person carries from one device to another: a device's one-time approval code (80 bits), or the
+/// recovery key (256 bits). Both devices have it and the service has not, so it authenticates a sealed message's
+/// sender.
 struct CarriedSecret: Hashable, Sendable {
     let bytes: [UInt8]
 
@@ -15,7 +16,7 @@ struct CarriedSecret: Hashable, Sendable {
     static func code() -> CarriedSecret { CarriedSecret(bytes: RandomBytes.make(codeSize)) }
     static func recoveryKey() -> CarriedSecret { CarriedSecret(bytes: RandomBytes.make(recoverySize)) }
 
-    /// A code as it is stored.
+    /// A secret from a stored code.
     init?(code: [UInt8]) {
         guard code.count == Self.codeSize else { return nil }
         self.init(bytes: code)
@@ -23,10 +24,10 @@ struct CarriedSecret: Hashable, Sendable {
 
     // MARK: As text
 
-    /// Without those that are read as others: 0 and O, 1, I and L, U.
+    /// Base 32 without the letters I, L, O and U, which are easily misread as other digits.
     private static let digits = Array("23456789ABCDEFGHJKMNPQRSTVWXYZ01".utf8)
 
-    /// Base 32 in groups of four; of a recovery key with a checksum.
+    /// The secret in base 32, in groups of four digits; a recovery key ends with a checksum.
     var text: String { Self.text(bytes.count == Self.codeSize ? bytes : bytes + Self.checksum(bytes)) }
 
     static func text(_ bytes: [UInt8]) -> String {
@@ -46,7 +47,7 @@ struct CarriedSecret: Hashable, Sendable {
         }.joined(separator: "-")
     }
 
-    /// Nil for what is neither: wrong digits, another length, or a recovery key whose checksum is wrong.
+    /// Nil for an invalid text: wrong digits, another length, or a recovery key with a wrong checksum.
     init?(text: String) {
         var bytes: [UInt8] = []
         var (bits, count) = (UInt64(0), 0)
@@ -86,14 +87,14 @@ struct CarriedSecret: Hashable, Sendable {
 
     // MARK: Messages
 
-    /// What a device says of itself.
+    /// Returns the approval request of a device, sealed under this secret.
     func request(_ device: DeviceKeys, _ place: KeyPlace) -> DeviceMessage? {
         let sealed = key(place)?.seal(
             device.signing + device.box, context: place.requestContext(), header: [RecordKey.format])
         return sealed.map { DeviceMessage(id: id(place), request: $0) }
     }
 
-    /// Nil where the request was not made with this secret.
+    /// Returns the device of a request; nil if the request was not sealed under this secret.
     func device(_ message: DeviceMessage, _ place: KeyPlace) -> DeviceKeys? {
         guard message.request.first == RecordKey.format,
             let keys = key(place)?.open(message.request.dropFirst(), context: place.requestContext()), keys.count == 64
@@ -101,13 +102,13 @@ struct CarriedSecret: Hashable, Sendable {
         return DeviceKeys(signing: Array(keys.prefix(32)), box: Array(keys.suffix(32)))
     }
 
-    /// Tells which list is the account's: the hash of an entry.
+    /// Returns the reply that names the account's list: the hash of an entry, sealed under this secret.
     func reply(_ hash: [UInt8], _ place: KeyPlace) -> DeviceMessage? {
         let sealed = key(place)?.seal(hash, context: place.replyContext(), header: [RecordKey.format])
         return sealed.map { DeviceMessage(id: id(place), reply: $0) }
     }
 
-    /// Whether the reply was made with this secret, and for this list.
+    /// Whether the reply was sealed under this secret and names this list.
     func accepts(_ message: DeviceMessage, _ list: DeviceList, _ place: KeyPlace) -> Bool {
         guard message.reply.first == RecordKey.format,
             let hash = key(place)?.open(message.reply.dropFirst(), context: place.replyContext())

@@ -4,22 +4,22 @@ import NephosWire
 import Synchronization
 
 extension CKRecord {
-    /// Whether it has an encrypted field.
+    /// Whether the record has an encrypted field.
     var hasEncryptedFields: Bool { state.withLock { $0.fields.hasEncrypted } }
 }
 
-/// Why a record could not be opened.
+/// The reason a record could not be opened.
 struct Unopened: Sendable {
     var error: CKError
-    /// Whether what it lacks may come: its key, or the approval of this device.
+    /// Whether the record may open later, once its key or this device's approval arrives.
     var mayOpenLater = false
 }
 
 extension DatabaseRequestContext {
-    /// Puts what encrypted fields hold into records that came from the service, and gives sealed assets the keys of their
-    /// files. Costs one look at the records' fields where there is neither.
-    /// - Returns: why records could not be opened. They are not to be handed to anybody.
-    /// - Throws: what keeps the keys from being had at all, but for a device without keys: there each record fails.
+    /// Decrypts the encrypted fields of records from the service, and gives sealed assets the keys of their files. If a
+    /// record has neither, the only cost is a scan of its fields.
+    /// - Returns: the reason for each record that could not be opened. Callers must not hand these records out.
+    /// - Throws: the failure to get any keys; on a device without keys, each record fails instead.
     func openEncryptedFields(of records: [CKRecord]) async throws(CKError) -> [CKRecord.ID: Unopened] {
         await addLinks(to: records)
         let encrypted = records.filter(\.hasSealedContent)
@@ -62,7 +62,7 @@ extension DatabaseRequestContext {
         let advice = keys.waiting.isEmpty ? "" : await session.keyRing.advice(onKeysOf: zone)
         for record in sealed {
             if let problem {
-                // A person may accept a list of devices, and a device make other keys.
+                // A person may yet accept a device list, and a device may rotate the keys.
                 failures[record.record.recordID] = notOpen(record.record, problem, mayOpenLater: true)
                 continue
             }
@@ -86,11 +86,11 @@ extension DatabaseRequestContext {
         return failures
     }
 
-    /// Seconds.
+    /// In seconds.
     static let keyRetryAfter = 3.0
 
-    /// Puts into the URLs of shares what the service does not know of them, and sees to the keys of those that are the
-    /// account's own. What fails there is tried again at the next fetch.
+    /// Adds the secret fragments, which the service does not know, to shares' URLs, and distributes the keys of the
+    /// account's own shares. The next fetch retries failures.
     func addLinks(to records: [CKRecord]) async {
         for case let share as CKShare in records {
             let (hasKeys, wantsKeys, root) = share.shareState.withLock { ($0.hasKeys, $0.wantsKeys, $0.rootRecordID) }
@@ -99,7 +99,7 @@ extension DatabaseRequestContext {
             let name = KeyRing.GroupName(
                 zone: KeyZone(share.recordID.zoneID, call.scope), group: isZoneWide ? "" : share.recordID.recordName)
             if wantsKeys {
-                // Keys of records are their owner's to wrap.
+                // Only the owner wraps the records' keys.
                 let roots = call.scope == .private ? [isZoneWide ? "" : root?.recordName ?? ""] : []
                 try? await session.keyRing.rotateAndDistributeKeys(name, roots: roots)
             }
@@ -112,8 +112,8 @@ extension DatabaseRequestContext {
         return Unopened(error: CKError(.internalError, message, errors), mayOpenLater: mayOpenLater)
     }
 
-    /// The same of the records that come with conflicts. Where one does not open, that is its item's error: an app that merged
-    /// into what is left of it would store the loss.
+    /// Opens the server records of conflicts. If one does not open, its item gets that error: an app that merged into
+    /// the incomplete record would store the loss.
     func openingServerRecords(of events: [ModifyRecordsPlan.Event]) async -> [ModifyRecordsPlan.Event] {
         let servers = events.compactMap { event -> CKRecord? in
             guard case .save(_, _, let error?) = event, let server = error.serverRecord, server.hasEncryptedFields
@@ -136,7 +136,7 @@ extension DatabaseRequestContext {
         }
     }
 
-    /// The same of results, each of which fails where its record does not open.
+    /// Opens the records of results; a result fails if its record does not open.
     func withOpenFields(
         _ results: [Result<CKRecord, CKError>]
     ) async throws(CKError) -> [Result<CKRecord, CKError>] {
@@ -149,7 +149,7 @@ extension DatabaseRequestContext {
     }
 }
 
-/// The encrypted fields, and the sealed assets, of a record that came from the service.
+/// The encrypted fields and sealed assets of a record from the service.
 struct SealedRecord {
     struct Failure: Error {
         var field: CKRecord.FieldKey
@@ -157,7 +157,7 @@ struct SealedRecord {
     }
 
     let record: CKRecord
-    /// A value in the clear is nil.
+    /// A field; its value is nil if it came in the clear.
     typealias Field = (key: CKRecord.FieldKey, value: SealedFieldValue?)
     let fields: [Field]
     let assets: SealedAssets
@@ -174,7 +174,7 @@ struct SealedRecord {
         }
     }
 
-    /// Whether the keys of all its values are among these.
+    /// Whether `keys` include the key of every value.
     func hasKeys(_ keys: [RecordKey]) -> Bool {
         fields.allSatisfy { field in
             guard let id = field.value.flatMap(RecordKey.id(of:)) else { return true }
@@ -182,7 +182,7 @@ struct SealedRecord {
         } && assets.keyIDs.allSatisfy { id in keys.contains { $0.id == id } }
     }
 
-    /// - Parameter context: nil where no field was sealed.
+    /// - Parameter context: nil if no field was sealed.
     func open(with keys: [RecordKey], _ context: SealContext?) throws(Failure) {
         try assets.open(with: keys, context)
         if fields.isEmpty { return }

@@ -3,8 +3,9 @@ import NephosCrypto
 import NephosWire
 
 extension DatabaseRequestContext {
-    /// records/modify: values for encrypted fields are sealed before anything is sent. What the service refuses for want of
-    /// keys is sent again with them, a few times. What cannot be sealed fails alone, as far as the batch is not atomic.
+    /// records/modify, with encrypted fields sealed before the request is sent. If the service refuses items for lack
+    /// of keys, delivers the keys and retries, a few times. An item that cannot be sealed fails alone unless the batch
+    /// is atomic.
     func modifyRecordsSealed(_ request: ModifyRecordsRequest) async throws(CKError) -> [RecordResult] {
         var request = request
         var results: [RecordResult?] = Array(repeating: nil, count: request.operations.count)
@@ -16,7 +17,7 @@ extension DatabaseRequestContext {
             do throws(ServiceFailure) {
                 (answers, unsealed) = try await sendSealed(part)
             } catch {
-                // What came before is saved, and answered as such.
+                // The items of earlier attempts are saved; return their results.
                 guard attempt > 1 else { throw CKError(error, errors) }
                 for index in waiting { results[index] = .failure(ErrorDictionary(error)) }
                 break
@@ -31,7 +32,7 @@ extension DatabaseRequestContext {
             do throws(KeyFailure) {
                 try await makeGood(refused, part, isFirst: attempt == 1)
             } catch {
-                // A device without keys shares all the same: another of the account's wraps them.
+                // A device without keys can still share: another device of the account wraps them later.
                 if error.isWithoutKeys, !request.lacksKeys {
                     request.lacksKeys = true
                 } else {
@@ -51,8 +52,8 @@ extension DatabaseRequestContext {
         return results.compactMap(\.self)
     }
 
-    /// Seals and sends what can be sealed.
-    /// - Returns: a result for each operation, and which were not sent.
+    /// Seals and sends the operations that can be sealed.
+    /// - Returns: a result for each operation, and the indices of the operations that were not sent.
     private func sendSealed(
         _ request: ModifyRecordsRequest
     ) async throws(ServiceFailure) -> (results: [RecordResult], unsent: Set<Int>) {
@@ -77,7 +78,8 @@ extension DatabaseRequestContext {
 
     private static let sealingAttempts = 5
 
-    /// What is still refused for want of keys is so because others change them, or have not handed them over.
+    /// Turns a final refusal for lack of keys into a retryable error: others are changing the keys, or have yet to
+    /// deliver them.
     private static func withoutKeys(_ result: RecordResult) -> RecordResult {
         guard case .failure(var error) = result, error.needsKeys else { return result }
         error.serverErrorCode = .tryAgainLater
@@ -86,7 +88,7 @@ extension DatabaseRequestContext {
         return .failure(error)
     }
 
-    /// Learns whose key the service wants records' keys wrapped under, and hands those over that it lacks.
+    /// Learns from the refusals which group key has to wrap the records' keys, and delivers the missing keys.
     private func makeGood(
         _ refused: [(RecordOperation, RecordResult)], _ request: ModifyRecordsRequest, isFirst: Bool
     ) async throws(KeyFailure) {
@@ -98,7 +100,7 @@ extension DatabaseRequestContext {
             let name = KeyRing.GroupName(zone: request.keyZone(of: operation, call.scope), group: error.keyGroup ?? "")
             if let recordName = operation.record.recordName {
                 await ring.learn(name.group, of: recordName, in: name.zone)
-                // A new value goes with its key; what is moved has keys already.
+                // A new value brings its key; a moved record already has keys.
                 if !isFirst || !operation.hasClearValues { roots[name, default: []].append(recordName) }
                 if let root = operation.record.share?.forRecord?.recordName { roots[name, default: []].append(root) }
             }
@@ -123,16 +125,16 @@ extension DatabaseRequestContext {
 
     private struct Sealed {
         var request: ModifyRecordsRequest
-        /// The new keys, by the operations that bring them.
+        /// The new keys, by operation index.
         var keys: [Int: KeyRing.KnownKey] = [:]
-        /// Why operations are not to be sent.
+        /// The failures of operations that are not sent, by operation index.
         var failures: [Int: ErrorDictionary] = [:]
     }
 
-    /// The request with sealed values.
-    /// - Throws: what concerns all of it.
+    /// Returns the request with its values sealed.
+    /// - Throws: a failure of the whole request.
     private func sealing(_ request: ModifyRecordsRequest) async throws(ServiceFailure) -> Sealed {
-        // In the public database there are no keys: the service refuses the values, without seeing them.
+        // The public database has no keys. Send the fields without values, so that the service refuses them unseen.
         guard call.scope != .public else { return Sealed(request: request.withoutClearValues()) }
         var sealed = Sealed(request: request)
         let indices = request.operations.indices.filter { request.operations[$0].hasClearValues }
@@ -187,12 +189,12 @@ extension DatabaseRequestContext {
 }
 
 extension KeyFailure {
-    /// Whether this device has no keys of the account's.
+    /// Whether this device lacks the account's keys.
     fileprivate var isWithoutKeys: Bool {
         if case .service(.transport(.accountTemporarilyUnavailable, _, _)) = self { true } else { false }
     }
 
-    /// Whether it concerns what is to be sealed, and not every request.
+    /// Whether the failure concerns only the values to seal, not the whole request.
     fileprivate var isRefusal: Bool {
         switch self {
         case .service(.refused), .invalid: true
@@ -209,7 +211,7 @@ extension KeyFailure {
 }
 
 extension ErrorDictionary {
-    /// The failure of a request as that of one of its items.
+    /// Converts a request's failure to that of one item.
     fileprivate init(_ failure: ServiceFailure) {
         switch failure {
         case .refused(let error): self = error
@@ -226,14 +228,14 @@ extension ErrorDictionary {
 }
 
 extension ModifyRecordsRequest {
-    /// Whether something of it is to be sealed: values of encrypted fields, keys of assets' files.
+    /// Whether the request has content to seal: values of encrypted fields, keys of assets' files.
     var hasClearValues: Bool { operations.contains(where: \.hasClearValues) }
 
     fileprivate func keyZone(of operation: RecordOperation, _ scope: CKDatabase.Scope) -> KeyZone {
         KeyZone(operation.record.zoneID ?? zoneID, scope)
     }
 
-    /// The request with nothing in the place of the values that cannot be sealed.
+    /// Returns the request with empty bytes in place of the values that cannot be sealed.
     fileprivate func withoutClearValues() -> ModifyRecordsRequest {
         var request = self
         for index in operations.indices where operations[index].hasClearValues {
@@ -251,7 +253,7 @@ extension RecordOperation {
 
     fileprivate mutating func seal(with key: RecordKey, _ context: SealContext) {
         replaceClearValues { name, value in
-            // What cannot be sealed goes nowhere either, and is refused for its type.
+            // A value that cannot be sealed is sent empty; the service refuses it for its type.
             key.seal(value, field: name, of: context) ?? SealedFieldValue(type: value.type, bytes: [])
         }
         wrapAssetKeys(with: key, context)
@@ -266,7 +268,7 @@ extension RecordOperation {
 }
 
 extension Field {
-    /// Whether it is of an encrypted field, and its value is not sealed.
+    /// Whether the field is encrypted and its value is not sealed yet.
     fileprivate var isClearAndEncrypted: Bool {
         guard isEncrypted, let value else { return false }
         if case .sealed = value { return false }
@@ -285,7 +287,7 @@ extension RecordResult {
 }
 
 extension RecordToModify {
-    /// The name of the parent that the record gets.
+    /// The name of the record's parent after the operation.
     fileprivate var parentName: String? {
         if case .set(let reference) = parent { reference.recordName } else { nil }
     }

@@ -2,14 +2,14 @@ import Foundation
 import NephosCrypto
 import NephosWire
 
-/// How a device that keeps its own keys comes to be on the account's list.
+/// The enrolment of a device with its own keys on the account's list.
 struct DeviceApproval {
     let kept: KeptKeys
     var stored: KeptKeys.Contents
     let list: DeviceList
     let answer: AccountKeysResponse
     let place: KeyPlace
-    /// What the device has to ask, where it waits and did not ask yet.
+    /// The approval request to send; nil unless the device waits and has not asked yet.
     private(set) var request: DeviceMessage?
 
     init(
@@ -22,7 +22,7 @@ struct DeviceApproval {
         self.place = place
     }
 
-    /// The device, once it is on the list and has the account's present key.
+    /// The device; nil until it is on the list and has the account's present key.
     var device: DeviceIdentity? { DeviceIdentity(stored.secrets, list, in: place, kept: kept) }
 
     private var keys: DeviceKeys? {
@@ -32,12 +32,12 @@ struct DeviceApproval {
         return DeviceKeys(signing: signing.publicKey, box: box.publicKey)
     }
 
-    /// Takes what other devices sealed for this one; where that is nothing, `request` is what it asks for.
+    /// Takes the keys that other devices sealed for this one; if there are none, sets `request`.
     mutating func take() throws(KeyFailure) {
         if device != nil { return }
         guard let keys else { throw .invalid("its keys are damaged") }
         if list.devices.contains(keys), stored.listCount > 0 {
-            // A revocation made another account key.
+            // A revocation rotated the account key.
             return takeAccountKeys(for: keys)
         }
         let code = stored.code.flatMap { CarriedSecret(code: [UInt8]($0)) } ?? .code()
@@ -51,7 +51,7 @@ struct DeviceApproval {
         guard code.accepts(message, list, place) else {
             throw .invalid("the service's list of the account's devices is not that of the device that approved it")
         }
-        // Those that it was made with are of no account.
+        // The account keys made with these secrets belong to no account.
         stored.secrets.accountKeys = [:]
         takeAccountKeys(for: keys)
     }

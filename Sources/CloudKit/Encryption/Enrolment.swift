@@ -2,7 +2,7 @@ import Foundation
 import NephosCrypto
 import NephosWire
 
-/// How a device comes to the account's keys.
+/// Obtains the account's keys for a device.
 struct Enrolment: Sendable {
     let service: any CloudService
     let container: String
@@ -13,7 +13,7 @@ struct Enrolment: Sendable {
             let owner = try await service.currentUser(KeyRing.call).userRecordName
             let place = KeyPlace(container: container, environment: environment, owner: owner)
             let answer = try await service.accountKeys(KeyRing.call)
-            // What a service is not on this machine says of itself does not get it the keys.
+            // A remote service's own claim to escrow keys is not enough to give it the keys.
             return service.mayEscrowKeys && answer.escrows
                 ? try await escrowed(answer, place) : try await listed(answer, place)
         } catch {
@@ -25,14 +25,14 @@ struct Enrolment: Sendable {
         KeptKeys(in: service.keyStore, service: service.keyItemName, place)
     }
 
-    /// Where this device keeps its keys.
+    /// Returns this device's key store.
     func kept() async throws(ServiceFailure) -> (KeyPlace, KeptKeys) {
         let owner = try await service.currentUser(KeyRing.call).userRecordName
         let place = KeyPlace(container: container, environment: environment, owner: owner)
         return (place, kept(place))
     }
 
-    /// This device with keys of its own, which it keeps. The first makes the account's list.
+    /// Returns this device with locally stored keys. An account's first device creates the list.
     private func listed(
         _ answer: AccountKeysResponse, _ place: KeyPlace
     ) async throws(ServiceFailure) -> DeviceIdentity {
@@ -46,11 +46,11 @@ struct Enrolment: Sendable {
         if answer.entries.isEmpty, stored.listCount == 0,
             let entry = DeviceIdentity.firstEntry(stored.secrets, in: place)
         {
-            // Where another came first, the answer has that one's.
+            // If another device enrolled first, the response has that device's entry.
             answer = try await service.enroll(EnrollRequest(position: 0, entry: entry), KeyRing.call)
         }
         if Int64(answer.entries.count) < stored.listCount {
-            // Another process of this device may have seen more since the service was asked.
+            // Another process of this device may have stored a longer list since the request.
             answer = try await service.accountKeys(KeyRing.call)
         }
         guard let list = DeviceList(answer.entries, in: place), list.count >= stored.listCount,
@@ -88,7 +88,7 @@ struct Enrolment: Sendable {
         return device
     }
 
-    /// Seconds.
+    /// In seconds.
     static let approvalRetryAfter = 5.0
 
     @discardableResult
@@ -106,7 +106,7 @@ struct Enrolment: Sendable {
         .transport(.accountTemporarilyUnavailable, message)
     }
 
-    /// The one device that all of an account's stores are, where the service keeps its keys.
+    /// Returns the single device that all stores of an account share when the service escrows its keys.
     private func escrowed(
         _ answer: AccountKeysResponse, _ place: KeyPlace
     ) async throws(ServiceFailure) -> DeviceIdentity {
@@ -114,7 +114,7 @@ struct Enrolment: Sendable {
         if answer.entries.isEmpty {
             let secrets = AccountSecrets.random()
             if let entry = DeviceIdentity.firstEntry(secrets, in: place) {
-                // Where another came first, the answer has that one's.
+                // If another device enrolled first, the response has that device's entry.
                 answer = try await service.enroll(
                     EnrollRequest(position: 0, entry: entry, escrow: secrets.encoded()), KeyRing.call)
             }

@@ -1,15 +1,14 @@
 import Foundation
 
-/// The files in which a device keeps its keys: each item is one, which its user alone can read. Several processes may use them at
-/// a time.
+/// A directory of a device's key files: one file for each item, readable by the user only. Processes may share it.
 final class FileKeyStore: DeviceKeyStore {
     private let directory: String
 
-    /// - Parameter directory: where the files are; it is made if there is none.
+    /// - Parameter directory: the directory of the files; created if it does not exist.
     init(directory: String) { self.directory = directory }
 
-    /// Where key files are, unless `NEPHOS_KEYS` names another directory: `$XDG_DATA_HOME/nephos/keys`, or that of the XDG
-    /// Base Directory Specification's default.
+    /// Returns the directory of the key files: `NEPHOS_KEYS`, or `$XDG_DATA_HOME/nephos/keys`, or the default of the
+    /// XDG Base Directory Specification.
     static func directory(_ variables: [String: String]) -> String {
         if let directory = variables["NEPHOS_KEYS"], !directory.isEmpty { return directory }
         if let data = variables["XDG_DATA_HOME"], data.hasPrefix("/") { return data + "/nephos/keys" }
@@ -18,7 +17,7 @@ final class FileKeyStore: DeviceKeyStore {
 
     func path(of item: String) -> String { "\(directory)/\(item)" }
 
-    /// Reads the file and writes what `body` makes of it, while no other process does.
+    /// Reads the file, applies `body` and writes the result, under a lock between processes.
     func update(_ item: String, _ body: (inout Data?) -> Void) throws {
         try make()
         let file = path(of: item)
@@ -60,7 +59,7 @@ final class FileKeyStore: DeviceKeyStore {
         return data
     }
 
-    /// A crash leaves the file as it was, or as it is to be.
+    /// Atomic: a crash leaves the old file or the new one.
     private func write(_ data: Data, to path: String) throws(KeptKeys.Failure) {
         let temporary = path + ".new"
         unlink(temporary)

@@ -1,30 +1,30 @@
 import NephosCrypto
 import NephosWire
 
-/// A zone's key, or a share's, in all its versions.
+/// All versions of a zone's or a share's key.
 struct GroupKeys: Sendable {
-    /// Those that this account has.
+    /// The versions this account has.
     private(set) var keys: [Int64: SealKey] = [:]
-    /// The last version, whether or not this account has it.
+    /// The latest version, whether or not this account has it.
     private(set) var current: Int64 = 0
-    /// The account key that its last version is for: the owner's.
+    /// The owner's account key that the latest version is sealed for.
     private(set) var recipient: [UInt8] = []
-    /// Whom the owner's devices named administrators last, by the hashes of their lists' first entries.
+    /// The administrators that the owner's devices last named, by the hashes of their device lists' first entries.
     private(set) var administrators: Set<[UInt8]> = []
-    /// Which keys they are (`GroupKeyID`), by version.
+    /// Key IDs (`GroupKeyID`) by version.
     private(set) var ids: [Int64: [UInt8]] = [:]
-    /// Whether the group is a zone whose key itself seals the values of its records.
+    /// Whether the group is a zone whose key seals record values directly.
     private(set) var isPerZone = false
 
-    /// Why a group's keys cannot be had.
+    /// The reason a group's keys are invalid.
     struct Invalid: Error, Hashable, Sendable {
         var reason: String
     }
 
-    /// Those of a group that has none.
+    /// The keys of a group without keys.
     init() {}
 
-    /// Opens what the service keeps.
+    /// Unwraps the keys in the service's response.
     init(_ answer: KeysResponse, _ proof: GroupProof, _ device: DeviceIdentity) throws(Invalid) {
         try proof.check(answer.group)
         guard let last = answer.group.last else { return }
@@ -36,7 +36,7 @@ struct GroupKeys: Sendable {
         for box in answer.boxes where !proof.isGenuine(box: box, answer.group) {
             throw Invalid(reason: "version \(box.version) of the zone's key is not of a device of the owner's")
         }
-        // Boxes for account keys that were reset are of no use, and no harm.
+        // Boxes for account keys that were reset are useless but harmless: skip them.
         let mine =
             proof.isOwn
             ? answer.group.suffix(1)
@@ -49,7 +49,7 @@ struct GroupKeys: Sendable {
         try open(answer.group, from: box.version, opened, proof.group)
     }
 
-    /// Opens the versions up to one whose key is known. What is under a key that is not the owner's does not open.
+    /// Unwraps the versions from `version` down. A version wrapped under a key that is not the owner's does not unwrap.
     private mutating func open(
         _ wrapped: [WrappedGroupKey], from version: Int64, _ opened: SealKey, _ group: GroupPlace
     ) throws(Invalid) {
@@ -69,7 +69,7 @@ struct GroupKeys: Sendable {
 
     var isEmpty: Bool { current == 0 }
 
-    /// The group's keys as those of values; nothing where records have keys of their own.
+    /// The group's keys as record keys; empty if records have keys of their own.
     var recordKeys: [KeyRing.KnownKey] {
         guard isPerZone else { return [] }
         return keys.sorted { $0.key < $1.key }.compactMap { version, key in
@@ -80,13 +80,13 @@ struct GroupKeys: Sendable {
         }
     }
 
-    /// The key that what is new is wrapped under; nil where there is none, or this account has not got it yet.
+    /// The key for wrapping new keys; nil if the group has none, or this account lacks it.
     var currentKey: SealKey? { keys[current] }
 
-    /// The next version, to be handed to the service.
+    /// Returns the next version, for sending to the service.
     /// - Parameters:
     ///   - recipient: the owner's present account key.
-    ///   - administrators: the accounts that may make those that follow, where a device of the owner's makes this one.
+    ///   - administrators: the accounts that may make later versions, if a device of the owner's makes this one.
     func next(
         for group: GroupPlace, _ device: DeviceIdentity, recipient: [UInt8]? = nil, administrators: Set<[UInt8]> = []
     ) -> (wrapped: WrappedGroupKey, key: SealKey)? {
@@ -96,7 +96,7 @@ struct GroupKeys: Sendable {
         let previous = keys[current].map {
             key.seal($0.bytes, context: group.previousKeyContext(version: version), header: [RecordKey.format])
         }
-        // Each version wraps the one before.
+        // Each version has to wrap the previous one.
         if current > 0, previous == nil { return nil }
         let wrapped = Self.box(
             key, version: version, for: recipient, previous: previous ?? [],
@@ -104,8 +104,8 @@ struct GroupKeys: Sendable {
         return wrapped.map { ($0, key) }
     }
 
-    /// The present version once more, which names other administrators. Nil where it is not for the owner's present account
-    /// key.
+    /// Signs the present version again with other administrators. Nil if it is not sealed for the owner's present
+    /// account key.
     func signedAnew(
         _ last: WrappedGroupKey, for group: GroupPlace, _ device: DeviceIdentity, administrators: Set<[UInt8]>
     ) -> WrappedGroupKey? {
@@ -117,7 +117,7 @@ struct GroupKeys: Sendable {
             administrators: administrators.sorted { $0.lexicographicallyPrecedes($1) }, of: group, by: device)
     }
 
-    /// A version of the key for an account.
+    /// Seals a version of the key for an account.
     static func box(
         _ key: SealKey, version: Int64, for recipient: [UInt8], previous: [UInt8] = [],
         administrators: [[UInt8]] = [], of group: GroupPlace, by device: DeviceIdentity
@@ -132,20 +132,20 @@ struct GroupKeys: Sendable {
     }
 }
 
-/// The devices that may have made a group's keys: those on the owner's list; for a share, also those of the administrators
-/// that the last version of a device of the owner's names.
+/// The devices that may sign a group's keys: those on the owner's list; for a share, also the administrators' devices,
+/// if the owner's last signed version names the administrators.
 struct GroupProof {
     let group: GroupPlace
-    /// The list of the owner's devices.
+    /// The device list of the zone's owner.
     let owner: DeviceList
-    /// Those of the account that opens.
+    /// The device list of the account that opens the keys.
     let own: DeviceList
-    /// Those of administrators that signed.
+    /// The device lists of administrators that signed.
     let signers: [DeviceList]
-    /// Whether the group is the account's own.
+    /// Whether the group belongs to the opening account.
     let isOwn: Bool
 
-    /// What the versions before the last one of the owner's are follows from that one, which wraps them.
+    /// Checks the versions' signatures. The owner's last version wraps all earlier versions, so it vouches for them.
     func check(_ wrapped: [WrappedGroupKey]) throws(GroupKeys.Invalid) {
         let lastOfOwner = wrapped.lastIndex { owner.knowsSigner($0.signer) } ?? -1
         var named: [[UInt8]]?
@@ -173,7 +173,7 @@ struct GroupProof {
         Set(wrapped.last { owner.knowsSigner($0.signer) }?.administrators ?? [])
     }
 
-    /// Whether a key for this account is of the owner's, of its own, or of an administrator's.
+    /// Whether the owner, this account or an administrator signed a key box for this account.
     func isGenuine(box: WrappedGroupKey, _ wrapped: [WrappedGroupKey]) -> Bool {
         let named = wrapped.filter { owner.knowsSigner($0.signer) }.flatMap(\.administrators)
         return box.previous.isEmpty && box.administrators.isEmpty && isSigned(box)

@@ -1,31 +1,31 @@
 import Foundation
 import NephosCrypto
 
-/// What a device keeps in its store of keys: an item for each account of each service. Several processes may use it at a time.
+/// A device's items in its key store: one for each account of each service. Several processes may use it concurrently.
 struct KeptKeys: Sendable {
-    /// What is in the item.
+    /// The content of an item.
     struct Contents: Hashable, Sendable, Codable {
         var secrets: AccountSecrets
-        /// How long the account's list of devices was when it was seen last, and the hash of its last entry: a list that
-        /// does not begin with those entries is another one.
+        /// The length of the account's device list when last seen, and the hash of its last entry: a list that does not
+        /// begin with those entries is a different list.
         var listCount: Int64 = 0
         var listHash = Data()
-        /// Until the device is on the list, the code by which another one approves it.
+        /// The code by which another device approves this one, until this device is on the list.
         var code: Data?
-        /// The same of the lists of others, by their user record names.
+        /// The last seen lists of other accounts, by user record name.
         var pins: [String: Pin]?
         var waiting: [String: Waiting]?
     }
 
-    /// A list of devices as it was seen last.
+    /// A device list as last seen.
     struct Pin: Hashable, Sendable, Codable {
         var count: Int64
-        /// Of its last entry.
+        /// The hash of the list's last entry.
         var hash: Data
-        /// Of its first entry, by which two people compare it.
+        /// The hash of the list's first entry, by which two people compare the list.
         var first: Data?
 
-        /// Nil for a list without entries.
+        /// Nil for an empty list.
         init?(_ list: DeviceList) {
             guard let first = list.hashes.first else { return nil }
             self.init(count: list.count, hash: Data(list.hash), first: Data(first))
@@ -37,27 +37,27 @@ struct KeptKeys: Sendable {
             self.first = first
         }
 
-        /// Whether a list is this one, or goes on from it.
+        /// Whether a list equals or continues the pinned one.
         func isBeginning(of list: DeviceList) -> Bool {
             list.count >= count && (count == 0 || list.hashes[Int(count) - 1] == [UInt8](hash))
         }
     }
 
-    /// A group whose key an account is to get once a person has accepted that account's list.
+    /// A group whose key is delivered to an account once a person has accepted that account's list.
     struct WaitingGroup: Hashable, Sendable, Codable {
         var zoneName: String
-        /// The zone's owner; nil for the account.
+        /// The zone's owner; nil for the current account.
         var owner: String?
         var group: String
     }
 
-    /// Another account's list that is not the one that is known, until a person has decided.
+    /// Another account's list that does not continue the pinned one and awaits a person's decision.
     struct Waiting: Hashable, Sendable, Codable {
         var pin: Pin
         var groups: Set<WaitingGroup> = []
     }
 
-    /// Why the keys cannot be read or kept.
+    /// The reason the keys cannot be read or stored.
     struct Failure: Error, Hashable, Sendable, CustomStringConvertible {
         var description: String
     }
@@ -65,7 +65,7 @@ struct KeptKeys: Sendable {
     private let store: any DeviceKeyStore
     private let item: String
 
-    /// - Parameter service: what tells the service from others.
+    /// - Parameter service: a name that distinguishes the service from others.
     init(in store: any DeviceKeyStore, service: String, _ place: KeyPlace) {
         let name = ContentHash.of(
             Array("\(service)\n\(place.container)\n\(place.environment)\n\(place.owner)".utf8))
@@ -73,7 +73,7 @@ struct KeptKeys: Sendable {
         item = name.prefix(16).map { String(format: "%02x", $0) }.joined() + ".json"
     }
 
-    /// Reads the item and keeps what `body` makes of it, while no other process does: nil is no item. Blocks.
+    /// Reads the item, applies `body` and stores the result, under a lock between processes; nil means no item. Blocks.
     @discardableResult
     func update<Value>(_ body: (inout Contents?) -> Value) throws(Failure) -> Value {
         try change(item) { (data: inout Data?) throws(Failure) in
@@ -85,7 +85,7 @@ struct KeptKeys: Sendable {
         }
     }
 
-    /// Copies the item beside itself, in the place of an earlier copy. Blocks.
+    /// Backs up the item in the store, replacing an earlier backup. Blocks.
     func keepFormer() throws(Failure) {
         let former = try change(item) { (data: inout Data?) throws(Failure) in data }
         try change(item + ".former") { (data: inout Data?) throws(Failure) in data = former ?? data }
@@ -133,10 +133,10 @@ struct KeptKeys: Sendable {
         return data
     }
 
-    /// Another account's list as this device saw it last; nil where it did not. Blocks.
+    /// Returns another account's list as this device last saw it; nil if it never did. Blocks.
     func pin(of user: String) throws(Failure) -> Pin? { try update { $0?.pins?[user] } }
 
-    /// Blocks.
+    /// Stores another account's pin. Blocks.
     func keep(_ pin: Pin, of user: String) throws(Failure) {
         try update { contents in
             var pins = contents?.pins ?? [:]
@@ -145,7 +145,7 @@ struct KeptKeys: Sendable {
         }
     }
 
-    /// Notes a list that a person has to look at. Blocks.
+    /// Stores a list that awaits a person's decision. Blocks.
     func keepWaiting(_ pin: Pin, of user: String) {
         try? update { contents in
             var waiting = contents?.waiting ?? [:]
@@ -154,7 +154,7 @@ struct KeptKeys: Sendable {
         }
     }
 
-    /// Notes what follows once that person has accepted it. Blocks.
+    /// Stores a group whose key is delivered once a person has accepted the list. Blocks.
     func keepWaiting(_ group: WaitingGroup, of user: String) {
         try? update { contents in
             guard contents?.waiting?[user]?.groups.count ?? Self.waitingGroups < Self.waitingGroups else { return }
@@ -162,6 +162,6 @@ struct KeptKeys: Sendable {
         }
     }
 
-    /// What is kept of one account.
+    /// Groups stored for one account, at most.
     private static let waitingGroups = 1000
 }

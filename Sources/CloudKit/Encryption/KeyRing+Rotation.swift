@@ -2,14 +2,12 @@ import Foundation
 import NephosCrypto
 import NephosWire
 
-/// What the library of a share's owner does for its participants, and an administrator's as far as the owner's devices
-/// named it.
+/// Key rotation and delivery by a share's owner, and by an administrator as far as the owner's devices named it.
 extension KeyRing {
-    /// Sees to a group: that it has a key, and another one since a participant has gone; that all who take part, or
-    /// are invited and have keys, have it; that its URLs have secrets; and, for the owner, that the keys of records are wrapped
-    /// under it.
-    /// - Parameter roots: the records of which, and of what is below them, keys are to be wrapped; the empty name is all of
-    ///   the zone.
+    /// Settles a group's keys: makes a key, rotates it once a participant has left, delivers it to participants and
+    /// invited accounts that have keys, adds secrets to its URLs and, for the owner, wraps the records' keys under it.
+    /// - Parameter roots: the records of which, and of what is below them, keys are to be wrapped; the empty name is
+    ///   all of the zone.
     func rotateAndDistributeKeys(_ name: GroupName, roots: [String]) async throws(KeyFailure) {
         var (wrapsRecords, hasLeft) = (false, false)
         var settled: Int64?
@@ -24,7 +22,7 @@ extension KeyRing {
             (wrapsRecords, hasLeft) = (!answer.records.isEmpty, answer.hasLeft)
             guard var request = try request(name, answer, keys, isShared: isShared, device) else { break }
             if wrapsRecords || hasLeft {
-                // Only once the keys of the records are wrapped.
+                // Report as settled only once the keys of the records are wrapped.
                 settled = request.settled
                 request.settled = nil
             }
@@ -37,7 +35,7 @@ extension KeyRing {
                 continue
             }
             _ = try await opened(after, name)
-            // Where another device was faster with the key, this one goes on with that.
+            // If another device stored its key first, go on with that key.
             if request.key == nil || after.group.last == request.key { break }
         }
         if wrapsRecords { try await wrapKeys(below: roots, for: name) }
@@ -50,13 +48,13 @@ extension KeyRing {
 
     private static let rotationAttempts = 4
 
-    /// What is to be handed to the service; nil where that is nothing.
+    /// Returns the request for the service; nil if there is nothing to send.
     private func request(
         _ name: GroupName, _ answer: KeysResponse, _ keys: GroupKeys, isShared: Bool, _ device: DeviceIdentity
     ) throws(KeyFailure) -> PutGroupKeyRequest? {
         let place = GroupPlace(zone: place(of: name.zone, device), group: name.group)
         let owner = try owner(of: name.zone, answer, device)
-        // Whose list is not the one that is known waits for a person; the others do not.
+        // A member whose list is not the pinned one waits for a person's decision; the other members do not wait.
         var lists: [String: DeviceList] = [:]
         for member in answer.members where !member.entries.isEmpty {
             do throws(KeyFailure) {
@@ -99,13 +97,13 @@ extension KeyRing {
         return request.isEmpty ? nil : request
     }
 
-    /// Whether another account has a group's key: then it names other administrators in its next version.
+    /// Whether another account has a group's key. If so, only its next version names other administrators.
     private func isHandedOut(_ answer: KeysResponse, _ name: GroupName) -> Bool {
         name.group.isEmpty || answer.members.contains { !$0.recipient.isEmpty }
     }
 
-    /// New secrets for URLs that have none under this version of the key; and the key under the one that there is, where
-    /// an account may come by it.
+    /// Adds new secrets for URLs that have none under this version of the key, and wraps the key under an existing
+    /// link's secret if an account may join by it.
     private func addLinks(
         to request: inout PutGroupKeyRequest, _ answer: KeysResponse, _ keys: GroupKeys, _ key: SealKey,
         _ version: Int64, _ place: GroupPlace, _ identity: [UInt8]
@@ -124,14 +122,14 @@ extension KeyRing {
         }
     }
 
-    /// Wraps the keys of records for a group.
+    /// Wraps the keys of records under a group's key.
     private func wrapKeys(below roots: [String], for name: GroupName) async throws(KeyFailure) {
         try await wrapKeys(
             LookupKeysRequest(zoneID: name.zone.zoneID, group: name.group, wantsGroup: false, missingBelow: roots),
             name)
     }
 
-    /// Wraps for the zone the keys of records that have left a share whose key alone wraps them.
+    /// Wraps the keys of records that left a share under the zone's key, if only the share's key wraps them.
     private func wrapKeysOfLeft(in zone: KeyZone) async throws(KeyFailure) {
         let name = GroupName(zone: zone, group: "")
         _ = try await keys(of: name, making: true)
@@ -140,7 +138,7 @@ extension KeyRing {
         try await wrapKeys(request, name)
     }
 
-    /// Wraps the keys of the records that the service answers with, page by page.
+    /// Wraps the keys of the records in the service's response, page by page.
     private func wrapKeys(_ request: LookupKeysRequest, _ name: GroupName) async throws(KeyFailure) {
         let place = GroupPlace(zone: place(of: name.zone, try await device()), group: name.group)
         while true {
@@ -162,7 +160,7 @@ extension KeyRing {
                 return wrapped.isEmpty
                     ? nil : KeysResponse.Record(recordName: record.recordName, keys: Array(wrapped.values))
             }
-            // What does not open cannot be wrapped: participants find it as its owner does.
+            // A key that cannot be opened cannot be wrapped: participants fail to open it just as the owner does.
             if records.isEmpty { return }
             _ = try await put(
                 PutGroupKeyRequest(zoneID: name.zone.zoneID, group: name.group, records: records), name.zone)
@@ -172,7 +170,7 @@ extension KeyRing {
 
     // MARK: Links
 
-    /// What the URLs of a share have in their fragments, as far as this account can know it.
+    /// Returns the URL fragments of a share, as far as this account knows them.
     func links(of name: GroupName) async -> ShareLinks {
         var links = ShareLinks()
         guard let device = try? await device(),
@@ -189,7 +187,7 @@ extension KeyRing {
         return links
     }
 
-    /// Takes the key of a share that was accepted by its URL, and wraps it for the account, so that all its devices have it.
+    /// Takes the key of a share accepted by its URL, and wraps it for the account, so that all its devices have it.
     func join(_ name: GroupName, by link: ShareLink) async throws(KeyFailure) {
         let answer = try await lookup(
             LookupKeysRequest(zoneID: name.zone.zoneID, group: name.group, wantsGroup: true), name.zone)
@@ -207,7 +205,7 @@ extension KeyRing {
         _ = try await opened(try await put(request, name.zone), name)
     }
 
-    /// The share's key, by the secret of its URL or of a one-time URL.
+    /// Opens the share's key with the secret of its URL or of a one-time URL.
     private static func open(
         _ answer: KeysResponse, by link: ShareLink, _ place: GroupPlace
     ) -> (key: SealKey, version: Int64)? {

@@ -1,36 +1,36 @@
 import NephosCrypto
 import NephosWire
 
-/// The keys with which records are sealed.
+/// The keys that seal records.
 extension KeyRing {
-    /// A record that brings values to be sealed.
+    /// A record with values to seal.
     struct RecordToSeal: Sendable {
         var name: String
-        /// The parent that it gets.
+        /// The record's parent after the save.
         var parent: String?
-        /// Whether it is to be made: one that exists may have a key already, and goes on with it.
+        /// Whether the record is to be created: an existing record may have a key already, and continues to use it.
         var isNew: Bool
     }
 
-    /// What seals a record's values.
+    /// The key that seals a record's values.
     struct SealingKey: Sendable {
         var key: RecordKey
-        /// For the service, where the key is new.
+        /// The wrapped key to send to the service; nil if the key is not new.
         var wrapped: WrappedRecordKey?
-        /// To be remembered once the record is saved with it.
+        /// The new key to remember once the record is saved with it.
         var made: KnownKey?
     }
 
-    /// A key that a record was saved with.
+    /// A key with which a record was saved.
     struct SavedKey: Sendable {
         var key: KnownKey
         var recordName: String
         var zone: KeyZone
     }
 
-    /// - Returns: a key for each record, or why it has none, and where the zone is. One call for all of them: callers that run
-    ///   elsewhere than the keys pay for each.
-    /// - Throws: what concerns all of the records.
+    /// - Returns: a key or a failure for each record, and the zone's context. One call covers all records, because
+    ///   callers outside the actor pay for each hop.
+    /// - Throws: a failure of all the records.
     func keysToSeal(
         _ records: [RecordToSeal], in zone: KeyZone
     ) async throws(KeyFailure) -> ([Result<SealingKey, KeyFailure>], ZonePlace) {
@@ -41,7 +41,7 @@ extension KeyRing {
         }
         var results: [Result<SealingKey, KeyFailure>] = []
         results.reserveCapacity(records.count)
-        // A group is looked up once, also where its key is not there.
+        // Look up each group once, even if it has no key.
         var failures: [String: KeyFailure] = [:]
         for record in records {
             let present = known.keys[record.name] ?? []
@@ -61,7 +61,7 @@ extension KeyRing {
         return (results, place(of: zone, try await device()))
     }
 
-    /// The group whose key is to wrap a record's, as far as it is known; empty is the zone.
+    /// Returns the group whose key wraps a record's key, as far as it is known; empty means the zone.
     /// - Parameter present: the record's keys.
     private func group(of record: RecordToSeal, in zone: KeyZone, _ present: [KnownKey]) -> String {
         group(of: record.name, parent: record.parent, in: zone) ?? present.last { !$0.group.isEmpty }?.group ?? ""
@@ -90,7 +90,7 @@ extension KeyRing {
         } else if isLearnt {
             throw .keyHasNotArrived(advice(onKeysOf: zone))
         }
-        // Without the group's key the service refuses the record, and says which group it is.
+        // Without the group's key the service refuses the record and names the group.
         return SealingKey(
             key: key, wrapped: wrapped,
             made: KnownKey(key: key, group: group, version: groupKeys.current, isInherited: false))
@@ -103,7 +103,7 @@ extension KeyRing {
         }
     }
 
-    /// The keys of records, and where their zone is.
+    /// Returns the keys of records, and their zone's context.
     func keysToOpen(
         _ names: [String: Set<[UInt8]>], in zone: KeyZone
     ) async throws(KeyFailure) -> (RecordKeys, ZonePlace) {
@@ -120,7 +120,7 @@ extension KeyFailure {
                 retryAfter: DatabaseRequestContext.keyRetryAfter))
     }
 
-    /// Whether records of other groups may have keys.
+    /// Whether the failure concerns a single group, so that records of other groups may still have keys.
     fileprivate var isOfOneGroup: Bool {
         switch self {
         case .invalid, .service(.transport(.zoneBusy, _, _)): true

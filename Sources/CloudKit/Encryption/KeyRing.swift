@@ -2,15 +2,15 @@ import Foundation
 import NephosCrypto
 import NephosWire
 
-/// Why something cannot be sealed or opened.
+/// The reason something cannot be sealed or opened.
 enum KeyFailure: Error, Hashable, Sendable {
-    /// The service did not answer with the keys: nothing of the request goes on.
+    /// The service did not return the keys: the whole request fails.
     case service(ServiceFailure)
-    /// What it answered with are not the keys: what needs them fails, the rest goes on.
+    /// The service's keys are invalid: operations that need them fail, the others go on.
     case invalid(String)
 }
 
-/// A zone as keys are looked for.
+/// The identity of a zone for key lookup.
 struct KeyZone: Hashable, Sendable {
     /// The owner's user record name; nil for the account's own zones.
     var owner: String?
@@ -35,27 +35,27 @@ struct KeyZone: Hashable, Sendable {
     var call: ServiceCall { ServiceCall(scope: owner == nil ? .private : .shared) }
 }
 
-/// The keys that a container's session has for one account. Each is asked for when something needs it first.
+/// A container session's keys for one account. Fetches each key on first use.
 actor KeyRing {
     let service: any CloudService
     private let container: String
     private let environment: String
     private var identity: Task<Result<DeviceIdentity, KeyFailure>, Never>?
-    /// Whether the service has the account's keys, but not for this device.
+    /// Whether the service has the account's keys, but this device is not approved.
     private(set) var isUnapproved = false
     private var groups: [GroupName: GroupKeys] = [:]
-    /// The lists of others' devices as they were seen last: such a list only grows.
+    /// The pins of other accounts' device lists; a list is append-only.
     private var pins: [String: KeptKeys.Pin] = [:]
-    /// The group whose key is to wrap those of a record, as far as the service said. The older half goes when there are too
-    /// many, here and below.
+    /// The group whose key wraps a record's key, as far as the service said. This cache, like the key cache below, has
+    /// two halves and evicts the older one when full.
     private var recordGroups: [RecordName: LearntGroup] = [:]
-    /// Zones whose owners had no device with keys when the service was asked last.
+    /// Zones whose owner had no device with keys at the last lookup.
     private var zonesWithoutOwnersDevice: Set<KeyZone> = []
     /// Counts the calls of `forget`.
     private var epoch = 0
     private var recordKeys: [RecordName: [KnownKey]] = [:]
     private var olderRecordKeys: [RecordName: [KnownKey]] = [:]
-    /// Records in each half.
+    /// Records in each half of a cache.
     private static let recordsKept = 8192
 
     struct GroupName: Hashable, Sendable {
@@ -73,12 +73,12 @@ actor KeyRing {
         var name: String
     }
 
-    /// A record's key, and where it was wrapped.
+    /// A record's key, and the group key that wrapped it.
     struct KnownKey: Hashable, Sendable {
         var key: RecordKey
         var group: String
         var version: Int64
-        /// Whether it seals no more.
+        /// Whether the key no longer seals new values.
         var isInherited: Bool
     }
 
@@ -90,7 +90,7 @@ actor KeyRing {
 
     // MARK: The account
 
-    /// This device, listed. What fails is tried again the next time.
+    /// Returns this enrolled device. Does not cache failures: the next call retries.
     func device() async throws(KeyFailure) -> DeviceIdentity {
         let task =
             identity
@@ -116,7 +116,7 @@ actor KeyRing {
         return try result.get()
     }
 
-    /// Looks from time to time whether the device was approved, and posts `CKAccountChanged` then.
+    /// Polls for the device's approval, and posts `CKAccountChanged` once it is approved.
     private func awaitApproval() {
         guard !isUnapproved else { return }
         isUnapproved = true
@@ -131,21 +131,21 @@ actor KeyRing {
         }
     }
 
-    /// The list of another account's devices. The first one that is seen is the account's: a list that is not that one,
-    /// continued, waits for a person (`AccountDevices.accept`).
+    /// Returns the device list of another account. Trusts the first list seen; a later list that does not continue it
+    /// waits for a person's decision (`AccountDevices.accept`).
     func list(of user: String, _ entries: [[UInt8]], _ device: DeviceIdentity) throws(KeyFailure) -> DeviceList {
         if user == device.place.owner { return device.list }
         let place = KeyPlace(container: container, environment: environment, owner: user)
         guard let list = DeviceList(entries, in: place), let pin = KeptKeys.Pin(list) else {
             throw .invalid("the list of the devices of \(user) is not one")
         }
-        // A service that keeps all keys is trusted with the lists too.
+        // A service that escrows all keys is trusted with the lists too.
         guard let kept = device.kept else { return list }
         let isKnown: Bool
         do throws(KeptKeys.Failure) {
             isKnown = try knows(list, pin, of: user, kept)
         } catch {
-            // Where it cannot be known, nothing is trusted in its place.
+            // Without a readable pin, trust no list.
             throw .service(.transport(.accountTemporarilyUnavailable, error.description))
         }
         guard isKnown else {
@@ -158,13 +158,13 @@ actor KeyRing {
         return list
     }
 
-    /// Whether a list is the one that this device knows, or goes on from it; the first one that it sees is.
+    /// Whether a list equals or continues the pinned one; pins the first list seen.
     private func knows(
         _ list: DeviceList, _ pin: KeptKeys.Pin, of user: String, _ kept: KeptKeys
     ) throws(KeptKeys.Failure) -> Bool {
         let known: KeptKeys.Pin? = if let pin = pins[user] { pin } else { try kept.pin(of: user) }
         if let known, !known.isBeginning(of: list) {
-            // What a person accepted meanwhile is kept.
+            // A person may have accepted the list since, in another process.
             guard let accepted = try kept.pin(of: user), accepted.isBeginning(of: list) else { return false }
         }
         if known != pin { try kept.keep(pin, of: user) }
@@ -184,7 +184,7 @@ actor KeyRing {
 
     // MARK: Groups
 
-    /// A group's keys; they are made where there are none, and the caller is about to seal and may make them.
+    /// Returns a group's keys; with `making`, makes them if there are none.
     func keys(of name: GroupName, making: Bool) async throws(KeyFailure) -> (GroupPlace, GroupKeys) {
         let device = try await device()
         let place = GroupPlace(zone: place(of: name.zone, device), group: name.group)
@@ -207,7 +207,7 @@ actor KeyRing {
         return (place, keys)
     }
 
-    /// Whether a group's key is for an account key that a revoked device has.
+    /// Whether a group's key is sealed for an account key that a revoked device has.
     func isOld(_ keys: GroupKeys, _ name: GroupName, _ device: DeviceIdentity) -> Bool {
         name.zone.owner == nil && !keys.isEmpty && keys.recipient != device.list.accountKey
     }
@@ -224,7 +224,7 @@ actor KeyRing {
         do throws(ServiceFailure) {
             return try await service.putGroupKey(request, zone.call)
         } catch {
-            // The list of the account's devices may be another one by now.
+            // The list of the account's devices may have changed.
             if case .refused = error { identity = nil }
             throw .service(error)
         }
@@ -235,7 +235,7 @@ actor KeyRing {
             return try open(answer, name, try await device())
         } catch {
             guard case .invalid = error else { throw error }
-            // A device may have signed that is on the list by now.
+            // A device that joined the list since may have signed.
             identity = nil
             return try open(answer, name, try await device())
         }
@@ -271,7 +271,7 @@ actor KeyRing {
         }
     }
 
-    /// The list of the devices of a zone's owner.
+    /// Returns the device list of a zone's owner.
     func owner(
         of zone: KeyZone, _ answer: KeysResponse, _ device: DeviceIdentity
     ) throws(KeyFailure) -> DeviceList {
@@ -279,7 +279,7 @@ actor KeyRing {
         return try list(of: user, answer.ownerEntries, device)
     }
 
-    /// What has to happen for a key to come that has not arrived.
+    /// Returns the advice on how a missing key arrives.
     func advice(onKeysOf zone: KeyZone) -> String {
         if zone.owner == nil { return "another device of the account's hands it over when it synchronises next" }
         if zonesWithoutOwnersDevice.contains(zone) {
@@ -290,7 +290,7 @@ actor KeyRing {
         return "a device of its owner's hands it over when it synchronises next"
     }
 
-    /// Forgets what is known of a zone, as its keys, or those of its records, are others by now.
+    /// Evicts all keys and groups of a zone, because its keys or those of its records may have changed.
     func forget(_ zone: KeyZone) {
         groups = groups.filter { $0.key.zone != zone }
         epoch += 1
@@ -300,25 +300,25 @@ actor KeyRing {
 
     // MARK: Records
 
-    /// The keys of records, and of which records some have not arrived.
+    /// The keys of records, and the records with missing keys.
     struct RecordKeys: Sendable {
         var keys: [String: [KnownKey]] = [:]
-        /// Whose group's key this account has not yet.
+        /// Records whose group's key this account does not have yet.
         var waiting: Set<String> = []
-        /// Which have a key that the group's key does not open.
+        /// Records with a key that the group's key does not open.
         var broken: Set<String> = []
     }
 
-    /// The keys of records by their names, as far as the service has them.
+    /// Returns the keys of records by record name, as far as the service has them.
     ///
-    /// - Parameter names: the IDs of the keys that are needed of each; none are all that there are.
+    /// - Parameter names: the needed key IDs of each record; an empty set means all its keys.
     func keys(
         ofRecords names: [String: Set<[UInt8]>], in zone: KeyZone
     ) async throws(KeyFailure) -> RecordKeys {
         let hadKeys = groups.keys.contains { $0.zone == zone }
         let found = try await lookUpKeys(ofRecords: names, in: zone)
         guard hadKeys, !found.broken.isEmpty else { return found }
-        // The zone may have been made again, with other keys.
+        // The zone may have been deleted and recreated with other keys.
         forget(zone)
         return try await lookUpKeys(ofRecords: names, in: zone)
     }
@@ -338,7 +338,7 @@ actor KeyRing {
             }
         }
         if missing.isEmpty { return found }
-        // Without the account's own keys nothing opens, whatever the service has of the record.
+        // Without the account's own keys nothing opens, so fail before the lookup.
         let device = try await device()
         for start in stride(from: 0, to: missing.count, by: Self.recordsPerLookup) {
             let names = Array(missing[start..<min(start + Self.recordsPerLookup, missing.count)])
@@ -353,7 +353,8 @@ actor KeyRing {
             for name in names { found.keys[name, default: []] += keys }
         }
         for (name, ids) in names {
-            // A key that the service shows in no form that is for this account may come yet; to the owner all are shown.
+            // A needed key that the service did not return for this account may arrive later; an owner gets all keys at
+            // once.
             let known = found.keys[name] ?? []
             if zone.owner != nil, ids.contains(where: { id in !known.contains { $0.key.id == id } }),
                 !found.broken.contains(name)
@@ -375,7 +376,7 @@ actor KeyRing {
         }
     }
 
-    /// Opens what of a record's keys is wrapped under keys that are known.
+    /// Unwraps the record's keys that known group keys wrap.
     private func open(
         _ record: KeysResponse.Record, in zone: KeyZone, _ device: DeviceIdentity, _ found: inout RecordKeys
     ) {
@@ -405,7 +406,7 @@ actor KeyRing {
         remember(keys, of: RecordName(zone: zone, name: record.recordName))
     }
 
-    /// Keeps the key of a record that was saved with it.
+    /// Caches the key with which a record was saved.
     func remember(_ key: KnownKey, ofRecord name: String, in zone: KeyZone) {
         let record = RecordName(zone: zone, name: name)
         remember(known(record).filter { $0.key.id != key.key.id } + [key], of: record)
@@ -422,17 +423,17 @@ actor KeyRing {
 
     private func known(_ record: RecordName) -> [KnownKey] { recordKeys[record] ?? olderRecordKeys[record] ?? [] }
 
-    /// Whether the zone's key itself seals values, as far as that is known.
+    /// Whether the zone's key seals values directly, as far as that is known.
     func isPerZone(_ zone: KeyZone) -> Bool { groups[GroupName(zone: zone, group: "")]?.isPerZone ?? false }
 
-    /// The group whose key is to wrap a record's: what the service said, or what it said of the record's parent.
+    /// Returns the group whose key wraps a record's key, by the service's answers about the record or its parent.
     func group(of name: String, parent: String?, in zone: KeyZone) -> String? {
         (recordGroups[RecordName(zone: zone, name: name)]
             ?? parent.flatMap { recordGroups[RecordName(zone: zone, name: $0)] })?.group
     }
 
-    /// Drops what was learnt of a record's group before the zone's keys were forgotten: the share may have ended since.
-    /// - Returns: whether there was something to drop.
+    /// Evicts a record's group if it was learnt before the zone's keys were forgotten: the share may have ended since.
+    /// - Returns: whether an entry was evicted.
     func dropOutdatedGroup(of name: String, parent: String?, in zone: KeyZone) -> Bool {
         var hasDropped = false
         for name in [name, parent].compactMap({ $0 }).map({ RecordName(zone: zone, name: $0) }) {

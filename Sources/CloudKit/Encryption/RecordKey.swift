@@ -3,7 +3,7 @@ import NephosWire
 
 /// The key that seals the values of a record.
 struct RecordKey: Hashable, Sendable {
-    /// The first byte of everything that is sealed.
+    /// The first byte of all sealed bytes.
     static let format = SealFormat.first
 
     var id: [UInt8]
@@ -14,12 +14,12 @@ struct RecordKey: Hashable, Sendable {
         self.key = key
     }
 
-    /// A new one.
+    /// Returns a new key.
     static func random() -> RecordKey {
         RecordKey(id: RandomBytes.make(WrappedRecordKey.idSize), key: .random())
     }
 
-    /// The ID of the key that sealed a value; nil for what is no sealed value.
+    /// Returns the ID of the key that sealed a value; nil if the value is not sealed.
     static func id(of sealed: SealedFieldValue) -> [UInt8]? { id(ofBytes: sealed.bytes) }
 
     static func id(ofBytes sealed: [UInt8]) -> [UInt8]? {
@@ -29,7 +29,7 @@ struct RecordKey: Hashable, Sendable {
 
     /// - Parameters:
     ///   - record: `ZonePlace.valueContext` of the record.
-    ///   - nonce: for the vectors of tests alone.
+    ///   - nonce: set only by test vectors.
     func seal(
         _ value: FieldValue, field: String, of record: SealContext, nonce: [UInt8]? = nil
     ) -> SealedFieldValue? {
@@ -42,7 +42,7 @@ struct RecordKey: Hashable, Sendable {
         return SealedFieldValue(type: value.type, bytes: bytes)
     }
 
-    /// Nil for a value that this key did not seal for this field of this record, with this type.
+    /// Nil if this key did not seal the value for this field of this record, with this type.
     func open(_ sealed: SealedFieldValue, field: String, of record: SealContext) -> FieldValue? {
         guard Self.id(of: sealed) == id else { return nil }
         let content = key.open(
@@ -60,8 +60,8 @@ struct RecordKey: Hashable, Sendable {
 
     // MARK: Wrapping
 
-    /// The key, wrapped for the holders of a group's key.
-    /// - Parameter isInherited: whether it was not made for that group.
+    /// Wraps the key under a group's key.
+    /// - Parameter isInherited: whether the key was made for another group.
     func wrapped(
         under key: SealKey, version: Int64, recordName: String, in group: GroupPlace, isInherited: Bool = false
     ) -> WrappedRecordKey {
@@ -72,7 +72,7 @@ struct RecordKey: Hashable, Sendable {
             wrapped: key.seal(self.key.bytes, context: context, header: [Self.format]), isInherited: isInherited)
     }
 
-    /// Nil where the wrapped key is not this record's, or not wrapped under this group's key.
+    /// Nil if the wrapped key belongs to another record, or was not wrapped under this group's key.
     init?(_ wrapped: WrappedRecordKey, under key: SealKey, recordName: String, in group: GroupPlace) {
         let context = group.recordKeyContext(
             recordName: group.zone.account.resolved(recordName), id: wrapped.id, version: wrapped.version,
@@ -85,7 +85,7 @@ struct RecordKey: Hashable, Sendable {
 }
 
 extension ZonePlace {
-    /// What the values of a record belong to.
+    /// Returns the seal context of a record's values.
     func context(ofRecord name: String) -> SealContext { valueContext(recordName: account.resolved(name)) }
 }
 
@@ -98,6 +98,6 @@ extension GroupPlace {
 }
 
 extension KeyPlace {
-    /// The record's name as its owner and the service have it.
+    /// Returns the record's name as its owner and the service spell it.
     func resolved(_ recordName: String) -> String { recordName == CKCurrentUserDefaultName ? owner : recordName }
 }

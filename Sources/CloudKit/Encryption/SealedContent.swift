@@ -1,10 +1,9 @@
 import Foundation
 import NephosWire
 
-/// A value of an encrypted field as the bytes that are sealed (Documentation/Encryption.md). Numbers have their highest
-/// byte first.
+/// The plaintext encoding of an encrypted field's value (Documentation/Encryption.md). Numbers are big-endian.
 enum SealedContent {
-    /// Nil for a value that no encrypted field holds.
+    /// Nil for a value that an encrypted field cannot hold.
     static func bytes(of value: FieldValue) -> [UInt8]? {
         switch value {
         case .string(let text): return Array(text.utf8)
@@ -25,7 +24,7 @@ enum SealedContent {
         }
     }
 
-    /// Nil for bytes that `bytes(of:)` does not make of a value of the type.
+    /// Nil for bytes that are not the `bytes(of:)` of a value of the type.
     static func value(_ bytes: ArraySlice<UInt8>, type: FieldType) -> FieldValue? {
         let value = type.isList ? list(bytes, of: type.scalar) : scalar(bytes, type.scalar)
         return value?.problem == nil ? value : nil
@@ -71,7 +70,7 @@ enum SealedContent {
 
     // MARK: Locations
 
-    /// A byte that says which of the members there are, the latitude, the longitude, those members.
+    /// A bit mask of the optional members, the latitude, the longitude, then the members present.
     private static func bytes(of location: LocationValue) -> [UInt8] {
         let members = [
             location.horizontalAccuracy, location.verticalAccuracy, location.altitude, location.speed, location.course,

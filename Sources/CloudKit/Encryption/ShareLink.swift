@@ -2,8 +2,8 @@ import Foundation
 import NephosCrypto
 import NephosWire
 
-/// What a share's URL has in its fragment, which no client sends to the service: a secret that opens the share's key, and the
-/// hash of the first entry of the owner's list of devices.
+/// The fragment of a share's URL, which no client sends to the service: a secret that opens the share's key, and the
+/// hash of the first entry of the owner's device list.
 struct ShareLink: Hashable, Sendable {
     var secret: SealKey
     var owner: [UInt8]
@@ -32,7 +32,7 @@ struct ShareLink: Hashable, Sendable {
             .replacingOccurrences(of: "/", with: "_").replacingOccurrences(of: "=", with: "")
     }
 
-    /// The same URL with this fragment.
+    /// Returns the URL with this fragment.
     func adding(to url: URL) -> URL {
         var components = URLComponents(url: url, resolvingAgainstBaseURL: false)
         components?.percentEncodedFragment = fragment
@@ -43,7 +43,7 @@ struct ShareLink: Hashable, Sendable {
 
     /// - Parameters:
     ///   - key: the share's key in that version.
-    ///   - participant: whose one-time URL has the link; nil is the share's.
+    ///   - participant: the participant whose one-time URL has the link; nil means the share's URL.
     func wrapped(_ key: SealKey, version: Int64, of group: GroupPlace, participant: String? = nil) -> WrappedLink {
         let context = group.linkContext(version: version, participant: participant)
         return WrappedLink(
@@ -51,7 +51,7 @@ struct ShareLink: Hashable, Sendable {
             secret: key.seal(secret.bytes + owner, context: context, header: [RecordKey.format]))
     }
 
-    /// Nil where the link was not sealed under one of the keys.
+    /// Nil if the link was not sealed under one of the keys.
     init?(_ wrapped: WrappedLink, _ keys: GroupKeys, of group: GroupPlace, participant: String? = nil) {
         let context = group.linkContext(version: wrapped.version, participant: participant)
         guard wrapped.secret.first == RecordKey.format, let key = keys.keys[wrapped.version],
@@ -61,7 +61,7 @@ struct ShareLink: Hashable, Sendable {
         self.init(secret: secret, owner: Array(bytes.suffix(32)))
     }
 
-    /// The share's key; nil where the secret is another link's.
+    /// Returns the share's key; nil if the secret belongs to another link.
     func key(_ wrapped: WrappedLink, of group: GroupPlace, participant: String? = nil) -> SealKey? {
         guard wrapped.key.first == RecordKey.format else { return nil }
         let context = group.linkContext(version: wrapped.version, participant: participant)
@@ -69,9 +69,9 @@ struct ShareLink: Hashable, Sendable {
     }
 }
 
-/// What the URLs of a share have in their fragments.
+/// The URL fragments of a share.
 struct ShareLinks: Sendable {
     var share: ShareLink?
-    /// By the identifiers of the participants who are to use them.
+    /// One-time links by the identifiers of their participants.
     var oneTime: [String: ShareLink] = [:]
 }

@@ -41,8 +41,8 @@ public struct CKError: _BridgedStoredNSError, Hashable, Sendable {
         hasher.combine(_nsError.code)
     }
 
-    /// Made of the domain and the code (`Hashable`). Without this, Foundation's for bridged errors would be found, which
-    /// asks the `NSError`.
+    /// Made of the domain and the code (`Hashable`). Without this, Foundation's for bridged errors would be found,
+    /// which asks the `NSError`.
     public var hashValue: Int {
         var hasher = Hasher()
         hash(into: &hasher)
@@ -57,8 +57,8 @@ public struct CKError: _BridgedStoredNSError, Hashable, Sendable {
         userInfo.merging([NSLocalizedDescriptionKey: _nsError.localizedDescription]) { own, _ in own }
     }
 
-    /// `userInfo` as a dictionary object, as the `Error` of Apple's standard library has it under this name, which older
-    /// code reads; Foundation's own is nil on Linux.
+    /// `userInfo` as a dictionary object, as the `Error` of Apple's standard library has it under this name, which
+    /// older code reads; Foundation's own is nil on Linux.
     public var _userInfo: AnyObject? { NSDictionary(dictionary: userInfo) }
 
     public static var _nsErrorDomain: String { CKErrorDomain }
@@ -66,9 +66,9 @@ public struct CKError: _BridgedStoredNSError, Hashable, Sendable {
 }
 
 extension CKError: _ObjectiveCBridgeable {
-    // Where there is no Objective-C, casts between errors and NSError go by this. Without it `catch let error as NSError`
-    // does not match a CKError (the compiler holds that it always does: the program crashes), and an NSError of
-    // CloudKit's domain cannot be cast to CKError.
+    // Where there is no Objective-C, casts between errors and NSError go by this. Without it `catch let error as
+    // NSError` does not match a CKError (the compiler holds that it always does: the program crashes), and an NSError
+    // of CloudKit's domain cannot be cast to CKError.
 
     public func _bridgeToObjectiveC() -> NSError { _nsError }
 

@@ -1,7 +1,7 @@
 import Foundation
 
-/// An error that describes itself in the words of Apple's Foundation where nothing else describes it: apps' tests compare
-/// them, and Foundation's own on Linux are others.
+/// An error that describes itself in the words of Apple's Foundation where nothing else describes it: apps' tests
+/// compare them, and Foundation's own on Linux are others.
 final class DescribedError: NSError, @unchecked Sendable {
     // Unchecked, as NSError is: everything in it is a constant.
 

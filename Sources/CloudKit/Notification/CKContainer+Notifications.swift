@@ -6,8 +6,8 @@ extension CKContainer {
     ///     }
     ///
     /// Not part of Apple's API: there, the system hands the dictionary of a remote notification to the app. When this
-    /// returns, the service keeps what it has to tell, and nothing is missed from then on. When the service is out of reach
-    /// later, the sequence goes on once it is back. What this process changes itself is not told to it.
+    /// returns, the service keeps what it has to tell, and nothing is missed from then on. When the service is out of
+    /// reach later, the sequence goes on once it is back. What this process changes itself is not told to it.
     /// - Throws: `CKError`, `.notAuthenticated` where there is no account.
     public func notifications() async throws -> Notifications {
         let account = account
@@ -17,8 +17,8 @@ extension CKContainer {
         return Notifications(events: events)
     }
 
-    /// The notifications of an account's subscriptions in a container, as they come. The sequence ends when the task that
-    /// reads it is cancelled; it is read once. Not part of Apple's API.
+    /// The notifications of an account's subscriptions in a container, as they come. The sequence ends when the task
+    /// that reads it is cancelled; it is read once. Not part of Apple's API.
     public struct Notifications: AsyncSequence, Sendable {
         public typealias Element = CKNotification
         public typealias Failure = Never

@@ -1,7 +1,7 @@
 /// Once fetched the notifications of a container again (CKFetchNotificationChangesOperation, Apple's documentation).
 ///
-/// The service keeps a notification until it is delivered and not after: the operation succeeds and has none. Use change
-/// tokens to learn what happened meanwhile.
+/// The service keeps a notification until it is delivered and not after: the operation succeeds and has none. Use
+/// change tokens to learn what happened meanwhile.
 @available(*, deprecated, message: "use CKFetchDatabaseChangesOperation and CKFetchRecordZoneChangesOperation")
 open class CKFetchNotificationChangesOperation: CKOperation, @unchecked Sendable {
     private struct Blocks {

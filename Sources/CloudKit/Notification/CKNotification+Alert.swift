@@ -1,7 +1,7 @@
 public import Foundation
 
-// What the notification shows. Apple's documentation deprecates all of it in favour of UserNotifications, which says the
-// same of what was shown.
+// What the notification shows. Apple's documentation deprecates all of it in favour of UserNotifications, which says
+// the same of what was shown.
 
 extension CKNotification {
     /// The alert's text.

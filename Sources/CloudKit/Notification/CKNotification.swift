@@ -86,8 +86,8 @@ extension CKNotification.NotificationType {
     }
 }
 
-/// Gives `CKNotification` its initializer, which makes objects of its subclasses: in a class itself that cannot be said.
-/// Not part of Apple's API; `CKNotification` is its only adopter.
+/// Gives `CKNotification` its initializer, which makes objects of its subclasses: in a class itself that cannot be
+/// said. Not part of Apple's API; `CKNotification` is its only adopter.
 public protocol CKRemoteNotificationReading {}
 
 extension CKRemoteNotificationReading where Self: CKNotification {

@@ -13,8 +13,8 @@ open class CKQueryNotification: CKNotification, @unchecked Sendable {
     /// What happened to the record.
     open var queryNotificationReason: CKQueryNotification.Reason { content.reason ?? .recordUpdated }
 
-    /// The values of the fields that the subscription's `desiredKeys` name; of a record that was created or changed only,
-    /// and only of those that have a value.
+    /// The values of the fields that the subscription's `desiredKeys` name; of a record that was created or changed
+    /// only, and only of those that have a value.
     open var recordFields: [String: Any]? { content.recordFields }
 
     /// The record; nil where it was pruned.

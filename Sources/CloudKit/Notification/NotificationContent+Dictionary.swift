@@ -1,6 +1,7 @@
 import Foundation
 
-// From the dictionary of a remote notification, in the form that Apple's service sends to devices: `aps` is what is shown,
+// From the dictionary of a remote notification, in the form that Apple's service sends to devices: `aps` is what is
+// shown,
 // `ck` what happened (CloudKit Web Services, push payload).
 
 extension NotificationContent {
@@ -55,8 +56,8 @@ extension NotificationContent {
             fields.values.map { ($0, value($1, ofType: types?.string($0))) }, uniquingKeysWith: { $1 })
     }
 
-    /// Which database a payload's number means. Web Services count from 0, for the public one; payloads were also reported
-    /// that count as `CKDatabase.Scope` does, from 1. Where both would do, what else is known decides.
+    /// Which database a payload's number means. Web Services count from 0, for the public one; payloads were also
+    /// reported that count as `CKDatabase.Scope` does, from 1. Where both would do, what else is known decides.
     private func scope(number: Int, _ zoneName: String?, _ owner: String?) -> CKDatabase.Scope {
         let isInDefaultZone = zoneName == nil || zoneName == CKRecordZone.ID.defaultZoneName
         let isAnothers = owner.map { owner in ownerRecordName.map { $0 != owner } ?? false } ?? false

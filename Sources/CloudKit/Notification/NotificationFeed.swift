@@ -1,8 +1,8 @@
 import Foundation
 import NephosWire
 
-/// Waits for an account's notifications in a container, for as long as there are listeners, and hands each to every listener that
-/// does.
+/// Waits for an account's notifications in a container, for as long as there are listeners, and hands each to every
+/// listener that does.
 final class NotificationFeed: Sendable {
     enum Event: Sendable {
         case notification(CKNotification)
@@ -140,8 +140,8 @@ final class NotificationFeed: Sendable {
         for listener in state.withLock({ Array($0.listeners.values) }) { listener.yield(event) }
     }
 
-    /// Notifications are of all databases; the scope goes along without a meaning. The service holds a poll for less than
-    /// a minute.
+    /// Notifications are of all databases; the scope goes along without a meaning. The service holds a poll for less
+    /// than a minute.
     private var call: ServiceCall { ServiceCall(scope: .private, requestTimeout: 90) }
 }
 

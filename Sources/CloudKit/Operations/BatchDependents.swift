@@ -1,16 +1,16 @@
 import NephosWire
 
-/// The items of a batch that fail with others, which the device refuses: the rest of an atomic zone, the root of a share, the
-/// share of a root ("both are saved or neither").
+/// The dependents of locally refused batch items, which fail with them: the rest of an atomic zone, the root of a
+/// share, the share of a root ("both are saved or neither").
 struct BatchDependents: Sendable {
     struct Item: Hashable, Sendable {
         var recordName: String?
-        /// Nil is the default zone.
+        /// The zone's ID; nil means the default zone.
         var zoneID: ZoneIDDictionary?
-        /// Of a share that is new: the record that it shares.
+        /// The root record of a new share.
         var root: String?
 
-        /// The default zone is not atomic, and neither is the public database, which has no other.
+        /// The default zone is not atomic; the public database has only the default zone.
         fileprivate var isInAtomicZone: Bool {
             zoneID.map { $0.zoneName != ZoneIDDictionary.defaultZoneName } ?? false
         }
@@ -21,10 +21,10 @@ struct BatchDependents: Sendable {
         var zoneID: ZoneIDDictionary?
     }
 
-    /// Why items are not sent, by their index.
+    /// The reasons why items are not sent, by index.
     let reasons: [Int: String]
 
-    /// - Parameter refused: the indices of the items that this side refuses.
+    /// - Parameter refused: the indices of the items refused on the device.
     init(of refused: Set<Int>, in items: [Item], isAtomic: Bool) {
         if refused.isEmpty {
             reasons = [:]

@@ -4,8 +4,8 @@ open class CKDatabaseOperation: CKOperation, @unchecked Sendable {
 
     public override init() { super.init() }
 
-    /// The database. Until it is set it is the private database of the operation's container. Setting it also sets the
-    /// container; nil undoes that.
+    /// The database; by default the private database of the operation's container. Setting it also sets the container;
+    /// setting nil undoes that.
     open var database: CKDatabase? {
         get { effectiveDatabase(effectiveConfiguration) }
         set {
@@ -14,21 +14,21 @@ open class CKDatabaseOperation: CKOperation, @unchecked Sendable {
         }
     }
 
-    /// The database the operation works on, by the configuration that holds now.
+    /// Returns the operation's database under the effective configuration.
     private func effectiveDatabase(_ values: ConfigurationValues) -> CKDatabase {
         target.withLock { $0 } ?? ((values.container ?? nil) ?? CKContainer.default()).privateCloudDatabase
     }
 
     override func noteAccount() { _ = account(in: effectiveDatabase(effectiveConfiguration).session) }
 
-    /// What the operation's errors say about where they come from.
+    /// The origin that the operation's errors report.
     var errorContext: ErrorContext {
         let database = effectiveDatabase(effectiveConfiguration)
         return ErrorContext(
             account(in: database.session), scope: database.databaseScope, operationID: operationID)
     }
 
-    /// What the operation needs to ask the service, by the configuration that holds now.
+    /// Returns the context of the operation's requests under the effective configuration.
     func makeRequestContext() -> DatabaseRequestContext {
         let values = effectiveConfiguration
         let database = effectiveDatabase(values)

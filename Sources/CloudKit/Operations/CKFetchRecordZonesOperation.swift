@@ -21,9 +21,9 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
         recordZoneIDs = zoneIDs
     }
 
-    /// An operation that fetches all zones of its database; its `recordZoneIDs` are nil and stay without effect.
+    /// An operation that fetches all zones of its database; its `recordZoneIDs` are nil and have no effect.
     ///
-    /// A subclass cannot make itself so, and stops the program: Swift would have it declare `init()` as required.
+    /// Stops the program when called on a subclass: Swift would require subclasses to declare `init()`.
     open class func fetchAllRecordZonesOperation() -> Self {
         let operation = CKFetchRecordZonesOperation()
         operation.request.wantsAll = true
@@ -53,7 +53,7 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
         set { report.blocks.result = newValue }
     }
 
-    /// Called once, at the end, with the zones that were found; if others failed, with a `partialFailure`.
+    /// Called once, at the end, with the found zones; if other zones failed, with a `partialFailure`.
     @available(*, deprecated, message: "use fetchRecordZonesResultBlock")
     open var fetchRecordZonesCompletionBlock: (([CKRecordZone.ID: CKRecordZone]?, (any Error)?) -> Void)? {
         get { report.blocks.completion }

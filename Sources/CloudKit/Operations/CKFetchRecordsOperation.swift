@@ -6,7 +6,7 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         var wantsCurrentUser = false
     }
 
-    /// The blocks that records have and other items have not.
+    /// The blocks specific to records.
     private struct RecordBlocks {
         var perRecordProgress: ((CKRecord.ID, Double) -> Void)?
         var perRecordCompletion: ((CKRecord?, CKRecord.ID?, (any Error)?) -> Void)?
@@ -29,9 +29,9 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         self.recordIDs = recordIDs
     }
 
-    /// An operation that fetches the account's user record; its `recordIDs` are nil and stay without effect.
+    /// An operation that fetches the account's user record; its `recordIDs` are nil and have no effect.
     ///
-    /// A subclass cannot make itself so, and stops the program: Swift would have it declare `init()` as required.
+    /// Stops the program when called on a subclass: Swift would require subclasses to declare `init()`.
     open class func fetchCurrentUserRecordOperation() -> Self {
         let operation = CKFetchRecordsOperation()
         operation.request.wantsCurrentUser = true
@@ -53,7 +53,7 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         set { request.desiredKeys = newValue }
     }
 
-    /// Called with how much of a record was received, from 0 to 1; at least once with 1 for every record.
+    /// Called with the received fraction of a record, from 0 to 1; at least once with 1 for every record.
     open var perRecordProgressBlock: ((CKRecord.ID, Double) -> Void)? {
         get { recordBlocks.perRecordProgress }
         set { recordBlocks.perRecordProgress = newValue }
@@ -78,7 +78,7 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         set { recordBlocks.perRecordCompletion = newValue }
     }
 
-    /// Called once, at the end, with the records that were found; if others failed, with a `partialFailure`.
+    /// Called once, at the end, with the found records; if other records failed, with a `partialFailure`.
     @available(*, deprecated, message: "use fetchRecordsResultBlock")
     open var fetchRecordsCompletionBlock: (([CKRecord.ID: CKRecord]?, (any Error)?) -> Void)? {
         get { report.blocks.completion }
@@ -104,7 +104,7 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         }
     }
 
-    /// Tells how much of records' files was received; nil without a listener.
+    /// Returns a callback for the download progress of records' files; nil without a progress block.
     private func downloadProgress() -> TransferProgress? {
         guard recordBlocks.perRecordProgress != nil else { return nil }
         return { [weak self] recordID, fraction in
@@ -135,7 +135,7 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
 }
 
 extension Sequence where Element: Hashable {
-    /// The elements in their order, each once.
+    /// Returns the unique elements in order.
     func uniqued() -> [Element] {
         var seen: Set<Element> = []
         return filter { seen.insert($0).inserted }

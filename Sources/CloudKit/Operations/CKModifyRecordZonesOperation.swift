@@ -1,7 +1,7 @@
 import NephosWire
 
-/// Saves and deletes zones of the private database (CKModifyRecordZonesOperation, Apple's documentation). With a zone
-/// go all of its records.
+/// Saves and deletes zones of the private database (CKModifyRecordZonesOperation, Apple's documentation). Deleting a
+/// zone deletes all its records.
 open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable {
     private struct Request {
         var recordZonesToSave: [CKRecordZone]?
@@ -15,26 +15,26 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
 
     public override init() { super.init() }
 
-    /// An operation with something to do; at least one of the two should be given.
+    /// An operation that saves and deletes zones; at least one of the two lists should be given.
     public convenience init(recordZonesToSave: [CKRecordZone]? = nil, recordZoneIDsToDelete: [CKRecordZone.ID]? = nil) {
         self.init()
         self.recordZonesToSave = recordZonesToSave
         self.recordZoneIDsToDelete = recordZoneIDsToDelete
     }
 
-    /// The zones to save; saving one that exists changes nothing.
+    /// The zones to save; saving an existing zone changes nothing.
     open var recordZonesToSave: [CKRecordZone]? {
         get { request.recordZonesToSave }
         set { request.recordZonesToSave = newValue }
     }
 
-    /// The zones to remove for good, with all that is in them.
+    /// The zones to delete permanently, with all their records.
     open var recordZoneIDsToDelete: [CKRecordZone.ID]? {
         get { request.recordZoneIDsToDelete }
         set { request.recordZoneIDsToDelete = newValue }
     }
 
-    /// Called once for every zone to save, with the zone as the server has it.
+    /// Called once for every zone to save, with the server's zone.
     open var perRecordZoneSaveBlock:
         ((_ recordZoneID: CKRecordZone.ID, _ saveResult: Result<CKRecordZone, any Error>) -> Void)?
     {
@@ -56,7 +56,7 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
         set { report.blocks.result = newValue }
     }
 
-    /// Called once, at the end, with what was saved and deleted; if some items failed, with a `partialFailure`.
+    /// Called once, at the end, with the saved zones and deleted IDs; if some items failed, with a `partialFailure`.
     @available(*, deprecated, message: "use modifyRecordZonesResultBlock")
     open var modifyRecordZonesCompletionBlock: (([CKRecordZone]?, [CKRecordZone.ID]?, (any Error)?) -> Void)? {
         get { report.blocks.completion }

@@ -3,20 +3,20 @@ import NephosWire
 
 /// Saves and deletes records of one database (CKModifyRecordsOperation, Apple's documentation).
 ///
-/// Everything goes in one request. In a zone that is atomic, and with `isAtomic` as it is, either all changes happen
-/// or none: then the items that were not at fault fail with `batchRequestFailed`.
+/// Sends everything in one request. In an atomic zone, and unless `isAtomic` is false, either all changes succeed or
+/// none: the items without a fault of their own then fail with `batchRequestFailed`.
 open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
-    /// What of a record is sent, and whether the server compares change tags.
+    /// The keys of a record to send, and whether the server compares change tags.
     public enum RecordSavePolicy: Int, Hashable, Sendable, BitwiseCopyable {
-        /// The changed keys are sent; the save fails with `serverRecordChanged` if the server has another version.
+        /// Sends the changed keys; the save fails with `serverRecordChanged` if the server has another version.
         case ifServerRecordUnchanged = 0
-        /// The changed keys are sent; the version is not compared.
+        /// Sends the changed keys, without comparing versions.
         case changedKeys = 1
-        /// All keys are sent; the version is not compared. Keys that only the server has stay.
+        /// Sends all keys, without comparing versions. Keeps keys that only the server has.
         case allKeys = 2
     }
 
-    /// The blocks that records have and other items have not.
+    /// The blocks specific to records.
     private struct RecordBlocks {
         var perRecordProgress: ((CKRecord, Double) -> Void)?
         var perRecordCompletion: ((CKRecord, (any Error)?) -> Void)?
@@ -28,45 +28,45 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
 
     public override init() { super.init() }
 
-    /// An operation with something to do; at least one of the two should be given.
+    /// An operation that saves and deletes records; at least one of the two lists should be given.
     public convenience init(recordsToSave: [CKRecord]? = nil, recordIDsToDelete: [CKRecord.ID]? = nil) {
         self.init()
         self.recordsToSave = recordsToSave
         self.recordIDsToDelete = recordIDsToDelete
     }
 
-    /// The records to save; all in the operation's database, in any of its zones, each once.
+    /// The records to save, each once, from any zones of the operation's database.
     open var recordsToSave: [CKRecord]? {
         get { request.recordsToSave }
         set { request.recordsToSave = newValue }
     }
 
-    /// The records to remove; one that does not exist is no error.
+    /// The records to delete; a record that does not exist is no error.
     open var recordIDsToDelete: [CKRecord.ID]? {
         get { request.recordIDsToDelete }
         set { request.recordIDsToDelete = newValue }
     }
 
-    /// What of the records is sent, and whether the server compares versions. Shares are always saved with
+    /// The keys of the records to send, and whether the server compares versions. Shares are always saved with
     /// `.ifServerRecordUnchanged`.
     open var savePolicy: RecordSavePolicy {
         get { request.savePolicy }
         set { request.savePolicy = newValue }
     }
 
-    /// A token of the app's own to recognise its changes by.
+    /// A token by which the app recognises its own changes.
     open var clientChangeTokenData: Data? {
         get { request.clientChangeTokenData }
         set { request.clientChangeTokenData = newValue }
     }
 
-    /// Whether the changes to a zone happen all or not at all, where the zone can do that.
+    /// Whether the changes to each zone are atomic, in zones that support it.
     open var isAtomic: Bool {
         get { request.isAtomic }
         set { request.isAtomic = newValue }
     }
 
-    /// Called with how much of a record was sent, from 0 to 1; at least once with 1 for every record.
+    /// Called with the sent fraction of a record, from 0 to 1; at least once with 1 for every record.
     open var perRecordProgressBlock: ((CKRecord, Double) -> Void)? {
         get { recordBlocks.perRecordProgress }
         set { recordBlocks.perRecordProgress = newValue }
@@ -97,7 +97,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         set { recordBlocks.perRecordCompletion = newValue }
     }
 
-    /// Called once, at the end, with what was saved and deleted; if some items failed, with a `partialFailure`.
+    /// Called once, at the end, with the saved records and deleted IDs; if some items failed, with a `partialFailure`.
     @available(*, deprecated, message: "use modifyRecordsResultBlock")
     open var modifyRecordsCompletionBlock: (([CKRecord]?, [CKRecord.ID]?, (any Error)?) -> Void)? {
         get { report.blocks.completion }
@@ -126,7 +126,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         }
     }
 
-    /// Tells how much of records' files was sent; nil without a listener.
+    /// Returns a callback for the upload progress of records' files; nil without a progress block.
     private func uploadProgress(_ waiting: [(index: Int, record: WaitingRecord)]) -> TransferProgress? {
         guard recordBlocks.perRecordProgress != nil else { return nil }
         let ids = Set(waiting.map(\.record.recordID))

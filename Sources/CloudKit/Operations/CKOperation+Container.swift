@@ -1,26 +1,26 @@
 import NephosWire
 
-// What operations share that work on a container, and on none of its databases.
+// Shared by operations on a container rather than on one of its databases.
 extension CKOperation {
-    /// The container the operation works in, by the configuration that holds now.
+    /// The operation's container under the effective configuration.
     var effectiveContainer: CKContainer {
         (effectiveConfiguration.container ?? nil) ?? CKContainer.default()
     }
 
-    /// The account as which the operation works in it.
+    /// The account as which the operation uses its container.
     var containerAccount: AccountSession { account(in: effectiveContainer.session) }
 
-    /// What the operation's errors say about where they come from.
+    /// The origin that the operation's errors report.
     var containerErrorContext: ErrorContext {
         ErrorContext(containerID: effectiveContainer.session.identifier, operationID: operationID)
     }
 
-    /// Fails where there is no account.
+    /// Fails if there is no account.
     func requireAccount() async throws(CKError) {
         _ = try await containerAccount.currentUser(containerCall, containerErrorContext)
     }
 
-    /// A request by the operation's configuration.
+    /// The request parameters under the effective configuration.
     var containerCall: ServiceCall {
         let values = effectiveConfiguration
         return ServiceCall(

@@ -4,11 +4,12 @@ public import Foundation
 /// The base of CloudKit's operations: a Foundation `Operation` that is configured, added to a container, a database or
 /// a queue, and runs once (CKOperation, Apple's documentation). Use its subclasses.
 ///
-/// All blocks of an operation run on its own serial queue, never on the main queue and never two at a time. The order
-/// is: what concerns single items, then the operation's own result, then the operations that depend on it. Foundation's
-/// `completionBlock` comes after the result, and on Linux beside those. Afterwards the operation lets go of its blocks.
+/// All blocks of an operation run on its own serial queue, never on the main queue and never concurrently. The order
+/// is: the blocks of single items, the operation's own result, then the dependent operations. Foundation's
+/// `completionBlock` runs after the result, on Linux concurrently with the dependent operations. Afterwards the
+/// operation releases its blocks.
 open class CKOperation: Operation, @unchecked Sendable {
-    // Unchecked, as Foundation's Operation is: everything that changes is in a `Locked`.
+    // Unchecked like Foundation's Operation: all mutable state is in a `Locked`.
 
     /// The data type of an operation's identifier.
     public typealias ID = String
@@ -23,7 +24,7 @@ open class CKOperation: Operation, @unchecked Sendable {
     private struct Progress {
         var isExecuting = false
         var isFinished = false
-        /// The operation's result was handed out, or is just being handed out: nothing may follow.
+        /// Whether the operation's result has been delivered, or is being delivered: nothing may follow it.
         var hasEnded = false
         var task: Task<Void, Never>?
     }
@@ -31,10 +32,10 @@ open class CKOperation: Operation, @unchecked Sendable {
     private let settings = Locked(Settings())
     private let beginning = Locked<(session: ContainerSession, account: AccountSession)?>(nil)
     private let progress = Locked(Progress())
-    /// Where the blocks run.
+    /// Runs the blocks.
     let callbackQueue = DispatchQueue(label: "CKOperation.callbacks")
 
-    /// What tells the operation from others; made up when the operation is made.
+    /// A unique identifier, generated with the operation.
     public let operationID: CKOperation.ID = CKOperation.makeID()
 
     public override init() { super.init() }
@@ -46,21 +47,22 @@ open class CKOperation: Operation, @unchecked Sendable {
 
     // MARK: Configuration
 
-    /// How the operation runs. The setter keeps a copy; setting nil resets it. Changes after the start have no effect.
+    /// The operation's configuration. The setter copies it; setting nil resets it. Changes after the start have no
+    /// effect.
     // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
     open var configuration: CKOperation.Configuration! {
         get { settings.configuration }
         set { settings.configuration = newValue?.copied() ?? Configuration() }
     }
 
-    /// The group the operation belongs to; its default configuration fills what the operation's own leaves open.
+    /// The operation's group; its default configuration supplies values that the operation's own does not set.
     open var group: CKOperationGroup? {
         get { settings.group }
         set { settings.group = newValue }
     }
 
-    /// Called once the service promises to finish a long-lived operation. Operations do not outlive the process here, so
-    /// this is never called.
+    /// Called once the service promises to finish a long-lived operation. Operations do not outlive the process here,
+    /// so this is never called.
     open var longLivedOperationWasPersistedBlock: (() -> Void)? {
         get { settings.longLivedOperationWasPersistedBlock }
         set { settings.longLivedOperationWasPersistedBlock = newValue }
@@ -74,7 +76,7 @@ open class CKOperation: Operation, @unchecked Sendable {
         }
     }
 
-    /// Takes over what a container or a database was configured with: it ranks below what the operation itself sets.
+    /// Inherits the configuration of a container or database, which the operation's own values override.
     func inherit(_ values: ConfigurationValues?, group: CKOperationGroup?) {
         settings.withLock { settings in
             settings.inherited = values
@@ -82,11 +84,11 @@ open class CKOperation: Operation, @unchecked Sendable {
         }
     }
 
-    /// Binds the operation to `account`, also when the accounts are switched before it runs.
+    /// Binds the operation to `account`, even if the account is switched before the operation runs.
     func begin(as account: AccountSession, in session: ContainerSession) { beginning.exchange((session, account)) }
 
-    /// The account as which the operation works in a container: the one that was signed in when the operation was added to it
-    /// or started.
+    /// Returns the account as which the operation uses a container: the one signed in when the operation was added to
+    /// it or started.
     func account(in session: ContainerSession) -> AccountSession {
         beginning.withLock { beginning in
             if let beginning, beginning.session === session { return beginning.account }
@@ -96,7 +98,7 @@ open class CKOperation: Operation, @unchecked Sendable {
         }
     }
 
-    /// The configuration that holds: the operation's own, then its database's, then its group's.
+    /// The effective configuration: the operation's own, then its database's, then its group's.
     var effectiveConfiguration: ConfigurationValues {
         let settings = settings.withLock { $0 }
         return settings.configuration.snapshot
@@ -106,16 +108,16 @@ open class CKOperation: Operation, @unchecked Sendable {
 
     // MARK: What subclasses do
 
-    /// Notes as whom the operation works, as it starts.
+    /// Binds the operation to an account as it starts.
     func noteAccount() {}
 
-    /// Does the work and hands what concerns single items to `deliver`. Throws what concerns the whole operation.
+    /// Does the work and passes the results of single items to `deliver`. Throws a failure of the whole operation.
     func perform() async throws(CKError) {}
 
-    /// Hands out the operation's result; runs on the callback queue. Nil is success.
+    /// Delivers the operation's result; runs on the callback queue. Nil means success.
     func conclude(_ failure: CKError?) {}
 
-    /// Lets go of all blocks; runs on the callback queue after `conclude`.
+    /// Releases all blocks; runs on the callback queue after `conclude`.
     func releaseBlocks() {
         settings.longLivedOperationWasPersistedBlock = nil
     }
@@ -148,11 +150,11 @@ open class CKOperation: Operation, @unchecked Sendable {
         if isCancelled { launch() } else { main() }
     }
 
-    /// What `start` runs unless the operation was cancelled before. A subclass of an app's that overrides it to prepare
-    /// the operation calls `super.main()` at its end.
+    /// The work that `start` runs unless the operation was cancelled before. An app's subclass that overrides it to
+    /// prepare the operation has to call `super.main()` last.
     open override func main() { launch() }
 
-    /// Sets the work going.
+    /// Starts the task.
     private func launch() {
         noteAccount()
         let priority = TaskPriority(effectiveConfiguration.qualityOfService ?? .default)
@@ -164,7 +166,7 @@ open class CKOperation: Operation, @unchecked Sendable {
     open override func cancel() {
         super.cancel()
         guard progress.isExecuting else { return }
-        // Whatever the service is doing: the app hears of the cancellation now, and of nothing else afterwards.
+        // Report the cancellation at once, whatever the service is doing, and nothing afterwards.
         progress.task?.cancel()
         callbackQueue.async { self.end(nil) }
     }
@@ -182,7 +184,7 @@ open class CKOperation: Operation, @unchecked Sendable {
         callbackQueue.async { self.end(outcome) }
     }
 
-    /// Ends the operation; only the first call does something. Runs on the callback queue.
+    /// Ends the operation; only the first call has an effect. Runs on the callback queue.
     private func end(_ failure: CKError?) {
         let isFirst = progress.withLock { progress in
             guard !progress.hasEnded else { return false }

@@ -1,4 +1,4 @@
-/// What an operation that fetches items by their IDs tells of them: item by item, and at the end.
+/// Reports the results of an operation that fetches items by ID: item by item, and at the end.
 final class FetchReport<ID: Hashable & Sendable, Item: Sendable>: Sendable {
     struct Blocks {
         var perItem: ((ID, Result<Item, any Error>) -> Void)?
@@ -7,7 +7,7 @@ final class FetchReport<ID: Hashable & Sendable, Item: Sendable>: Sendable {
         var completion: (([ID: Item]?, (any Error)?) -> Void)?
     }
 
-    /// What the items came to, for the older completion block.
+    /// The results of the items, for the older completion block.
     private struct Outcome {
         var items: [ID: Item] = [:]
         var errors: [AnyHashable: any Error] = [:]
@@ -16,7 +16,7 @@ final class FetchReport<ID: Hashable & Sendable, Item: Sendable>: Sendable {
     let blocks = Locked(Blocks())
     private let outcome = Locked(Outcome())
 
-    /// Keeps what became of an item, and calls its block.
+    /// Stores an item's result, and calls its block.
     func tell(_ id: ID, _ result: Result<Item, CKError>) {
         outcome.withLock { outcome in
             switch result {
@@ -27,7 +27,7 @@ final class FetchReport<ID: Hashable & Sendable, Item: Sendable>: Sendable {
         blocks.perItem?(id, result.mapError { $0 })
     }
 
-    /// Calls the blocks of the end.
+    /// Calls the final blocks.
     func conclude(_ failure: CKError?, _ context: ErrorContext) {
         let blocks = blocks.withLock { $0 }
         let outcome = outcome.exchange(Outcome())

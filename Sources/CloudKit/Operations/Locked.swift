@@ -1,15 +1,15 @@
 import Foundation
 
-/// A value that several threads share: every access is under its lock.
+/// A value shared by several threads; a lock protects every access.
 @dynamicMemberLookup
 final class Locked<Value>: @unchecked Sendable {
-    // Unchecked, because the compiler cannot see that `value` is only touched under `lock`.
+    // Unchecked, because the compiler cannot see that only code under `lock` accesses `value`.
     private let lock = NSLock()
     private var value: Value
 
     init(_ value: Value) { self.value = value }
 
-    /// Runs `body` under the lock; `body` must not come back to this value.
+    /// Runs `body` under the lock; `body` must not access this value again.
     func withLock<T, E: Error>(_ body: (inout Value) throws(E) -> T) throws(E) -> T {
         lock.lock()
         defer { lock.unlock() }
@@ -19,7 +19,7 @@ final class Locked<Value>: @unchecked Sendable {
     subscript<T>(dynamicMember member: WritableKeyPath<Value, T>) -> T {
         get { withLock { $0[keyPath: member] } }
         set {
-            // The old value goes after the lock is open: it may be a block whose captures do anything when they go.
+            // Release the old value outside the lock: it may be a block whose captures run arbitrary code on deinit.
             let old = withLock { value in
                 let old = value[keyPath: member]
                 value[keyPath: member] = newValue
@@ -29,7 +29,7 @@ final class Locked<Value>: @unchecked Sendable {
         }
     }
 
-    /// Puts `newValue` in and hands out what was there.
+    /// Replaces the value and returns the old one.
     @discardableResult
     func exchange(_ newValue: Value) -> Value {
         withLock { value in

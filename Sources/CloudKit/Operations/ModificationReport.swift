@@ -1,6 +1,6 @@
-/// What an operation that saves and deletes items tells of them: item by item, and at the end.
+/// Reports the results of an operation that saves and deletes items: item by item, and at the end.
 final class ModificationReport<ID: Hashable & Sendable, Item: Sendable>: Sendable {
-    /// What became of one item.
+    /// The result of one item.
     enum Event: Sendable {
         case save(ID, Item, CKError?)
         case delete(ID, CKError?)
@@ -14,7 +14,7 @@ final class ModificationReport<ID: Hashable & Sendable, Item: Sendable>: Sendabl
         var completion: (([Item]?, [ID]?, (any Error)?) -> Void)?
     }
 
-    /// What the items came to, for the older completion block.
+    /// The results of the items, for the older completion block.
     private struct Outcome {
         var saved: [Item] = []
         var deleted: [ID] = []
@@ -24,7 +24,7 @@ final class ModificationReport<ID: Hashable & Sendable, Item: Sendable>: Sendabl
     let blocks = Locked(Blocks())
     private let outcome = Locked(Outcome())
 
-    /// Keeps what became of an item, and calls its block.
+    /// Stores an item's result, and calls its block.
     func tell(_ event: Event) {
         let blocks = blocks.withLock { $0 }
         outcome.withLock { outcome in
@@ -40,7 +40,7 @@ final class ModificationReport<ID: Hashable & Sendable, Item: Sendable>: Sendabl
         }
     }
 
-    /// Calls the blocks of the end.
+    /// Calls the final blocks.
     func conclude(_ failure: CKError?, _ context: ErrorContext) {
         let blocks = blocks.withLock { $0 }
         let outcome = outcome.exchange(Outcome())

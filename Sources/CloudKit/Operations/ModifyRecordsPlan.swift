@@ -1,9 +1,9 @@
 import Foundation
 import NephosWire
 
-/// What a `CKModifyRecordsOperation` asks of the service, and how the answers belong to its items.
+/// The request of a `CKModifyRecordsOperation`, and the mapping of the response's results to its items.
 struct ModifyRecordsPlan: Sendable {
-    /// What the app asked for.
+    /// The app's input.
     struct Input: Sendable {
         var recordsToSave: [CKRecord]?
         var recordIDsToDelete: [CKRecord.ID]?
@@ -15,7 +15,7 @@ struct ModifyRecordsPlan: Sendable {
     typealias Event = ModificationReport<CKRecord.ID, CKRecord>.Event
 
     private enum Item: Sendable {
-        /// The app's record, and as it is when it is sent.
+        /// The app's record, and its snapshot to send.
         case save(CKRecord, sent: RecordSnapshot)
         case delete(CKRecord.ID)
 
@@ -35,9 +35,9 @@ struct ModifyRecordsPlan: Sendable {
 
     private let input: Input
     private let items: [Item]
-    /// The items that are not sent, by their index, and why.
+    /// The errors of the items that are not sent, by index.
     private var refused: [Int: CKError] = [:]
-    /// What the assets of items were uploaded as.
+    /// The uploaded assets of items, by index.
     private var uploaded: [Int: [AssetSlot: AssetValue]] = [:]
     private let errors: ErrorContext
 
@@ -61,8 +61,8 @@ struct ModifyRecordsPlan: Sendable {
 
     var isEmpty: Bool { items.isEmpty }
 
-    /// Items of one zone go as CloudKit Web Services has it, the zone named once; those of several name theirs each.
-    /// - Returns: the request for the items that are sent; nil if there are none.
+    /// Names a single zone once for the request, as CloudKit Web Services does; otherwise each item names its zone.
+    /// - Returns: the request for the items to send; nil if there are none.
     func request() -> ModifyRecordsRequest? {
         let sent = items.indices.filter { refused[$0] == nil }
         guard let first = sent.first else { return nil }
@@ -80,14 +80,14 @@ struct ModifyRecordsPlan: Sendable {
         }
         return ModifyRecordsRequest(
             operations: operations, zoneID: isOneZone ? zoneID.wireValue : nil, atomic: input.isAtomic,
-            // The records are here already: only what the service knows of them has to come back.
+            // The client has the records already: the response needs only the fields that the service assigns.
             desiredKeys: [], wantsServerRecord: true,
             clientChangeToken: input.clientChangeTokenData?.base64EncodedString())
     }
 
     // MARK: Assets
 
-    /// The items whose files have to be uploaded first, and what of each.
+    /// The items with files to upload first.
     var waiting: [(index: Int, record: WaitingRecord)] {
         items.enumerated().compactMap { index, item in
             guard case .save(_, let sent) = item, refused[index] == nil else { return nil }
@@ -104,7 +104,7 @@ struct ModifyRecordsPlan: Sendable {
         }
     }
 
-    /// Notes what became of the files of `waiting`. An item whose files did not arrive is not sent.
+    /// Stores the upload results of `waiting`. An item with a failed upload is not sent.
     mutating func note(
         _ results: [DatabaseRequestContext.UploadResult], of waiting: [(index: Int, record: WaitingRecord)]
     ) {
@@ -140,7 +140,7 @@ struct ModifyRecordsPlan: Sendable {
         }
     }
 
-    /// Puts the answers to their items, in the order of the items. Records that were saved are brought up to date.
+    /// Returns the results in the order of the items. Updates the saved records with the service's response.
     func outcomes(of answers: [RecordResult], _ context: DatabaseRequestContext) -> [Event] {
         var answers = answers.makeIterator()
         return items.enumerated().map { index, item in
@@ -185,19 +185,19 @@ struct ModifyRecordsPlan: Sendable {
     }
 
     private func outcome(of answer: RecordResult) -> CKError? {
-        // A record that was not there is gone as well as one that was.
+        // Deleting a missing record counts as success.
         guard case .failure(let error) = answer, CKError.Code(error) != .unknownItem else { return nil }
         return CKError(error, errors)
     }
 }
 
 extension CKModifyRecordsOperation.RecordSavePolicy {
-    /// Which fields of a record it sends.
+    /// The fields of a record that the policy sends.
     fileprivate var selection: FieldSelection { self == .allKeys ? .all : .changed }
 }
 
 extension RecordOperation {
-    /// Saves a record by a policy. A share is saved by the default policy whatever the policy says.
+    /// Saves a record with a policy. A share always uses the default policy.
     fileprivate init(
         saving record: RecordSnapshot, _ policy: CKModifyRecordsOperation.RecordSavePolicy,
         _ uploaded: [AssetSlot: AssetValue]
@@ -215,7 +215,7 @@ extension RecordOperation {
                 parent: record.parentToSend(policy.selection), share: record.share))
     }
 
-    /// Deletes a record, whichever version of it the server has.
+    /// Deletes a record regardless of its version on the server.
     fileprivate init(deleting recordID: CKRecord.ID) {
         self.init(operationType: .forceDelete, record: RecordToModify(recordName: recordID.recordName))
     }

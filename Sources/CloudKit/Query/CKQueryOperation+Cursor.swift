@@ -35,8 +35,8 @@ extension CKQueryOperation {
             static let data = "CursorData"
         }
 
-        // What is no cursor of ours makes one that no query goes on from: Apple's framework opens any archive of its own,
-        // and apps' tests keep one, as there is no other way to make a cursor.
+        // What is no cursor of ours makes one that no query goes on from: Apple's framework opens any archive of its
+        // own, and apps' tests keep one, as there is no other way to make a cursor.
         public required init?(coder: NSCoder) {
             let data = coder.object(of: NSData.self, forKey: Key.data).map { Data(referencing: $0) } ?? Data()
             if let page = try? QueryRecordsRequest(decoding: [UInt8](data)), page.continuationMarker != nil {

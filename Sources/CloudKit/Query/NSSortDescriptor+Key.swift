@@ -37,8 +37,8 @@ extension NSSortDescriptor {
         self.init(keyPath: \NSObject[sortValueOf: key ?? "", from: nil], ascending: ascending)
     }
 
-    /// Sorts by one of CloudKit's properties of a record that may be nil, such as `creationDate`. Another property stops
-    /// the program, as on Apple's platforms one does that Objective-C does not know.
+    /// Sorts by one of CloudKit's properties of a record that may be nil, such as `creationDate`. Another property
+    /// stops the program, as on Apple's platforms one does that Objective-C does not know.
     public convenience init<Value: Comparable>(keyPath: KeyPath<CKRecord, Value?>, ascending: Bool) {
         let key: String? =
             switch keyPath {
@@ -65,8 +65,8 @@ extension NSSortDescriptor {
 
 /// Not for use by name: it gives sort descriptors their key.
 ///
-/// Foundation's class has a `key` too, which is unavailable. When a subclass is optimised, the compiler looks that one up
-/// among the members of the class, and crashes if it finds two.
+/// Foundation's class has a `key` too, which is unavailable. When a subclass is optimised, the compiler looks that one
+/// up among the members of the class, and crashes if it finds two.
 public protocol _SortKeyed {}
 
 extension NSSortDescriptor: _SortKeyed {}

@@ -4,8 +4,8 @@ import NephosWire
 /// Evaluates a predicate on an object in memory: a record, a dictionary, a value.
 ///
 /// On a record it gives the answer that a query would give. What a query cannot ask (`LIKE`, `OR`, a key path,
-/// `recordType`, …) works too, with the rules of queries for the rest: equality ignores case, a record without the field
-/// matches no ordering. On anything else equality is exact unless `[c]` says otherwise, as with Foundation's own
+/// `recordType`, …) works too, with the rules of queries for the rest: equality ignores case, a record without the
+/// field matches no ordering. On anything else equality is exact unless `[c]` says otherwise, as with Foundation's own
 /// predicates.
 struct PredicateEvaluation: Sendable {
     private let expression: PredicateTree

@@ -18,8 +18,8 @@ package struct RecordSnapshot: Sendable {
 
     package var recordChangeTag: String? { state.metadata.changeTag }
 
-    /// The fields to send. A field that was removed has the value nil. Assets are sent as they were uploaded; those that
-    /// were not are left out.
+    /// The fields to send. A field that was removed has the value nil. Assets are sent as they were uploaded; those
+    /// that were not are left out.
     func fieldsToSend(_ selection: FieldSelection, uploaded: [AssetSlot: AssetValue] = [:]) -> RecordFields {
         var keys = Set(state.changes.keys)
         if selection == .all { keys.formUnion(state.fields.keys) }

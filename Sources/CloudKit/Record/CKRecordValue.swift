@@ -13,8 +13,8 @@ extension __CKRecordObjCValue {
     /// The value as text. Apple's protocol has it from `NSObjectProtocol`, which Swift's value types cannot adopt.
     public var description: String { String(describing: self) }
 
-    /// Whether the other object is the same value of a field: 1 and 1.0 are. Apple's protocol has it from `NSObjectProtocol`,
-    /// as it has `hash`.
+    /// Whether the other object is the same value of a field: 1 and 1.0 are. Apple's protocol has it from
+    /// `NSObjectProtocol`, as it has `hash`.
     public func isEqual(_ object: Any?) -> Bool {
         guard let value = RecordValue(self), let other = object.flatMap(RecordValue.init) else { return false }
         return value.isSame(as: other)
@@ -62,8 +62,8 @@ extension CKRecordKeyValueSetting {
         set { setObject(newValue.map { RecordValue(checking: $0).object }, forKey: key) }
     }
 
-    /// The field's value as one of Swift's own types where there is one: numbers are `Int64` or `Double`. Nil removes the
-    /// field.
+    /// The field's value as one of Swift's own types where there is one: numbers are `Int64` or `Double`. Nil removes
+    /// the field.
     @_disfavoredOverload
     public subscript(key: CKRecord.FieldKey) -> (any CKRecordValueProtocol)? {
         get { object(forKey: key).flatMap { RecordValue($0)?.native } }

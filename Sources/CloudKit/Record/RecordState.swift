@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the service keeps about a record beside its fields.
+/// The service's metadata of a record, besides its fields.
 struct RecordMetadata: Sendable {
     /// Nil until the record was saved or fetched.
     var changeTag: String?
@@ -17,11 +17,11 @@ struct RecordMetadata: Sendable {
 /// A field of a record.
 struct RecordField: Hashable, Sendable {
     var value: RecordValue
-    /// Whether it was set, or came, through `encryptedValues`.
+    /// Whether the value was set or received through `encryptedValues`.
     var isEncrypted: Bool
 }
 
-/// The part of a record that changes, as a value: a copy is the record at one moment.
+/// The mutable part of a record, as a value: a copy is a snapshot.
 struct RecordState: Sendable {
     var metadata = RecordMetadata()
     private(set) var fields = FieldTable([])
@@ -29,9 +29,9 @@ struct RecordState: Sendable {
     /// The fields and the parent as they were last fetched or saved.
     private(set) var originalFields = FieldTable([])
     private(set) var originalParent: CKRecord.Reference?
-    /// When each key changed since then, counted in changes of this record.
+    /// The change counter at each key's last change since then.
     private(set) var changes: [CKRecord.FieldKey: UInt64] = [:]
-    /// The keys without a value that were removed through `encryptedValues`, or had an encrypted one.
+    /// The keys without a value that were removed through `encryptedValues`, or had an encrypted value.
     private var encryptedRemovals: Set<CKRecord.FieldKey> = []
     private(set) var parentChange: UInt64?
     private var changeCount: UInt64 = 0
@@ -39,7 +39,7 @@ struct RecordState: Sendable {
     /// A record that has no fields.
     init() {}
 
-    /// A record as the service has it: nothing changed.
+    /// A record as received from the service: unchanged.
     init(metadata: RecordMetadata, fields: FieldTable, parent: CKRecord.Reference? = nil) {
         self.metadata = metadata
         self.fields = fields
@@ -48,7 +48,7 @@ struct RecordState: Sendable {
         originalParent = parent
     }
 
-    /// A record as an archive has it: `changedKeys` are all of them, `changedEncryptedKeys` those of encrypted fields.
+    /// A record from an archive: `changedKeys` are all changed keys, `changedEncryptedKeys` those of encrypted fields.
     init(
         metadata: RecordMetadata, fields: FieldTable, originalFields: FieldTable, changedKeys: Set<CKRecord.FieldKey>,
         changedEncryptedKeys: Set<CKRecord.FieldKey>, parent: CKRecord.Reference?, originalParent: CKRecord.Reference?,
@@ -64,12 +64,12 @@ struct RecordState: Sendable {
         parentChange = isParentChanged ? 0 : nil
     }
 
-    /// Gives a field a value, or removes it. A field that is encrypted stays so while its value can be.
+    /// Sets or removes a field. An encrypted field stays encrypted if its new value can be encrypted.
     mutating func set(_ value: RecordValue?, forKey key: CKRecord.FieldKey, encrypt: Bool) {
         let wasEncrypted = fields[key]?.isEncrypted ?? false
         fields[key] = value.map { RecordField(value: $0, isEncrypted: encrypt || (wasEncrypted && $0.isEncryptable)) }
-        // To remove what the record does not have is a change too: the service may have it. That goes for a record that
-        // was never saved as well, as it can be saved over one that exists (`RecordSavePolicy.changedKeys`).
+        // Removing a field that the record lacks counts as a change, because the service may have the field. The same
+        // goes for a record that was never saved: it can replace an existing one (`RecordSavePolicy.changedKeys`).
         changeCount += 1
         changes[key] = changeCount
         if value == nil && (encrypt || wasEncrypted) {
@@ -85,8 +85,7 @@ struct RecordState: Sendable {
         parentChange = metadata.isKnownToServer || parent != nil ? changeCount : nil
     }
 
-    /// Takes what was saved (`saved`, an earlier state of this record) for the record as the service has it; what
-    /// changed since stays changed.
+    /// Makes `saved`, an earlier state of this record, its version at the service; later changes stay changed.
     mutating func markSaved(as saved: RecordState) {
         originalFields = saved.fields
         originalParent = saved.parent
@@ -94,7 +93,7 @@ struct RecordState: Sendable {
         if let change = parentChange, change <= saved.changeCount { parentChange = nil }
     }
 
-    /// Puts what encrypted fields hold in the place of what came from the service.
+    /// Replaces the received encrypted values by the opened ones.
     mutating func open(_ values: [(key: CKRecord.FieldKey, value: RecordValue)]) {
         for (key, value) in values { fields[key] = RecordField(value: value, isEncrypted: true) }
         originalFields = fields
@@ -110,7 +109,7 @@ struct RecordState: Sendable {
         fields.filter { isIncluded($0.value) }.map { ($0.key, $0.value.value) }
     }
 
-    /// Whether the key's field is encrypted, or was before it was removed.
+    /// Whether the key's field is encrypted, or was encrypted before its removal.
     func isEncrypted(_ key: CKRecord.FieldKey) -> Bool {
         (fields[key] ?? originalFields[key])?.isEncrypted ?? encryptedRemovals.contains(key)
     }

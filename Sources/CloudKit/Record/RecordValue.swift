@@ -115,8 +115,8 @@ enum RecordValue: Hashable, Sendable {
         }
     }
 
-    /// What Apple's framework hands out where it promises no more than a `CKRecordValueProtocol`: a value of Swift's own.
-    /// Whole numbers and truth values are `Int64`.
+    /// What Apple's framework hands out where it promises no more than a `CKRecordValueProtocol`: a value of Swift's
+    /// own. Whole numbers and truth values are `Int64`.
     var native: any CKRecordValueProtocol {
         switch self {
         case .string(let value): value

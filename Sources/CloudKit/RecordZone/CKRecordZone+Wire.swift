@@ -18,8 +18,8 @@ extension CKRecordZone {
 
     var wireScope: ZoneEncryptionScope { encryptionScope == .perZone ? .perZone : .perRecord }
 
-    /// Notes that the service has the zone: what it can do is known from now on, and how it encrypts, which a zone that was
-    /// there before does as it did.
+    /// Notes that the service has the zone: what it can do is known from now on, and how it encrypts, which a zone that
+    /// was there before does as it did.
     package func absorbSave(_ zone: ZoneDictionary? = nil) {
         let scope = zone?.encryptionScope ?? wireScope
         state.withLock { state in
@@ -28,8 +28,8 @@ extension CKRecordZone {
         }
     }
 
-    /// The default zone of a database can do nothing that a custom zone can. A zone with one key for all records is shared as a
-    /// whole only.
+    /// The default zone of a database can do nothing that a custom zone can. A zone with one key for all records is
+    /// shared as a whole only.
     private static func capabilities(of zoneID: CKRecordZone.ID, _ scope: ZoneEncryptionScope) -> Capabilities {
         if zoneID.zoneName == CKRecordZone.ID.defaultZoneName { return [] }
         let all: Capabilities = [.fetchChanges, .atomic, .sharing, .zoneWideSharing]

@@ -28,7 +28,8 @@ public struct CKSharingParticipantAccessOption: OptionSet, Hashable, Sendable, B
     public static let any: CKSharingParticipantAccessOption = [.anyoneWithLink, .specifiedRecipientsOnly]
 }
 
-/// What a sharing interface is to offer (CKAllowedSharingOptions, Apple's documentation): values that an app hands to it.
+/// What a sharing interface is to offer (CKAllowedSharingOptions, Apple's documentation): values that an app hands to
+/// it.
 public final class CKAllowedSharingOptions: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     // Unchecked, because NSObject is not Sendable: everything that changes is behind the lock of `options`.
     private struct Options {

@@ -16,8 +16,8 @@ extension CKShare {
             var participantPermission = CKShare.ParticipantPermission.unknown
             var ownerIdentity = CKUserIdentity(hasiCloudAccount: false)
             var rootRecord: CKRecord?
-            /// By what the service knows the share: what the URL ends in that the metadata was fetched by. That of a one-time
-            /// URL is another than the share's.
+            /// By what the service knows the share: what the URL ends in that the metadata was fetched by. That of a
+            /// one-time URL is another than the share's.
             var shortGUID: String?
         }
 
@@ -44,7 +44,8 @@ extension CKShare {
             values.ownerIdentity = CKUserIdentity(wire: wire.ownerIdentity, users)
             if let root = wire.rootRecord {
                 let root = try record(root)
-                // No participant has the keys of its encrypted values before acceptance, and no record comes without its values.
+                // No participant has the keys of its encrypted values before acceptance, and no record comes without
+                // its values.
                 if !root.hasEncryptedFields { values.rootRecord = root }
             }
             values.shortGUID = wire.shortGUID.value

@@ -167,8 +167,8 @@ extension CKShare {
         }
 
         /// Participants are equal that are one person: that have one `participantID`, or whose identities have one user
-        /// record ID or were looked up by the same; what they may do does not count (isEqual(_:) of CKShare.Participant,
-        /// Apple's documentation).
+        /// record ID or were looked up by the same; what they may do does not count (isEqual(_:) of
+        /// CKShare.Participant, Apple's documentation).
         open override func isEqual(_ object: Any?) -> Bool {
             guard let other = object as? CKShare.Participant else { return false }
             let (mine, theirs) = (userIdentity, other.userIdentity)

@@ -131,8 +131,8 @@ extension CKShare.ShareState {
             blocked: wire.blocked.map { CKShare.BlockedIdentity(CKUserIdentity(wire: $0, users)) })
     }
 
-    /// Lets the participants whom one-time URLs identify be asked for by the identifiers that this side gave them before
-    /// the service gave them its own.
+    /// Lets the participants whom one-time URLs identify be asked for by the identifiers that this side gave them
+    /// before the service gave them its own.
     mutating func keepOneTimeIdentifiers(of sent: [CKShare.Participant]) {
         let known = Set(participants.map(\.participantID))
         let former = sent.filter { $0.details.hasOneTimeURL && !known.contains($0.participantID) }

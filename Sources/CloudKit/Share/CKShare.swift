@@ -54,8 +54,8 @@ open class CKShare: CKRecord, @unchecked Sendable {
             recordID: CKRecord.ID(recordName: CKRecordNameZoneWideShare, zoneID: recordZoneID), state: RecordState())
     }
 
-    // All designated initializers of a record are overridden, so that a share inherits the convenience initializers which apps
-    // add to records.
+    // All designated initializers of a record are overridden, so that a share inherits the convenience initializers
+    // which apps add to records.
 
     @available(
         *, unavailable, message: "a share has a root record or a zone: use init(rootRecord:) or init(recordZoneID:)"

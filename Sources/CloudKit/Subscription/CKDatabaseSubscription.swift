@@ -18,8 +18,8 @@ open class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
         self.init(subscriptionID: UUID().uuidString)
     }
 
-    // The designated initializers of a subscription are overridden, so that the convenience initializers are inherited which
-    // apps add to it.
+    // The designated initializers of a subscription are overridden, so that the convenience initializers are inherited
+    // which apps add to it.
     override init(_ subscriptionID: ID, _ type: SubscriptionType, _ notificationInfo: NotificationInfo? = nil) {
         raise("CKDatabaseSubscription has no such initializer.")
     }

@@ -1,5 +1,5 @@
-/// Fetches subscriptions by their IDs, or all that the account has in a database (CKFetchSubscriptionsOperation, Apple's
-/// documentation).
+/// Fetches subscriptions by their IDs, or all that the account has in a database (CKFetchSubscriptionsOperation,
+/// Apple's documentation).
 open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendable {
     private struct Request {
         var subscriptionIDs: [CKSubscription.ID]?

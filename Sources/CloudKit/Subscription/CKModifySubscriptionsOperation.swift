@@ -1,7 +1,7 @@
 import NephosWire
 
-/// Saves and deletes subscriptions (CKModifySubscriptionsOperation, Apple's documentation). Saving one whose ID is taken
-/// replaces the one that has it.
+/// Saves and deletes subscriptions (CKModifySubscriptionsOperation, Apple's documentation). Saving one whose ID is
+/// taken replaces the one that has it.
 open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Sendable {
     private struct Request {
         var subscriptionsToSave: [CKSubscription]?

@@ -43,8 +43,8 @@ open class CKQuerySubscription: CKSubscription, @unchecked Sendable {
         super.init(subscriptionID, .query)
     }
 
-    /// Tells of records of a type that match a predicate. The subscription gets a UUID as its ID, and so another one each
-    /// time.
+    /// Tells of records of a type that match a predicate. The subscription gets a UUID as its ID, and so another one
+    /// each time.
     @available(*, deprecated, message: "use init(recordType:predicate:subscriptionID:options:)")
     public convenience init(
         recordType: CKRecord.RecordType, predicate: NSPredicate,
@@ -57,8 +57,8 @@ open class CKQuerySubscription: CKSubscription, @unchecked Sendable {
             options: querySubscriptionOptions)
     }
 
-    // The designated initializers of a subscription are overridden, so that the convenience initializers are inherited which
-    // apps add to it.
+    // The designated initializers of a subscription are overridden, so that the convenience initializers are inherited
+    // which apps add to it.
     override init(_ subscriptionID: ID, _ type: SubscriptionType, _ notificationInfo: NotificationInfo? = nil) {
         raise("CKQuerySubscription has no such initializer.")
     }

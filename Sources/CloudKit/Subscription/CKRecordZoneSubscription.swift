@@ -1,7 +1,7 @@
 public import Foundation
 
-/// Tells of every change in a record zone (CKRecordZoneSubscription, Apple's documentation). For the private database, and
-/// for zones that can fetch changes: the default zone cannot.
+/// Tells of every change in a record zone (CKRecordZoneSubscription, Apple's documentation). For the private database,
+/// and for zones that can fetch changes: the default zone cannot.
 open class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable {
     private let zone: CKRecordZone.ID
     private let type: Locked<CKRecord.RecordType?>
@@ -19,8 +19,8 @@ open class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable {
         self.init(zoneID: zoneID, subscriptionID: UUID().uuidString)
     }
 
-    // The designated initializers of a subscription are overridden, so that the convenience initializers are inherited which
-    // apps add to it.
+    // The designated initializers of a subscription are overridden, so that the convenience initializers are inherited
+    // which apps add to it.
     override init(_ subscriptionID: ID, _ type: SubscriptionType, _ notificationInfo: NotificationInfo? = nil) {
         raise("CKRecordZoneSubscription has no such initializer.")
     }

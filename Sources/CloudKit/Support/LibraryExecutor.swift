@@ -1,7 +1,7 @@
 import Foundation
 
-/// Runs the library's own work on threads of its own. An app may block every thread that Swift's tasks have, waiting for a
-/// completion handler: Apple's framework calls it all the same, as its work is not on those threads.
+/// Runs the library's own work on threads of its own. An app may block every thread that Swift's tasks have, waiting
+/// for a completion handler: Apple's framework calls it all the same, as its work is not on those threads.
 final class LibraryExecutor: TaskExecutor {
     static let shared = LibraryExecutor()
 

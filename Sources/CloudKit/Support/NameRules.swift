@@ -33,8 +33,8 @@ enum NameRules {
             """)
     }
 
-    /// Stops the program where `key` cannot name a field. One that begins with an underscore is the system's, and refused
-    /// by the service.
+    /// Stops the program where `key` cannot name a field. One that begins with an underscore is the system's, and
+    /// refused by the service.
     static func checkFieldKey(_ key: String) {
         // A share's own fields are called "cloudkit.title" and the like.
         raise(

@@ -1,7 +1,7 @@
 public import Foundation
 
-// Foundation's part of two things that code around CloudKit does all the time, where this platform's Foundation lacks it.
-// The methods are disfavoured, so that Foundation's own win once it has them; `Notifications` has to go then.
+// Foundation's part of two things that code around CloudKit does all the time, where this platform's Foundation lacks
+// it. The methods are disfavoured, so that Foundation's own win once it has them; `Notifications` has to go then.
 
 extension NotificationCenter {
     /// The notifications of a name, as they are posted. Observing starts with this call, and ends when the sequence and
@@ -53,8 +53,8 @@ extension NotificationCenter {
     }
 }
 
-/// An observer that is to be removed. Unchecked: the centre's methods may be called from any thread, and the observer is
-/// only handed back to it.
+/// An observer that is to be removed. Unchecked: the centre's methods may be called from any thread, and the observer
+/// is only handed back to it.
 private struct Observation: @unchecked Sendable {
     let center: NotificationCenter
     let observer: any NSObjectProtocol

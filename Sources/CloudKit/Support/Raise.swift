@@ -1,5 +1,5 @@
-/// Stops the program where Apple's framework raises an exception, with the rule that was broken. `preconditionFailure` would
-/// leave the rule out in an optimised build, which is what apps are shipped as.
+/// Stops the program where Apple's framework raises an exception, with the rule that was broken. `preconditionFailure`
+/// would leave the rule out in an optimised build, which is what apps are shipped as.
 func raise(_ rule: String, file: StaticString = #fileID, line: UInt = #line) -> Never {
     fatalError(rule, file: file, line: line)
 }

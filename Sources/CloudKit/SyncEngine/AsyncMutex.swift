@@ -2,7 +2,7 @@
 final class AsyncMutex: Sendable {
     private struct Line: Sendable {
         var isBusy = false
-        /// The first at `head`.
+        /// FIFO; the first waiter is at `head`.
         var waiting: [CheckedContinuation<Void, Never>] = []
         var head = 0
 

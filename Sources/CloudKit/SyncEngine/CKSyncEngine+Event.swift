@@ -1,11 +1,11 @@
 extension CKSyncEngine {
-    /// What a sync engine tells its delegate (CKSyncEngine.Event, Apple's documentation).
+    /// An event of a sync engine for its delegate (CKSyncEngine.Event, Apple's documentation).
     public enum Event: Sendable, CustomStringConvertible {
-        /// The state to keep changed.
+        /// The state to store changed.
         case stateUpdate(Event.StateUpdate)
         /// The account changed.
         case accountChange(Event.AccountChange)
-        /// Zones changed on the server or went away.
+        /// Zones changed on the server or were deleted there.
         case fetchedDatabaseChanges(Event.FetchedDatabaseChanges)
         /// Records changed on the server.
         case fetchedRecordZoneChanges(Event.FetchedRecordZoneChanges)
@@ -46,27 +46,28 @@ extension CKSyncEngine {
 }
 
 extension CKSyncEngine.Event {
-    /// The state to keep, together with the data that the events before this one brought.
+    /// The state to store, together with the data of the earlier events.
     public struct StateUpdate: Sendable, CustomStringConvertible {
-        /// What the next engine is to be configured with.
+        /// The serialization for the configuration of the next engine.
         public let stateSerialization: CKSyncEngine.State.Serialization
 
         public var description: String { "StateUpdate" }
     }
 
-    /// The account changed. When a user went, the engine has forgotten what it knew, pending changes included.
+    /// The account changed. After a sign-out or switch, the engine has discarded all its state, pending changes
+    /// included.
     public struct AccountChange: Sendable, CustomStringConvertible {
-        /// What happened to the account, by the user records of whom it concerns.
+        /// The kind of account change, with the user records of the accounts concerned.
         public enum ChangeType: Equatable, Sendable {
-            /// An account uses the engine for the first time, or signed in again: what is on the device can be sent.
+            /// An account uses the engine for the first time, or signed in again: the device's data can be sent.
             case signIn(currentUser: CKRecord.ID)
-            /// The account signed out: discard what is the account's.
+            /// The account signed out: discard the account's data.
             case signOut(previousUser: CKRecord.ID)
-            /// Another account is signed in: discard what was the former one's.
+            /// Another account is signed in: discard the former account's data.
             case switchAccounts(previousUser: CKRecord.ID, currentUser: CKRecord.ID)
         }
 
-        /// What happened, and to whom.
+        /// The kind of change, with the accounts concerned.
         public let changeType: ChangeType
 
         public var description: String {
@@ -79,11 +80,11 @@ extension CKSyncEngine.Event {
         }
     }
 
-    /// Zones that changed on the server, and zones that went away.
+    /// Zones that changed on the server, and zones that were deleted there.
     public struct FetchedDatabaseChanges: Sendable, CustomStringConvertible {
-        /// The zones that are new or in which something changed.
+        /// The new zones, and the zones with changes.
         public let modifications: [CKDatabase.DatabaseChange.Modification]
-        /// The zones that are gone, each with its reason.
+        /// The deleted zones, each with its reason.
         public let deletions: [CKDatabase.DatabaseChange.Deletion]
 
         public var description: String {
@@ -94,9 +95,9 @@ extension CKSyncEngine.Event {
 
     /// Records that changed on the server, and records that were deleted there.
     public struct FetchedRecordZoneChanges: Sendable, CustomStringConvertible {
-        /// The records that are new or changed, as the service has them.
+        /// The new and changed records, in the server's version.
         public let modifications: [CKDatabase.RecordZoneChange.Modification]
-        /// The records that are gone.
+        /// The deleted records.
         public let deletions: [CKDatabase.RecordZoneChange.Deletion]
 
         public var description: String {
@@ -105,25 +106,25 @@ extension CKSyncEngine.Event {
         }
     }
 
-    /// What became of changes to zones.
+    /// The results of sending changes to zones.
     public struct SentDatabaseChanges: Sendable, CustomStringConvertible {
         /// A zone that the service refused.
         public struct FailedZoneSave: Sendable, CustomStringConvertible {
-            /// What was to be saved.
+            /// The zone to save.
             public let zone: CKRecordZone
-            /// Why it was not.
+            /// The reason the save failed.
             public let error: CKError
 
             public var description: String { "\(zone.zoneID.zoneName): \(error)" }
         }
 
-        /// What the service has now.
+        /// The saved zones, in the server's version.
         public let savedZones: [CKRecordZone]
-        /// What was refused; the engine does not try these again unless they are added again.
+        /// The failed saves. The engine does not retry them unless they are added again.
         public let failedZoneSaves: [FailedZoneSave]
-        /// What is gone from the service.
+        /// The zones deleted from the service.
         public let deletedZoneIDs: [CKRecordZone.ID]
-        /// What could not be removed, and why.
+        /// The failed deletions, with their errors.
         public let failedZoneDeletes: [CKRecordZone.ID: CKError]
 
         public var description: String {
@@ -133,25 +134,25 @@ extension CKSyncEngine.Event {
         }
     }
 
-    /// What became of changes to records.
+    /// The results of sending changes to records.
     public struct SentRecordZoneChanges: Sendable, CustomStringConvertible {
         /// A record that the service refused.
         public struct FailedRecordSave: Sendable, CustomStringConvertible {
-            /// What was to be saved.
+            /// The record to save.
             public let record: CKRecord
-            /// Why it was not. `serverRecordChanged` has the service's record in its `serverRecord`.
+            /// The reason the save failed. The `serverRecord` of `serverRecordChanged` is the service's record.
             public let error: CKError
 
             public var description: String { "\(record.recordID.recordName): \(error)" }
         }
 
-        /// The records with the service's change tags: keep them for the next edit.
+        /// The records with the service's change tags: store them for the next edit.
         public let savedRecords: [CKRecord]
-        /// What was refused; settle it, and add the change again.
+        /// The failed saves. Resolve each failure, and add the change again.
         public let failedRecordSaves: [FailedRecordSave]
-        /// What is gone from the service.
+        /// The records deleted from the service.
         public let deletedRecordIDs: [CKRecord.ID]
-        /// What could not be removed, and why.
+        /// The failed deletions, with their errors.
         public let failedRecordDeletes: [CKRecord.ID: CKError]
 
         public var description: String {
@@ -163,7 +164,7 @@ extension CKSyncEngine.Event {
 
     /// A fetch begins.
     public struct WillFetchChanges: Sendable, CustomStringConvertible {
-        /// Why the engine fetches, and what.
+        /// The reason and the options of the fetch.
         public let context: CKSyncEngine.FetchChangesContext
 
         public var description: String { "WillFetchChanges(context: \(context))" }
@@ -171,17 +172,17 @@ extension CKSyncEngine.Event {
 
     /// The fetch of a zone begins.
     public struct WillFetchRecordZoneChanges: Sendable, CustomStringConvertible {
-        /// The zone that is next.
+        /// The zone to fetch next.
         public let zoneID: CKRecordZone.ID
 
         public var description: String { "WillFetchRecordZoneChanges(zoneID: \(zoneID.zoneName))" }
     }
 
-    /// The fetch of a zone ended; with an error, it goes on another time.
+    /// The fetch of a zone ended; after an error, a later fetch continues it.
     public struct DidFetchRecordZoneChanges: Sendable, CustomStringConvertible {
         /// The zone that was fetched.
         public let zoneID: CKRecordZone.ID
-        /// Why not all of it could be fetched; nil if it could.
+        /// The reason the fetch is incomplete; nil if it is complete.
         public let error: CKError?
 
         public var description: String {
@@ -191,7 +192,7 @@ extension CKSyncEngine.Event {
 
     /// A fetch ended.
     public struct DidFetchChanges: Sendable, CustomStringConvertible {
-        /// Why the engine fetched, and what.
+        /// The reason and the options of the fetch.
         public let context: CKSyncEngine.FetchChangesContext
 
         public var description: String { "DidFetchChanges(context: \(context))" }
@@ -199,7 +200,7 @@ extension CKSyncEngine.Event {
 
     /// The engine begins to send.
     public struct WillSendChanges: Sendable, CustomStringConvertible {
-        /// Why the engine sends, and what.
+        /// The reason and the options of the send.
         public let context: CKSyncEngine.SendChangesContext
 
         public var description: String { "WillSendChanges(context: \(context))" }
@@ -207,7 +208,7 @@ extension CKSyncEngine.Event {
 
     /// The engine ended sending.
     public struct DidSendChanges: Sendable, CustomStringConvertible {
-        /// Why the engine sent, and what.
+        /// The reason and the options of the send.
         public let context: CKSyncEngine.SendChangesContext
 
         public var description: String { "DidSendChanges(context: \(context))" }

@@ -1,9 +1,9 @@
 extension CKSyncEngine {
-    /// Why the engine fetches or sends.
+    /// The trigger of a fetch or send.
     public enum SyncReason: Hashable, Sendable, CustomStringConvertible {
-        /// By itself.
+        /// The engine's scheduler.
         case scheduled
-        /// It was told to.
+        /// A call by the app.
         case manual
 
         public var description: String {
@@ -14,18 +14,18 @@ extension CKSyncEngine {
         }
     }
 
-    /// What to fetch.
+    /// The scope of a fetch, its operations' group, and the zones that come first.
     public struct FetchChangesOptions: Sendable, CustomStringConvertible {
-        /// Of which zones.
+        /// The zones to fetch.
         public enum Scope: Sendable, Equatable, CustomStringConvertible {
             /// Every zone.
             case all
             /// Every zone but these.
             case allExcluding([CKRecordZone.ID])
-            /// These and no others.
+            /// Only these zones.
             case zoneIDs([CKRecordZone.ID])
 
-            /// Whether the scope has that zone.
+            /// Whether the scope includes the zone.
             public func contains(_ zoneID: CKRecordZone.ID) -> Bool {
                 switch self {
                 case .all: true
@@ -43,14 +43,14 @@ extension CKSyncEngine {
             }
         }
 
-        /// Which zones are fetched.
+        /// The zones to fetch.
         public var scope: Scope
-        /// The group of the operations that do it.
+        /// The group of the fetch's operations.
         public var operationGroup: CKOperationGroup
-        /// The zones that come before the others.
+        /// The zones to fetch before the others.
         public var prioritizedZoneIDs: [CKRecordZone.ID] = []
 
-        /// Fetches everything, unless a scope says less.
+        /// Options that fetch all zones, unless `scope` restricts them.
         public init(scope: Scope = .all, operationGroup: CKOperationGroup? = nil) {
             self.scope = scope
             self.operationGroup = operationGroup ?? .named("CKSyncEngine-FetchChanges")
@@ -61,30 +61,30 @@ extension CKSyncEngine {
         }
     }
 
-    /// Why and what the engine fetches.
+    /// The reason and the options of a fetch.
     public struct FetchChangesContext: Sendable, CustomStringConvertible {
-        /// Whether the engine began by itself or was told to.
+        /// Whether the engine's scheduler or the app started the fetch.
         public let reason: CKSyncEngine.SyncReason
-        /// What the app asked for, or the engine chose.
+        /// The options that the app passed, or that the engine chose.
         public let options: CKSyncEngine.FetchChangesOptions
 
         public var description: String { "FetchChangesContext(reason: \(reason), options: \(options))" }
     }
 
-    /// What to send.
+    /// The scope of a send, and its operations' group.
     public struct SendChangesOptions: Sendable, CustomStringConvertible {
-        /// Of which zones or records. It is for the delegate to heed: filter `pendingRecordZoneChanges` by it.
+        /// The zones or records to send. The delegate has to apply it: filter `pendingRecordZoneChanges` by it.
         public enum Scope: Sendable, Equatable, CustomStringConvertible {
-            /// Everything that is pending.
+            /// All pending changes.
             case all
-            /// Everything but what is in these zones.
+            /// All pending changes outside these zones.
             case allExcluding([CKRecordZone.ID])
-            /// What is in these zones.
+            /// The pending changes in these zones.
             case zoneIDs([CKRecordZone.ID])
-            /// These records alone.
+            /// Only these records.
             case recordIDs([CKRecord.ID])
 
-            /// Whether the scope has that record.
+            /// Whether the scope includes the record.
             public func contains(_ recordID: CKRecord.ID) -> Bool {
                 switch self {
                 case .all: true
@@ -94,12 +94,12 @@ extension CKSyncEngine {
                 }
             }
 
-            /// Whether the scope has that change's record.
+            /// Whether the scope includes the change's record.
             public func contains(_ pendingChange: CKSyncEngine.PendingRecordZoneChange) -> Bool {
                 contains(pendingChange.recordID)
             }
 
-            /// Whether the scope has that zone, or a record of it.
+            /// Whether the scope includes the zone or any record in it.
             func contains(zone zoneID: CKRecordZone.ID) -> Bool {
                 switch self {
                 case .all: true
@@ -119,12 +119,12 @@ extension CKSyncEngine {
             }
         }
 
-        /// Which of the pending changes are sent.
+        /// The pending changes to send.
         public var scope: Scope
-        /// The group of the operations that do it.
+        /// The group of the send's operations.
         public var operationGroup: CKOperationGroup
 
-        /// Sends everything that is pending, unless a scope says less.
+        /// Options that send all pending changes, unless `scope` restricts them.
         public init(scope: Scope = .all, operationGroup: CKOperationGroup? = nil) {
             self.scope = scope
             self.operationGroup = operationGroup ?? .named("CKSyncEngine-SendChanges")
@@ -133,11 +133,11 @@ extension CKSyncEngine {
         public var description: String { "SendChangesOptions(scope: \(scope))" }
     }
 
-    /// Why and what the engine sends.
+    /// The reason and the options of a send.
     public struct SendChangesContext: Sendable, CustomStringConvertible {
-        /// Whether the engine began by itself or was told to.
+        /// Whether the engine's scheduler or the app started the send.
         public let reason: CKSyncEngine.SyncReason
-        /// What the app asked for, or the engine chose: send what its scope contains.
+        /// The options that the app passed, or that the engine chose: send the changes in their scope.
         public let options: CKSyncEngine.SendChangesOptions
 
         public var description: String { "SendChangesContext(reason: \(reason), options: \(options))" }

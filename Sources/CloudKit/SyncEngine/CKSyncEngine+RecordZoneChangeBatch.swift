@@ -3,23 +3,23 @@ import NephosWire
 extension CKSyncEngine {
     /// Records to save and to delete in one request.
     public struct RecordZoneChangeBatch: Sendable, CustomStringConvertible {
-        /// What is sent in one request with the deletions.
+        /// Sent in one request with the deletions.
         public var recordsToSave: [CKRecord]
-        /// What is removed in one request with the saves.
+        /// Sent in one request with the saves.
         public var recordIDsToDelete: [CKRecord.ID]
-        /// Whether the changes to a zone happen all or not at all.
+        /// Whether the changes to each zone are atomic.
         public var atomicByZone: Bool
 
-        /// Items of a batch: what a request may have (`CKError.limitExceeded`, Apple's documentation).
+        /// Items of a batch, at most: the limit of a request (`CKError.limitExceeded`, Apple's documentation).
         static let maximumCount = 400
-        /// Bytes of a batch, with some room to the 2 MB that a request may have.
+        /// Bytes of a batch, at most: a margin below the 2 MB limit of a request.
         static let maximumSize = 3 << 19
 
-        /// The first of the pending changes, as many as fit into a request; nil if nothing is left of them.
+        /// A batch of the first pending changes, as many as fit in a request; nil if no changes are left.
         ///
         /// - Parameters:
-        ///   - pendingChanges: what to send, in this order.
-        ///   - recordProvider: gives the record to save; nil skips the change.
+        ///   - pendingChanges: the changes to send, in this order.
+        ///   - recordProvider: returns the record to save; nil skips the change.
         public init?(
             pendingChanges: [CKSyncEngine.PendingRecordZoneChange],
             recordProvider: @Sendable (CKRecord.ID) async -> (CKRecord?)
@@ -33,7 +33,7 @@ extension CKSyncEngine {
                 case .saveRecord(let recordID):
                     guard let record = await recordProvider(recordID) else { continue }
                     let more = record.fieldsToSend(.changed).storedSize
-                    // A record that is too large for any request goes alone: its own error says so.
+                    // A record that exceeds the limit by itself gets its own batch, so that the error names it.
                     if size > 0, size + more > Self.maximumSize { return }
                     size += more
                     recordsToSave.append(record)
@@ -42,7 +42,7 @@ extension CKSyncEngine {
             if isEmpty { return nil }
         }
 
-        /// A batch of just these. One that is too large for a request fails with `limitExceeded`.
+        /// A batch of exactly these changes. A batch that is too large for a request fails with `limitExceeded`.
         public init(
             recordsToSave: [CKRecord] = [], recordIDsToDelete: [CKRecord.ID] = [], atomicByZone: Bool = false
         ) {

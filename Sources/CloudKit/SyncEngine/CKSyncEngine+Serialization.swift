@@ -1,11 +1,10 @@
 import Foundation
 
 extension CKSyncEngine.State {
-    /// A state to keep, opaque to the app: the newest one goes into the configuration of the next engine.
+    /// A state to store, opaque to the app: pass the newest one in the configuration of the next engine.
     ///
-    /// It encodes as Apple's does, as one key `data` with bytes that only the engine understands. Bytes it does not
-    /// understand, those of another platform's engine for one, decode, and count as no state: the engine then fetches
-    /// from the beginning.
+    /// It encodes like Apple's, as a single key `data` with bytes that only the engine understands. Unknown bytes, such
+    /// as those of another platform's engine, decode and count as no state: the engine then fetches from the beginning.
     public struct Serialization: Codable, Sendable {
         private var content: SerializedContent?
 
@@ -20,7 +19,7 @@ extension CKSyncEngine.State {
 
         public func encode(to encoder: any Encoder) throws {
             let bytes = JSONEncoder()
-            // Sorted, so that equal states are equal bytes.
+            // Sorted keys encode equal states to equal bytes.
             bytes.outputFormatting = .sortedKeys
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode(content.map { try bytes.encode($0) } ?? Data(), forKey: .data)
@@ -36,7 +35,7 @@ extension CKSyncEngine.State {
     }
 }
 
-/// What the bytes of a serialization say.
+/// The content of a serialization's bytes.
 private struct SerializedContent: Codable, Sendable {
     var version = 1
     var databaseToken: String?
@@ -47,30 +46,30 @@ private struct SerializedContent: Codable, Sendable {
     var userRecordName: String?
     var subscriptionID: String?
 
-    /// What is known of a zone.
+    /// The state of a zone.
     struct Zone: Codable, Sendable {
         var name: String
         var owner: String
-        /// Nil for one of which nothing was fetched.
+        /// The zone's change token; nil if nothing was fetched.
         var token: String?
-        /// Its token from before something was sent to it, while nothing was fetched of it.
+        /// The zone's token from before the first send to it, while nothing was fetched.
         var sentSince: String?
-        /// Whether it has changes that were not fetched.
+        /// Whether the zone has unfetched changes.
         var isUnfetched: Bool
-        /// Whether it was not seen since the database was fetched from its beginning; nil is no.
+        /// Whether the zone has not appeared since the database was last fetched from the beginning; nil means false.
         var isDoubtful: Bool?
-        /// The names of records that came without their content; nil is none.
+        /// The names of unread records; nil means none.
         var unread: [String]?
     }
 
     /// A pending change, to a record or to a zone.
     struct Change: Codable, Sendable {
         var deletes: Bool
-        /// Nil for a change to the zone.
+        /// The record's name; nil for a change to the zone.
         var record: String?
         var zone: String
         var owner: String
-        /// Of a zone to save, the raw value.
+        /// The raw value of the encryption scope of a zone to save.
         var encryptionScope: Int?
     }
 }

@@ -1,41 +1,41 @@
 extension CKSyncEngine {
-    /// What is to be sent, and how far the engine has come (CKSyncEngine.State, Apple's documentation).
+    /// The pending changes and the fetch positions of an engine (CKSyncEngine.State, Apple's documentation).
     public final class State: Sendable {
         struct Content: Sendable {
             var records = PendingList<PendingRecordZoneChange>()
             var database = PendingList<PendingDatabaseChange>()
             var hasPendingUntrackedChanges = false
-            /// When the app last said so.
+            /// The time of the app's last notice of untracked changes.
             var untrackedAdded: UInt64 = 0
             var databaseToken: CKServerChangeToken?
             var zoneTokens: [CKRecordZone.ID: CKServerChangeToken] = [:]
-            /// The zones that changed on the server and were not fetched, the oldest change first.
+            /// The zones with unfetched server changes, the oldest change first.
             var unfetchedZoneIDs: [CKRecordZone.ID] = []
-            /// The zones that the service was seen to have when something was sent to them, and of which no fetch told.
+            /// The zones that accepted a send, and that no fetch has returned yet.
             var sentZoneIDs: Set<CKRecordZone.ID> = []
-            /// The tokens of zones to which something was sent before anything of them was fetched, from before that. A first
-            /// fetch tells of no deletions but those since.
+            /// For zones sent to before their first fetch, the token from before that send. The first fetch reports
+            /// only deletions since that token.
             var sentSince: [CKRecordZone.ID: String] = [:]
-            /// The zones that were known when the database was fetched from its beginning and were not seen since.
+            /// The zones known when the database was fetched from its beginning, and not returned since.
             var doubtfulZoneIDs: Set<CKRecordZone.ID> = []
-            /// The records that came without their content, which the zones' tokens have passed.
+            /// Unread records (without their content) that the zones' tokens have passed.
             var unreadRecordIDs: [CKRecordZone.ID: Set<CKRecord.ID>] = [:]
-            /// Whose data this is.
+            /// The user record name of the data's account.
             var userRecordName: String?
             var subscriptionID: String?
-            /// Counts the app's changes.
+            /// A logical clock: counts the app's changes.
             var time: UInt64 = 0
-            /// Whether something changed since the last `stateUpdate`.
+            /// Whether the state changed since the last `stateUpdate`.
             var isUnsaved = false
 
-            /// The zones that the app may have something of.
+            /// The zones of which the app may have data.
             var knownZoneIDs: Set<CKRecordZone.ID> {
                 Set(zoneTokens.keys).union(unfetchedZoneIDs).union(sentZoneIDs)
             }
         }
 
         private let content: Locked<Content>
-        /// Called after every change of the app's; the flag says whether there is something new to send.
+        /// Called after every change by the app; the flag says whether it adds something to send.
         private let onChange = Locked<(@Sendable (_ addsWork: Bool) -> Void)?>(nil)
 
         init(_ serialization: Serialization?) {
@@ -44,14 +44,14 @@ extension CKSyncEngine {
 
         // MARK: For the app
 
-        /// The changes to records that are to be sent, in their order, each record once.
+        /// The pending record changes, in order, one for each record.
         public var pendingRecordZoneChanges: [PendingRecordZoneChange] { content.withLock { $0.records.changes } }
 
-        /// The changes to zones that are to be sent, in their order, each zone once.
+        /// The pending zone changes, in order, one for each zone.
         public var pendingDatabaseChanges: [PendingDatabaseChange] { content.withLock { $0.database.changes } }
 
-        /// Whether there are changes to send that only the delegate knows. The engine resets it when the delegate has no
-        /// more.
+        /// Whether the delegate has changes to send that the state does not list. The engine resets it when the
+        /// delegate has no more.
         public var hasPendingUntrackedChanges: Bool {
             get { content.withLock { $0.hasPendingUntrackedChanges } }
             set {
@@ -63,10 +63,10 @@ extension CKSyncEngine {
             }
         }
 
-        /// The zones that changed on the server and were not fetched yet.
+        /// The zones that a fetch of the database named and that no fetch has read since.
         public var zoneIDsWithUnfetchedServerChanges: [CKRecordZone.ID] { content.withLock { $0.unfetchedZoneIDs } }
 
-        /// Adds changes to send. Of several changes to one record the last counts.
+        /// Adds changes to send. The last change to a record replaces earlier ones.
         public func add(pendingRecordZoneChanges: [PendingRecordZoneChange]) {
             guard !pendingRecordZoneChanges.isEmpty else { return }
             change(addsWork: true) { content in
@@ -74,7 +74,7 @@ extension CKSyncEngine {
             }
         }
 
-        /// Takes changes out that need not be sent.
+        /// Removes changes that need not be sent.
         public func remove(pendingRecordZoneChanges: [PendingRecordZoneChange]) {
             guard !pendingRecordZoneChanges.isEmpty else { return }
             change(addsWork: false) { content in
@@ -82,7 +82,7 @@ extension CKSyncEngine {
             }
         }
 
-        /// Adds changes to send, which go before those of records. Of several changes to one zone the last counts.
+        /// Adds changes to send, ahead of record changes. The last change to a zone replaces earlier ones.
         public func add(pendingDatabaseChanges: [PendingDatabaseChange]) {
             guard !pendingDatabaseChanges.isEmpty else { return }
             change(addsWork: true) { content in
@@ -90,7 +90,7 @@ extension CKSyncEngine {
             }
         }
 
-        /// Takes changes out that need not be sent.
+        /// Removes changes that need not be sent.
         public func remove(pendingDatabaseChanges: [PendingDatabaseChange]) {
             guard !pendingDatabaseChanges.isEmpty else { return }
             change(addsWork: false) { content in
@@ -98,8 +98,8 @@ extension CKSyncEngine {
             }
         }
 
-        /// Makes a change of the app's; `body` says whether it changes what there is to save. One that does not gives out
-        /// no state: an app that repeats it at every `stateUpdate` would never see the end of them.
+        /// Applies a change by the app; `body` returns whether it modifies the state. An unmodified state causes no
+        /// `stateUpdate`, so an app that repeats a change on every `stateUpdate` does not loop.
         private func change(addsWork: Bool, _ body: (inout Content) -> Bool) {
             content.withLock { content in
                 content.time += 1
@@ -110,13 +110,13 @@ extension CKSyncEngine {
 
         // MARK: For the engine
 
-        /// Calls `handler` after every change of the app's.
+        /// Sets the handler called after every change by the app.
         func observe(_ handler: (@Sendable (_ addsWork: Bool) -> Void)?) { onChange.exchange(handler) }
 
-        /// What the state is at the moment.
+        /// Reads the current state.
         func read<T>(_ body: (Content) -> T) -> T { content.withLock { body($0) } }
 
-        /// Changes the state as the engine's work goes on.
+        /// Updates the state for the engine.
         func update(_ body: (inout Content) -> Void) {
             content.withLock { content in
                 content.isUnsaved = true
@@ -124,7 +124,7 @@ extension CKSyncEngine {
             }
         }
 
-        /// The state to save, if it changed since it was last given.
+        /// Returns the state to save; nil if it is unchanged since the last call.
         func takeUnsaved() -> Serialization? {
             content.withLock { content in
                 guard content.isUnsaved else { return nil }
@@ -136,7 +136,7 @@ extension CKSyncEngine {
 }
 
 extension CKSyncEngine.State.Content {
-    /// Forgets everything: the data belongs to another account now.
+    /// Discards all state, because the data belongs to another account now.
     mutating func reset(user: String?) {
         let time = time
         self = Self()

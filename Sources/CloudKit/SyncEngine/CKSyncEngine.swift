@@ -1,24 +1,24 @@
 import Foundation
 
-/// Keeps a device's copy of one database in step with the service (CKSyncEngine, Apple's documentation).
+/// Synchronises a device's copy of one database with the service (CKSyncEngine, Apple's documentation).
 ///
-/// The app says what changed through `state`, gives the records when the engine asks its delegate for them, and learns
-/// of everything else by events, which come one at a time. Do not wait for `fetchChanges` or `sendChanges` inside a call of
-/// the delegate's: they wait for that call. Start a task instead.
+/// The app adds its changes to `state`, returns the records when the engine asks its delegate for them, and receives
+/// everything else as events, one at a time. Do not await `fetchChanges` or `sendChanges` inside a delegate callback:
+/// they wait for that callback. Start a task instead.
 public final class CKSyncEngine: Sendable, CustomStringConvertible {
-    /// The database that the engine keeps in step.
+    /// The database that the engine synchronises.
     public let database: CKDatabase
-    /// What is to be sent, and how far the engine has come.
+    /// The pending changes and the fetch positions.
     public let state: CKSyncEngine.State
 
     private let core: SyncEngineCore
 
-    /// An engine that begins at once, unless it is configured to do only what it is told.
+    /// An engine that starts at once, unless its configuration turns `automaticallySync` off.
     public convenience init(_ configuration: CKSyncEngine.Configuration) {
         self.init(configuration, environment: .system)
     }
 
-    /// An engine with a clock of the caller's.
+    /// An engine with the caller's clock and randomness.
     package init(_ configuration: CKSyncEngine.Configuration, environment: SyncEngineEnvironment) {
         database = configuration.database
         state = State(configuration.stateSerialization)
@@ -28,54 +28,55 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
 
     deinit { core.stop() }
 
-    /// Fetches what is new on the server. Returns when the delegate has handled all of it.
+    /// Fetches the server's changes. Returns once the delegate has handled all of them.
     ///
-    /// The program stops where a delegate's callback awaits this, `sendChanges(_:)` or `cancelOperations()`: they would wait
-    /// for its end. Begin a task there that does.
+    /// The program stops if a delegate callback awaits this, `sendChanges(_:)` or `cancelOperations()`: they would wait
+    /// for the callback's end. Start a task in the callback instead.
     /// - Throws: `CKError`.
     public func fetchChanges(_ options: CKSyncEngine.FetchChangesOptions = .init()) async throws {
         try await core.fetchChanges(options)
     }
 
-    /// Sends what is pending. Returns when the delegate has handled the outcome.
+    /// Sends the pending changes. Returns once the delegate has handled the outcome.
     ///
-    /// It stops at the first request of which something fails. The delegate has then got the event that says what, and what it
-    /// added to the pending changes to mend it goes with the next call (Apple's sample of CKSyncEngine, whose tests expect it).
-    /// - Throws: `CKError`: `partialFailure` with `partialErrorsByItemID` where single changes failed.
+    /// Stops at the first request with a failure. By then the delegate has received the event with the failures.
+    /// Pending changes that the delegate added to resolve them go with the next call (Apple's sample of CKSyncEngine,
+    /// whose tests expect it).
+    /// - Throws: `CKError`: `partialFailure` with `partialErrorsByItemID` if single changes failed.
     public func sendChanges(_ options: CKSyncEngine.SendChangesOptions = .init()) async throws {
         try await core.sendChanges(options)
     }
 
-    /// Stops what the engine is doing and returns when it has. What was on its way may have reached the server.
+    /// Cancels the running operations and returns once they have ended. Requests in flight may have reached the server.
     public func cancelOperations() async {
         await core.cancelOperations()
     }
 
-    /// Gives the delegate the newest state, if it does not have it. Not part of Apple's API: the engine does it by itself,
+    /// Hands the delegate the newest state, unless it has it. Not part of Apple's API: the engine does so by itself,
     /// but a simulation has to know when.
     package func handOutState() async { await core.handOutState() }
 
     public var description: String { "<CKSyncEngine: \(address(of: self)); database=\(database.databaseScope)>" }
 }
 
-/// What a sync engine asks and tells an app.
+/// The delegate of a sync engine: provides records to send and handles events.
 public protocol CKSyncEngineDelegate: AnyObject, Sendable {
-    /// Tells of something that happened. The next event comes when this one was handled.
+    /// Handles an event. The next event follows once this call returns.
     func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async
 
-    /// Gives the next records to send; nil when there are no more.
+    /// Returns the next records to send; nil if there are no more.
     func nextRecordZoneChangeBatch(
         _ context: CKSyncEngine.SendChangesContext, syncEngine: CKSyncEngine
     ) async -> CKSyncEngine.RecordZoneChangeBatch?
 
-    /// Says what to fetch next; asked between the requests of a fetch. What is given by default is `context.options`.
+    /// Returns the options of the next fetch; called between the requests of a fetch. The default is `context.options`.
     func nextFetchChangesOptions(
         _ context: CKSyncEngine.FetchChangesContext, syncEngine: CKSyncEngine
     ) async -> CKSyncEngine.FetchChangesOptions
 }
 
 extension CKSyncEngineDelegate {
-    /// Fetches what the engine would: `context.options`.
+    /// Returns the engine's own choice, `context.options`.
     public func nextFetchChangesOptions(
         _ context: CKSyncEngine.FetchChangesContext, syncEngine: CKSyncEngine
     ) async -> CKSyncEngine.FetchChangesOptions {
@@ -84,20 +85,20 @@ extension CKSyncEngineDelegate {
 }
 
 extension CKSyncEngine {
-    /// What a sync engine is made with.
+    /// The configuration of a sync engine.
     public struct Configuration: Sendable, CustomStringConvertible {
-        /// The database to keep in step: a private or a shared one.
+        /// The database to synchronise: a private or a shared one.
         public var database: CKDatabase
-        /// The newest that an engine for this database gave with a `stateUpdate`; nil the first time.
+        /// The newest serialization from a `stateUpdate` of an engine for this database; nil the first time.
         public var stateSerialization: CKSyncEngine.State.Serialization?
-        /// Who is asked and told. The engine does not keep it alive.
+        /// The engine's delegate, held weakly by the engine.
         public var delegate: any CKSyncEngineDelegate
-        /// Whether the engine sends and fetches by itself; otherwise it does only what it is told. True unless set.
+        /// Whether the engine sends and fetches by itself; otherwise only the app's calls do. True by default.
         public var automaticallySync: Bool
-        /// The ID of the subscription by which the engine learns of changes; nil lets it choose.
+        /// The ID of the subscription that notifies the engine of changes; nil lets the engine choose.
         public var subscriptionID: CKSubscription.ID?
 
-        /// An engine for a database, which works by itself unless `automaticallySync` is turned off.
+        /// A configuration of an engine that syncs by itself unless `automaticallySync` is turned off.
         public init(
             database: CKDatabase, stateSerialization: CKSyncEngine.State.Serialization?,
             delegate: any CKSyncEngineDelegate
@@ -115,11 +116,11 @@ extension CKSyncEngine {
     }
 }
 
-/// What a sync engine takes from the outside; a test replaces it.
+/// The external dependencies of a sync engine; tests replace them.
 package struct SyncEngineEnvironment: Sendable {
-    /// Waits that many seconds before a failed request is tried again.
+    /// Waits that many seconds before a retry.
     package var sleep: @Sendable (_ seconds: Double) async throws -> Void
-    /// A number from 0 to 1, which spreads the attempts of many devices.
+    /// Returns a number from 0 to 1, the jitter that spreads the retries of many devices.
     package var random: @Sendable () -> Double
 
     package init(

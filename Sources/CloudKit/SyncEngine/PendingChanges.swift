@@ -1,9 +1,9 @@
 extension CKSyncEngine {
-    /// A change to a record that the app made and the server does not have.
+    /// A record change of the app that the server does not have yet.
     public enum PendingRecordZoneChange: Hashable, Sendable, CustomStringConvertible {
-        /// The record is new or changed here; the delegate gives it when it is to be sent.
+        /// The record is new or changed on this device; the delegate provides it for the send.
         case saveRecord(CKRecord.ID)
-        /// It is gone here, and is to go at the service.
+        /// The record is deleted on this device and has to be deleted at the service.
         case deleteRecord(CKRecord.ID)
 
         var recordID: CKRecord.ID {
@@ -20,11 +20,11 @@ extension CKSyncEngine {
         }
     }
 
-    /// A change to a zone that the app made and the server does not have. Two saves of one zone are equal.
+    /// A zone change of the app that the server does not have yet. Two saves of one zone are equal.
     public enum PendingDatabaseChange: Hashable, Sendable, CustomStringConvertible {
-        /// The zone is new here; it is sent before the records in it.
+        /// The zone is new on this device; it is sent before its records.
         case saveZone(CKRecordZone)
-        /// It is gone here with all its records, and is to go at the service.
+        /// The zone and all its records are deleted on this device and have to be deleted at the service.
         case deleteZone(CKRecordZone.ID)
 
         var zoneID: CKRecordZone.ID {
@@ -43,7 +43,7 @@ extension CKSyncEngine {
     }
 }
 
-/// A change that concerns one thing: of two that concern the same, the later one counts.
+/// A change to one subject; a later change to the same subject replaces an earlier one.
 protocol PendingChange: Hashable, Sendable {
     associatedtype Subject: Hashable & Sendable
     var subject: Subject { get }
@@ -64,7 +64,7 @@ extension CKSyncEngine.PendingDatabaseChange: PendingChange {
 struct PendingList<Change: PendingChange>: Sendable {
     private struct Slot: Sendable {
         var change: Change
-        /// When the app last added it.
+        /// The logical time at which the app last added the change.
         var added: UInt64
     }
 
@@ -78,7 +78,7 @@ struct PendingList<Change: PendingChange>: Sendable {
         slots.contains { $0.map { matches($0.change) } ?? false }
     }
 
-    /// Adds a change; says whether that changed the list.
+    /// Adds a change; returns whether the list changed.
     @discardableResult
     mutating func add(_ change: Change, at time: UInt64) -> Bool {
         if let place = places[change.subject] {
@@ -91,7 +91,7 @@ struct PendingList<Change: PendingChange>: Sendable {
         return true
     }
 
-    /// Removes a change, unless it was added again after `time`; says whether that changed the list.
+    /// Removes a change, unless it was added again after `time`; returns whether the list changed.
     @discardableResult
     mutating func remove(_ change: Change, addedUntil time: UInt64 = .max) -> Bool {
         guard let place = places[change.subject], let slot = slots[place], slot.change == change, slot.added <= time

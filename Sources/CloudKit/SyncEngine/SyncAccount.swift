@@ -1,6 +1,6 @@
 import NephosWire
 
-/// What a sync engine found out of the account that it works as; of any other it says nothing.
+/// A sync engine's knowledge of its current account; it says nothing of any other account.
 struct SyncAccount {
     private weak var session: AccountSession?
     private var isPresent = false
@@ -12,13 +12,14 @@ struct SyncAccount {
         self.isPresent = isPresent
     }
 
-    /// Whether there is an account; nil where that was not asked as this one.
+    /// Whether there is an account; nil if the engine has not asked in this session.
     func isPresent(as session: AccountSession) -> Bool? { self.session === session ? isPresent : nil }
 }
 
 extension SyncEngineCore {
-    /// Finds out whose data this is, once until the account changes, and tells the delegate if that is news.
-    /// - Throws: `notAuthenticated` where there is no account, `operationCancelled` where another one is signed in by now.
+    /// Identifies the account once until it changes, and notifies the delegate of a change.
+    /// - Throws: `notAuthenticated` if there is no account, `operationCancelled` if another account is signed in by
+    ///   now.
     func requireAccount(_ session: AccountSession) async throws(CKError) {
         let context = ErrorContext(containerID: session.identifier)
         if let failure = session.changeFailure { throw failure }
@@ -35,7 +36,7 @@ extension SyncEngineCore {
             guard error.code == .notAuthenticated else { throw error }
             current = nil
         }
-        // An answer that comes late says whose data this was.
+        // The response may arrive after an account switch: it then names the former account.
         if let failure = session.changeFailure { throw failure }
         account.exchange(SyncAccount(session, isPresent: current != nil))
         await noteUser(current)
@@ -56,7 +57,7 @@ extension SyncEngineCore {
         await hand(
             .accountChange(.init(changeType: change)),
             before: { content in
-                // What was added before the first account came is that account's.
+                // Changes added before the first account signed in belong to that account.
                 if previous == nil {
                     content.userRecordName = current?.recordName
                 } else {

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// What works inside a sync engine. Fetches and sends take turns; so do the calls of the delegate.
+/// The internals of a sync engine. Serialises fetches and sends, and likewise the delegate callbacks.
 final class SyncEngineCore: Sendable {
     let database: CKDatabase
     let state: CKSyncEngine.State
@@ -18,7 +18,7 @@ final class SyncEngineCore: Sendable {
     private let ends = Locked(Ends())
     private let callouts = AsyncMutex()
     private let runs = AsyncMutex()
-    /// The fetches and sends that run or wait for their turn.
+    /// The running and queued fetches and sends.
     private let running = Locked<[UUID: Task<Result<Void, CKError>, Never>]>([:])
     private let isHandingOutState = Locked(false)
     let scheduler: SyncScheduler
@@ -37,7 +37,7 @@ final class SyncEngineCore: Sendable {
         ends.delegate = configuration.delegate
     }
 
-    /// Begins the work for `engine`.
+    /// Starts the engine's work.
     func start(for engine: CKSyncEngine) {
         ends.engine = engine
         state.observe { [weak self] addsWork in self?.stateChanged(addsWork: addsWork) }
@@ -49,7 +49,7 @@ final class SyncEngineCore: Sendable {
         scheduler.schedule([.fetch, .send])
     }
 
-    /// Ends everything: the engine is gone.
+    /// Cancels everything: the engine is deallocated.
     func stop() {
         state.observe(nil)
         scheduler.stop()
@@ -59,7 +59,7 @@ final class SyncEngineCore: Sendable {
     }
 
     private func stateChanged(addsWork: Bool) {
-        // However much the app adds at a time, the state is handed out once.
+        // Coalesces the app's changes into one state update.
         if !isHandingOutState.exchange(true) {
             Task { [weak self] in
                 self?.isHandingOutState.exchange(false)
@@ -75,14 +75,14 @@ final class SyncEngineCore: Sendable {
         if automaticallySync { scheduler.schedule([.fetch, .send]) }
     }
 
-    /// Called when the server said that something changed.
+    /// Schedules a fetch after a notification of a server change.
     func serverChanged() {
         if automaticallySync { scheduler.schedule([.fetch]) }
     }
 
     // MARK: Calls of the delegate
 
-    /// Calls the delegate, one call at a time; nil if it is gone.
+    /// Calls the delegate, one call at a time; nil if it is deallocated.
     func call<Value: Sendable>(
         _ body: (any CKSyncEngineDelegate, CKSyncEngine) async -> Value?
     ) async -> Value? {
@@ -95,11 +95,11 @@ final class SyncEngineCore: Sendable {
         }
     }
 
-    /// The call of a delegate that a task is in.
+    /// The delegate callback that a task runs in.
     private final class Callout: Sendable {
         let engine: ObjectIdentifier
-        /// A task that the delegate starts inherits the callout, but is not in the call; once that is over it may even have
-        /// the same identity.
+        /// A task started by the delegate inherits the callout but is not in the callback; after the callback's end, it
+        /// may even reuse the same identity.
         let task = withUnsafeCurrentTask(body: { $0?.hashValue })
         let isOver = Atomic(false)
 
@@ -108,8 +108,8 @@ final class SyncEngineCore: Sendable {
         init(engine: ObjectIdentifier) { self.engine = engine }
     }
 
-    /// Stops a program that awaits from within a delegate callback what itself waits for the callback's end. Apple's
-    /// engine stops it likewise.
+    /// Stops a program that awaits, in a delegate callback, an operation that itself waits for the callback's end: a
+    /// deadlock. Apple's engine stops it likewise.
     private func refuseWithinCallout() {
         guard let callout = Callout.current, callout.engine == ObjectIdentifier(self),
             !callout.isOver.load(ordering: .relaxed), callout.task == withUnsafeCurrentTask(body: { $0?.hashValue })
@@ -121,8 +121,8 @@ final class SyncEngineCore: Sendable {
             """)
     }
 
-    /// Hands an event to the delegate. No state is given out between `before`, the event and `after`: what one of them
-    /// changes is saved with the data that the event brought, or not at all.
+    /// Hands an event to the delegate. No state update interleaves with `before`, the event and `after`: their changes
+    /// are saved together with the event's data, or not at all.
     func hand(
         _ event: CKSyncEngine.Event, before: ((inout CKSyncEngine.State.Content) -> Void)? = nil,
         after: ((inout CKSyncEngine.State.Content) -> Void)? = nil
@@ -135,7 +135,7 @@ final class SyncEngineCore: Sendable {
         }
     }
 
-    /// Hands out the state, if it changed.
+    /// Hands the delegate the state, if it changed.
     func handOutState() async {
         _ = await call { delegate, engine -> Void? in
             guard let serialization = state.takeUnsaved() else { return nil }
@@ -168,14 +168,14 @@ final class SyncEngineCore: Sendable {
         for task in tasks { _ = await task.value }
     }
 
-    /// Does scheduled work; says what is left of it.
+    /// Runs scheduled work; returns the remaining work.
     private func run(_ work: SyncScheduler.Work) async -> SyncScheduler.Outcome {
         var left: SyncScheduler.Work = []
         var failure: CKError?
         if work.contains(.fetch) {
             let result = await run { (account) throws(CKError) in
                 try await self.requireAccount(account)
-                // First the subscription, then the fetch: nothing falls between.
+                // Subscribe before the fetch, so that no change falls between them.
                 let failure = await self.subscribe(as: account)
                 try await SyncFetch(self, account, .init(reason: .scheduled, options: .init())).run()
                 if let failure { throw failure }
@@ -185,7 +185,7 @@ final class SyncEngineCore: Sendable {
                 left.insert(.fetch)
             }
         }
-        // A fetch that failed for lack of a network or an account would be followed by a send that fails likewise.
+        // After a failed fetch for lack of a network or an account, a send would fail likewise.
         if work.contains(.send), failure?.isRetriedByEngine != true, hasSomethingToSend {
             let result = await run { (account) throws(CKError) in
                 try await SyncSend(self, account, .init(reason: .scheduled, options: .init())).run()
@@ -193,7 +193,7 @@ final class SyncEngineCore: Sendable {
             if case .failure(let error) = result {
                 failure = error
                 left.insert(.send)
-                // The failure of some is the app's to mend; the others need not wait for that.
+                // The app has to resolve the failed items; the other items need not wait for that.
                 if [.partialFailure, .limitExceeded].contains(error.code), hasSomethingToSend {
                     scheduler.schedule(.send)
                 }
@@ -211,7 +211,7 @@ final class SyncEngineCore: Sendable {
         state.read { !$0.records.isEmpty || !$0.database.isEmpty || $0.hasPendingUntrackedChanges }
     }
 
-    /// Does something when it is its turn, as the account that is signed in then; cancelling the task cancels it.
+    /// Runs `body` under the lock, as the account signed in by then; cancelling the caller's task cancels it.
     private func run(
         _ body: @escaping @Sendable (AccountSession) async throws(CKError) -> Void
     ) async -> Result<Void, CKError> {
@@ -239,7 +239,7 @@ final class SyncEngineCore: Sendable {
 }
 
 extension CKError {
-    /// Whether the engine tries again by itself what failed with this (CKSyncEngine, Apple's documentation).
+    /// Whether the engine retries by itself after this error (CKSyncEngine, Apple's documentation).
     var isRetriedByEngine: Bool {
         switch code {
         case .notAuthenticated, .accountTemporarilyUnavailable, .networkFailure, .networkUnavailable,
@@ -249,7 +249,7 @@ extension CKError {
         }
     }
 
-    /// An error of whatever kind as CloudKit's.
+    /// Wraps any error as a `CKError`.
     init(any error: any Error) {
         self = error as? CKError ?? CKError(.internalError, "\(error)")
     }

@@ -1,8 +1,8 @@
-/// Records that came without their content: an encrypted value did not open, or a file is not there. The rest of their zone
-/// goes on, and tokens pass them; so the engine keeps their IDs, asks for them at each of its fetches, and tells the app of
-/// them until they can be read.
+/// Unread records, which came without their content: an encrypted value did not open, or a file was not available.
+/// Their zone's fetch continues and tokens pass them, so the engine stores their IDs, retries them at each fetch, and
+/// reports them to the app until they can be read.
 extension SyncFetch {
-    /// Unread records that the state holds for a zone, at most.
+    /// Unread records stored for a zone, at most.
     static let unreadRecords = 1000
     static let itemsPerRequest = 100
 
@@ -12,8 +12,8 @@ extension SyncFetch {
             ErrorContext(containerID: database.session.identifier))
     }
 
-    /// Fetches them once more.
-    /// - Returns: why some still cannot be read.
+    /// Fetches the unread records again.
+    /// - Returns: the errors of the records that still cannot be read.
     func fetchUnread(
         in zoneID: CKRecordZone.ID, _ group: CKOperationGroup
     ) async throws(CKError) -> [CKRecord.ID: CKError] {
@@ -28,10 +28,10 @@ extension SyncFetch {
                     read.append(.init(record: try result.get()))
                 } catch {
                     let error = CKError(any: error)
-                    // A key that is missing is that record's error: its ID is kept.
+                    // A missing key is only that record's error: keep the ID.
                     let lacksKey = error.code == .zoneBusy || error.code == .accountTemporarilyUnavailable
                     if error.isRetriedByEngine, !lacksKey { throw error }
-                    // Its deletion comes with the zone's changes.
+                    // The zone's changes report its deletion.
                     if error.code == .unknownItem { gone.insert(recordID) } else { failures[recordID] = error }
                 }
             }

@@ -1,8 +1,8 @@
-/// One run of fetching: which zones changed, then what changed in each of them, batch by batch.
+/// One fetch: the changed zones, then each zone's changes, batch by batch.
 struct SyncFetch: Sendable {
     let core: SyncEngineCore
     private let account: AccountSession
-    /// The engine's, as that account.
+    /// The engine's database, bound to the account of this fetch.
     let database: CKDatabase
     private let context: CKSyncEngine.FetchChangesContext
 
@@ -28,7 +28,7 @@ struct SyncFetch: Sendable {
         if let failure { throw failure }
     }
 
-    /// What to fetch, as the delegate sees it now.
+    /// Returns the delegate's present fetch options.
     private func nextOptions() async -> CKSyncEngine.FetchChangesOptions {
         await core.call { delegate, engine in
             await delegate.nextFetchChangesOptions(context, syncEngine: engine)
@@ -49,7 +49,7 @@ struct SyncFetch: Sendable {
             let group = await nextOptions().operationGroup
             let token = core.state.read { $0.databaseToken }
             if token == nil {
-                // From the beginning: every zone comes, and one that does not is gone.
+                // A fetch from the beginning returns every zone; a zone it does not return is deleted.
                 core.state.update { $0.doubtfulZoneIDs = $0.knownZoneIDs }
             }
             let changes: DatabaseChanges
@@ -69,8 +69,8 @@ struct SyncFetch: Sendable {
         try await tellDoubtfulZones()
     }
 
-    /// The zones that a list of all zones left out were deleted before the engine fetched first, or so long ago that the
-    /// service does not tell it any more.
+    /// Reports the zones that a full list of zones left out. They were deleted before the engine's first fetch, or so
+    /// long ago that the service no longer reports it.
     private func tellDoubtfulZones() async throws(CKError) {
         let gone = core.state.read { $0.doubtfulZoneIDs }
         if gone.isEmpty { return }
@@ -89,7 +89,7 @@ struct SyncFetch: Sendable {
         await core.handOutState()
     }
 
-    /// Why zones are gone, as a fetch of them says.
+    /// Fetches the zones to learn the reasons of their deletion.
     private func reasons(
         of zoneIDs: [CKRecordZone.ID]
     ) async throws(CKError) -> [CKRecordZone.ID: CKDatabase.DatabaseChange.Deletion.Reason] {
@@ -139,7 +139,7 @@ struct SyncFetch: Sendable {
     private func fetchZones() async throws(CKError) {
         let waiting = core.state.read { $0.zoneIDsThatLackKeys }
         if !waiting.isEmpty { core.state.update { $0.unfetchedZoneIDs += waiting } }
-        /// Zones that failed in a way that does not concern the others.
+        /// Zones whose failure does not concern other zones.
         var failed: Set<CKRecordZone.ID> = []
         while true {
             try checkCancellation()
@@ -157,8 +157,9 @@ struct SyncFetch: Sendable {
             } catch {
                 failure = error
             }
-            // The delegate hears of a token that has expired, for it has to discard what it has of the zone: what was
-            // deleted meanwhile does not come. Not before it has done that, the token is dropped and all begins anew.
+            // Report the expired token to the delegate: it has to discard its data of the zone, because deletions in
+            // the meantime are not reported. Drop the token only after the delegate has handled that, then restart the
+            // fetch.
             let beginsAnew = failure?.code == .changeTokenExpired && hadToken
             await core.hand(
                 .didFetchRecordZoneChanges(.init(zoneID: zoneID, error: failure)),
@@ -168,13 +169,13 @@ struct SyncFetch: Sendable {
             if failure.isRetriedByEngine { throw failure }
             failed.insert(zoneID)
             if failure.isAboutMissingZone {
-                // The token stays: should the zone be made again, it says that what the device has is another one's.
+                // Keep the token: if the zone is recreated, the token marks the device's data as the former zone's.
                 core.state.update { content in content.unfetchedZoneIDs.removeAll { $0 == zoneID } }
             }
         }
     }
 
-    /// Fetches a zone's batches until nothing is left, or until the delegate does not want the zone any more.
+    /// Fetches a zone's batches until none is left or the delegate's scope excludes the zone.
     private func fetchZone(
         _ zoneID: CKRecordZone.ID, _ options: CKSyncEngine.FetchChangesOptions
     ) async throws(CKError) {
@@ -192,7 +193,7 @@ struct SyncFetch: Sendable {
             waiting.merge(batch.waiting) { $1 }
             let read = batch.modifications.map(\.record.recordID) + batch.deletions.map(\.recordID)
             for recordID in read { (failures[recordID], waiting[recordID]) = (nil, nil) }
-            // More unread records than the state holds: the token stays before them.
+            // Too many unread records for the state: do not advance the token past them.
             if failures.count > Self.unreadRecords { throw partialFailure(failures) }
             let unread = Set(failures.keys)
             func advance(_ content: inout CKSyncEngine.State.Content) {
@@ -216,7 +217,7 @@ struct SyncFetch: Sendable {
         if !failures.isEmpty { throw partialFailure(failures) }
     }
 
-    /// Where a batch begins.
+    /// The start of a batch.
     private struct Position: Sendable {
         var token: CKServerChangeToken?
         var sentSince: String?
@@ -226,17 +227,17 @@ struct SyncFetch: Sendable {
     private struct ZoneBatch: Sendable {
         var modifications: [CKDatabase.RecordZoneChange.Modification] = []
         var deletions: [CKDatabase.RecordZoneChange.Deletion] = []
-        /// What came without its content.
+        /// Records that came without their content.
         var failures: [CKRecord.ID: CKError] = [:]
-        /// What came before its key: the token carries it.
+        /// Records that came before their keys. The token carries them.
         var waiting: [CKRecord.ID: CKError] = [:]
         var token: CKServerChangeToken?
         var moreComing = false
-        /// Where the fetch ends that this batch belongs to.
+        /// The end of the fetch that this batch belongs to.
         var fetchEnd: String?
     }
 
-    /// One batch, in the order in which the service gives it.
+    /// Fetches one batch, in the service's order.
     private func fetchBatch(
         _ zoneID: CKRecordZone.ID, _ position: Position, _ group: CKOperationGroup
     ) async throws(CKError) -> ZoneBatch {
@@ -271,7 +272,7 @@ struct SyncFetch: Sendable {
             switch result {
             case .success(let record): batch.withLock { $0.modifications.append(.init(record: record)) }
             case .failure(let error):
-                // A file that could not be had now comes with the next try: the token must not go beyond its record.
+                // The next try fetches the missing file: the token must not advance past its record.
                 let error = CKError(any: error)
                 if waiting.withLock({ $0.contains(recordID) }) {
                     batch.withLock { $0.waiting[recordID] = error }
@@ -307,20 +308,20 @@ struct SyncFetch: Sendable {
 }
 
 extension CKSyncEngine.State.Content {
-    /// What was fetched of the zone stands for nothing any more.
+    /// Discards the fetch position of the zone.
     fileprivate mutating func forgetPosition(in zoneID: CKRecordZone.ID) {
         zoneTokens[zoneID] = nil
         sentSince[zoneID] = nil
         unreadRecordIDs[zoneID] = nil
     }
 
-    /// The zones that did not change, as far as is known, but have records that came before their keys.
+    /// The zones without known changes that have records without their keys.
     fileprivate var zoneIDsThatLackKeys: [CKRecordZone.ID] {
         zoneTokens.filter { !unfetchedZoneIDs.contains($0.key) && !$0.value.waitingRecords.isEmpty }.keys
             .sorted { ($0.zoneName, $0.ownerName) < ($1.zoneName, $1.ownerName) }
     }
 
-    /// The zones that changed, and those with records that could not be read.
+    /// The zones with changes, and the zones with unread records.
     fileprivate var zoneIDsToFetch: [CKRecordZone.ID] {
         let unread = unreadRecordIDs.keys.filter { !unfetchedZoneIDs.contains($0) }
         return unfetchedZoneIDs + unread.sorted { ($0.zoneName, $0.ownerName) < ($1.zoneName, $1.ownerName) }
@@ -328,10 +329,10 @@ extension CKSyncEngine.State.Content {
 }
 
 extension CKError {
-    /// Whether the zone is not there any more.
+    /// Whether the error means that the zone no longer exists.
     fileprivate var isAboutMissingZone: Bool { code == .zoneNotFound || code == .userDeletedZone }
 
-    /// Why the zone is gone.
+    /// The reason of the zone's deletion.
     fileprivate var reasonOfDeletion: CKDatabase.DatabaseChange.Deletion.Reason {
         if code == .userDeletedZone { return .purged }
         return userInfo[CKErrorUserDidResetEncryptedDataKey] == nil ? .deleted : .encryptedDataReset

@@ -1,6 +1,6 @@
-/// When a sync engine does what it does by itself. Work that failed waits, longer each time.
+/// Schedules a sync engine's automatic work. Backs off longer after each failure.
 final class SyncScheduler: Sendable {
-    /// What is to be done.
+    /// The kinds of work.
     struct Work: OptionSet, Sendable {
         let rawValue: Int
         static let fetch = Work(rawValue: 1)
@@ -9,7 +9,7 @@ final class SyncScheduler: Sendable {
 
     enum Outcome: Sendable {
         case nothingLeft
-        /// Try this again, not before that many seconds if the service said so.
+        /// Retry this work, no sooner than after the service's delay in seconds, if any.
         case left(Work, after: Double?)
     }
 
@@ -28,12 +28,12 @@ final class SyncScheduler: Sendable {
 
     init(_ environment: SyncEngineEnvironment) { self.environment = environment }
 
-    /// Says what does the work.
+    /// Sets the body that does the work.
     func start(_ body: @escaping @Sendable (Work) async -> Outcome) {
         state.withLock { $0.body = body }
     }
 
-    /// Has work done soon. What is scheduled several times before it begins is done once.
+    /// Schedules work. Work scheduled several times before it starts is coalesced.
     func schedule(_ work: Work) {
         state.withLock { state in
             state.wanted.formUnion(work)
@@ -43,7 +43,7 @@ final class SyncScheduler: Sendable {
         }
     }
 
-    /// Forgets what is scheduled, and what waits to be tried again.
+    /// Cancels scheduled work and retries.
     func giveUp() {
         state.withLock { state in
             state.wanted = []

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// One run of sending: changes to zones first, then those to records, batch by batch.
+/// One send: changes to zones first, then changes to records, batch by batch.
 struct SyncSend: Sendable {
     private let core: SyncEngineCore
     private let account: AccountSession
-    /// The engine's, as that account.
+    /// The engine's database, bound to the account of this send.
     private let database: CKDatabase
     private let context: CKSyncEngine.SendChangesContext
     private var scope: CKSyncEngine.SendChangesOptions.Scope { context.options.scope }
@@ -26,8 +26,8 @@ struct SyncSend: Sendable {
         if let failure { throw failure }
     }
 
-    /// Sends until nothing is left or something fails: then says why. What the app adds to mend it goes with the next
-    /// run, so that the caller of this one hears of the failure.
+    /// Sends until nothing is left or something fails; returns the failure. Changes that the app adds to resolve a
+    /// failure go with the next send, so that the caller of this one learns of the failure.
     private func sendAll() async -> CKError? {
         while true {
             if Task.isCancelled { return .cancelled(nil) }
@@ -125,7 +125,7 @@ struct SyncSend: Sendable {
         let event = CKSyncEngine.Event.SentRecordZoneChanges(
             savedRecords: report.saved, failedRecordSaves: report.failedSaves.map { .init(record: $0, error: $1) },
             deletedRecordIDs: report.deleted, failedRecordDeletes: report.failedDeletes)
-        // What was changed again meanwhile is still to be sent.
+        // An item that changed again in the meantime stays pending.
         await core.hand(
             .sentRecordZoneChanges(event),
             before: { content in
@@ -144,8 +144,8 @@ struct SyncSend: Sendable {
 }
 
 extension SyncSend {
-    /// Notes where the feeds of the batch's zones stand of which nothing was fetched. The first fetch of such a zone has to
-    /// tell when what is sent now was deleted by others meanwhile.
+    /// Stores the feed positions of the batch's zones of which nothing was fetched. The first fetch of such a zone has
+    /// to report if others have deleted the records sent now.
     private func noteBeginnings(of batch: CKSyncEngine.RecordZoneChangeBatch) async throws {
         let zoneIDs = Set(batch.recordsToSave.map(\.recordID.zoneID)).filter { $0 != .default }
         let unknown = core.state.read { content in
@@ -156,7 +156,7 @@ extension SyncSend {
             try await $0.recordZones(for: Array(unknown))
         }
         core.state.update { content in
-            // A zone that is not there fails the batch.
+            // A missing zone fails the batch.
             for case (let zoneID, .success(let zone)) in zones {
                 content.sentSince[zoneID] = zone.state.withLock { $0.syncToken }
             }
@@ -165,7 +165,7 @@ extension SyncSend {
 }
 
 extension CKSyncEngine.State.Content {
-    /// The service has these zones.
+    /// Notes that the service has these zones.
     fileprivate mutating func noteSent(to zoneIDs: [CKRecordZone.ID]) {
         doubtfulZoneIDs.subtract(zoneIDs)
         for zoneID in zoneIDs where zoneTokens[zoneID] == nil && !unfetchedZoneIDs.contains(zoneID) {
@@ -174,20 +174,20 @@ extension CKSyncEngine.State.Content {
     }
 }
 
-/// What became of the items of a request.
+/// The results of a request's items.
 private struct SentItems<Item: Sendable, ID: Hashable & Sendable>: Sendable {
     var saved: [Item] = []
     var failedSaves: [(Item, CKError)] = []
     var deleted: [ID] = []
     var failedDeletes: [ID: CKError] = [:]
-    /// The items that are no longer pending: they succeeded, or failed in a way that only the app can mend.
+    /// The items that are no longer pending: they succeeded, or only the app can resolve their failure.
     var settledSaves: [Item] = []
     var settledDeletes: [ID] = []
-    /// Why something has to wait, with the longest wait that the service asked for.
+    /// The retryable error with the longest delay that the service asked for.
     private var retried: CKError?
     private var errors: [ID: CKError] = [:]
 
-    /// What ends the run, if anything failed.
+    /// The error that ends the send; nil if nothing failed.
     func failure(of database: CKDatabase) -> CKError? {
         if let retried { return retried }
         guard !errors.isEmpty else { return nil }
@@ -227,7 +227,8 @@ private struct SentItems<Item: Sendable, ID: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Whether an item that failed stays pending. One whose zone's batch failed for another's sake goes with the next.
+    /// Whether a failed item stays pending. An item that failed only because its zone's atomic batch did goes with the
+    /// next.
     private mutating func keeps(_ id: ID, _ error: CKError) -> Bool {
         errors[id] = error
         if error.code == .batchRequestFailed { return true }

@@ -1,8 +1,8 @@
-/// How far a sync engine has come with hearing of changes.
+/// The state of a sync engine's subscription to changes.
 struct SyncSubscription: Sendable {
-    /// The account for which the service has the engine's subscription, as far as is known.
+    /// The session of the account that has the engine's subscription saved, as far as is known.
     private weak var saver: AccountSession?
-    /// Waits for notifications.
+    /// The task that waits for notifications.
     var listening: Task<Void, Never>?
 
     func isSaved(by account: AccountSession) -> Bool { saver === account }
@@ -11,13 +11,13 @@ struct SyncSubscription: Sendable {
 }
 
 extension SyncEngineCore {
-    /// The subscription of engines that are not told which: all devices of an account share it.
+    /// The default subscription ID of engines: all devices of an account share it.
     static let ownSubscriptionID = "CKSyncEngine"
 
-    /// Has the service tell of changes in the database from now on; for engines that work by themselves.
+    /// Subscribes to changes in the database; for engines that sync by themselves.
     ///
-    /// The subscription is saved once for each start of the engine: it may have been deleted meanwhile.
-    /// - Returns: Why to try again later; nil once that is not needed.
+    /// Saves the subscription once for each start of the engine: it may have been deleted in the meantime.
+    /// - Returns: The error after which to retry; nil if no retry is needed.
     func subscribe(as account: AccountSession) async -> CKError? {
         listen()
         if !subscription.withLock({ $0.isSaved(by: account) }) {
@@ -30,11 +30,11 @@ extension SyncEngineCore {
             } catch {
                 let error = CKError(any: error)
                 if error.isRetriedByEngine { return error }
-                // A database that takes no such subscription is fetched when the app says so.
+                // The database does not support the subscription: only the app's calls fetch it.
             }
             subscription.withLock { $0.noteSave(by: account) }
         }
-        // Where this fails, the feed tries again by itself and says when it is there.
+        // If this fails, the feed retries by itself and reports the connection.
         if !account.hasEnded { try? await database.session.notifications.connect() }
         return nil
     }

@@ -2,14 +2,15 @@ import Foundation
 import NephosWire
 import Synchronization
 
-/// A service as one account asks it: passes requests on until the account changes, and refuses them from then on. Every
-/// request of an account goes through here, so nothing that began as one account is sent after the switch.
+/// A service bound to one account: forwards requests until the account changes, and refuses them from then on. Every
+/// request of an account passes through this gate, so no work started as one account sends anything after the switch.
 ///
-/// A request that is under way at the switch is answered, as the service may have carried it out; transfers of files end.
+/// A request in flight at the switch is still answered, because the service may have carried it out; file transfers are
+/// cancelled.
 final class AccountService: CloudService {
     private struct State: Sendable {
         var hasEnded = false
-        /// The transfers of files that are under way.
+        /// The file transfers in progress.
         var transfers: [UUID: @Sendable () -> Void] = [:]
     }
 
@@ -18,15 +19,16 @@ final class AccountService: CloudService {
 
     init(_ service: any CloudService) { self.service = service }
 
-    /// What a request fails with that began as another account. Not `notAuthenticated`, which asks a person to sign in, nor
-    /// `accountTemporarilyUnavailable`, after which an app tries again: the next account's database is not to get it.
+    /// The failure of work that started as another account. Not `notAuthenticated`, which asks a person to sign in, nor
+    /// `accountTemporarilyUnavailable`, after which an app retries: the retry would write into the next account's
+    /// database.
     static let accountChanged = ServiceFailure.transport(
         .operationCancelled,
         "Another account was signed in meanwhile, or none: what began as one account does not go on as another.")
 
     var hasEnded: Bool { state.hasEnded }
 
-    /// Refuses requests from now on, and ends transfers of files.
+    /// Refuses requests from now on, and cancels file transfers.
     func end() {
         let transfers = state.withLock { state in
             state.hasEnded = true
@@ -42,7 +44,7 @@ final class AccountService: CloudService {
         return try await request(service)
     }
 
-    /// Passes on what may take long, and cancels it once the account changes.
+    /// Forwards a long request, and cancels it when the account changes.
     private func transfer<Answer: Sendable>(
         _ request: @escaping @Sendable (any CloudService) async throws(ServiceFailure) -> Answer
     ) async throws(ServiceFailure) -> Answer {

@@ -2,8 +2,8 @@ import NephosWire
 import Synchronization
 
 extension AccountSession {
-    /// Has the account take the keys of a share that it accepted, as the share's URL gives them. Where they cannot be had the
-    /// owner's devices hand them over later.
+    /// Stores the keys of a share that the account accepted, from the fragment of the share's URL. If they are missing
+    /// there, the owner's devices deliver them later.
     func takeKeys(of accepted: CKShare.Metadata, by metadata: CKShare.Metadata) async {
         let share = accepted.share
         guard accepted.participantRole != .owner, share.shareState.withLock({ $0.hasKeys }),

@@ -1,13 +1,13 @@
 import NephosWire
 
-/// A container as one account uses it, or as none does: from its sign-in until another account signs in.
+/// A container as one account, or none, uses it: from that account's sign-in until another account signs in.
 ///
-/// An operation, and a cycle of a sync engine, keeps the one that it begins with. So it asks one service, seals with one
-/// account's keys, and what it learns late is noted here, where the next account does not look.
+/// An operation, and each run of a sync engine, keeps the session it starts with. So it uses one service, seals with
+/// one account's keys, and stores late answers here, where the next account does not read them.
 final class AccountSession: Sendable {
-    /// The container's.
+    /// The container's identifier.
     let identifier: String
-    /// What answers the requests, as the account, until the account changes.
+    /// Answers the requests, as the account, until the account changes.
     let service: any CloudService
     /// The keys of the account's encrypted values.
     let keyRing: KeyRing
@@ -24,31 +24,31 @@ final class AccountSession: Sendable {
     /// Whether another account, or none, is signed in by now.
     var hasEnded: Bool { gate.hasEnded }
 
-    /// Lets no request through from now on.
+    /// Refuses all requests from now on.
     func end() { gate.end() }
 
-    /// Why work that began as this account ends; nil while it is signed in.
+    /// The reason that work started as this account ends; nil while the account is signed in.
     var changeFailure: CKError? {
         hasEnded ? CKError(AccountService.accountChanged, ErrorContext(containerID: identifier)) : nil
     }
 
-    /// The name of the account's user record, if an answer of the service told it already.
+    /// The name of the account's user record, if an answer of the service contained it.
     var knownUserRecordName: String? { learntUser.withLock { $0 } }
 
-    /// How answers name users and shares, as far as the account is known.
+    /// The wire names of users and shares, as far as the account is known.
     var users: WireUsers { users(knownUserRecordName) }
 
     func users(_ currentUserRecordName: String?) -> WireUsers {
         WireUsers(currentUserRecordName: currentUserRecordName, shareURLRoot: service.shareURLRoot)
     }
 
-    /// Keeps the name of the account's user record.
+    /// Stores the name of the account's user record.
     func learn(userRecordName: String?) {
         guard service.hasAccount, let userRecordName, userRecordName != CKCurrentUserDefaultName else { return }
         learntUser.exchange(userRecordName)
     }
 
-    /// The name of the account's user record, asked for once; nil where there is no account or the answer did not come.
+    /// The name of the account's user record, requested once; nil if there is no account or the request failed.
     func userRecordName(_ call: ServiceCall) async -> String? {
         guard service.hasAccount else { return nil }
         if let known = knownUserRecordName { return known }
@@ -57,7 +57,7 @@ final class AccountSession: Sendable {
         return user.userRecordName
     }
 
-    /// The name of the account's user record, from the service.
+    /// Requests the name of the account's user record.
     func currentUser(_ call: ServiceCall, _ context: ErrorContext) async throws(CKError) -> String {
         guard service.hasAccount else { throw noAccount(context) }
         do throws(ServiceFailure) {
@@ -69,7 +69,7 @@ final class AccountSession: Sendable {
         }
     }
 
-    /// What everything that needs an account fails with where there is none.
+    /// The error of an operation that needs an account, if there is none.
     func noAccount(_ context: ErrorContext) -> CKError {
         CKError(.notAuthenticated, "This needs an account, and there is none: \(service.signInAdvice).", context)
     }

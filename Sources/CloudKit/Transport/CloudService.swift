@@ -1,13 +1,13 @@
 package import Foundation
 package import NephosWire
 
-/// How CloudKit reaches its service: typed requests about one container, as one account or as none.
+/// CloudKit's interface to its service: typed requests about one container, as one account or as none.
 ///
 /// `HTTPService` sends them to a server; `CloudKitLocal` answers them in the caller's process.
 package protocol CloudService: AnyObject, Sendable {
     /// Whether requests are made as an account. Without one only the public database can be read.
     var hasAccount: Bool { get }
-    /// How to sign in, as part of a sentence: for the error of what needs an account where there is none.
+    /// How to sign in, as part of a sentence in the error for requests that need an account.
     var signInAdvice: String { get }
     /// The container's environment.
     var environmentName: CloudKitEnvironment.Name { get }
@@ -45,7 +45,7 @@ package protocol CloudService: AnyObject, Sendable {
     /// users/participants
     func lookUpParticipants(_ request: UserLookupRequest, _ call: ServiceCall) async throws(ServiceFailure)
         -> ParticipantLookupResponse
-    /// What a share's URL has in front of its short GUID.
+    /// The part of a share's URL before its short GUID.
     var shareURLRoot: String { get }
     /// keys/account
     func accountKeys(_ call: ServiceCall) async throws(ServiceFailure) -> AccountKeysResponse
@@ -57,10 +57,10 @@ package protocol CloudService: AnyObject, Sendable {
     func lookupKeys(_ request: LookupKeysRequest, _ call: ServiceCall) async throws(ServiceFailure) -> KeysResponse
     /// keys/group
     func putGroupKey(_ request: PutGroupKeyRequest, _ call: ServiceCall) async throws(ServiceFailure) -> KeysResponse
-    /// Whether the service may be given the account's keys to keep, where it says that it does: one of this machine's own.
+    /// Whether a service that offers to escrow the account's keys may have them: only a service on this machine may.
     var mayEscrowKeys: Bool { get }
 
-    /// Where devices keep their keys.
+    /// The key store of the devices.
     var keyStore: any DeviceKeyStore { get }
 
     /// users/current
@@ -70,19 +70,19 @@ package protocol CloudService: AnyObject, Sendable {
     func assetUploads(_ request: AssetUploadRequest, _ call: ServiceCall) async throws(ServiceFailure)
         -> AssetUploadResponse
     /// Sends the bytes of an asset to an address of `assetUploads`.
-    /// - Parameter progress: is called with how many bytes were sent.
+    /// - Parameter progress: called with the number of bytes sent.
     func upload(
         _ content: AssetContent, to address: String, _ call: ServiceCall,
         progress: @escaping @Sendable (Int64) -> Void
     ) async throws(ServiceFailure) -> UploadedFile
-    /// Writes the file at a `downloadURL` to `file`, which does not exist yet. A part of it may be left after a failure.
-    /// - Parameter progress: is called with how many bytes were received.
+    /// Downloads the file at a `downloadURL` to `file`, which must not exist yet. A failure may leave a partial file.
+    /// - Parameter progress: called with the number of bytes received.
     func download(
         _ address: String, to file: URL, _ call: ServiceCall, progress: @escaping @Sendable (Int64) -> Void
     ) async throws(ServiceFailure)
-    /// Whether files of assets are sealed, where they can be (`CloudKitEnvironment.sealsAssets`).
+    /// Whether asset files are sealed, if possible (`CloudKitEnvironment.sealsAssets`).
     var sealsAssets: Bool { get }
-    /// What tells the service from others in the cache of files; nil where caching them would gain nothing.
+    /// A name that distinguishes the service in the file cache; nil if caching has no benefit.
     var assetCacheName: String? { get }
 
     /// subscriptions/list
@@ -93,46 +93,46 @@ package protocol CloudService: AnyObject, Sendable {
     /// subscriptions/modify
     func modifySubscriptions(_ request: ModifySubscriptionsRequest, _ call: ServiceCall) async throws(ServiceFailure)
         -> SubscriptionsResponse
-    /// tokens/create. The service knows from which client it is asked, so it does not tell that client of its own
-    /// changes, and gives it the same token again. The token is the account's, whatever database the call names.
+    /// tokens/create. The service identifies the calling client, so it does not notify that client of its own changes,
+    /// and returns the same token again. The token belongs to the account, whatever database the call names.
     func createToken(_ request: TokenRequest, _ call: ServiceCall) async throws(ServiceFailure) -> TokenResponse
     /// tokens/register
     func registerToken(_ request: TokenRequest, _ call: ServiceCall) async throws(ServiceFailure) -> TokenResponse
-    /// Waits for a notification: one poll of the token's courier. Ends early when the task is cancelled.
+    /// Waits for a notification: one poll of the token's courier. Returns early if the task is cancelled.
     ///
-    /// The service keeps a notification until it learns that it arrived: call again at once, with its identifier.
+    /// The service keeps a notification until it is acknowledged: call again at once, with its identifier.
     /// - Parameters:
-    ///   - token: what `createToken` or `registerToken` answered.
-    ///   - received: the `notificationID` of the notification that the poll before this one gave; nil if it gave none.
-    /// - Returns: nil where none came in the time the service holds a poll, which is under a minute.
+    ///   - token: the response of `createToken` or `registerToken`.
+    ///   - received: the `notificationID` that the previous poll returned; nil if it returned none.
+    /// - Returns: nil if none arrived while the service held the poll, which is under a minute.
     func nextNotification(
         _ token: TokenResponse, received: String?, _ call: ServiceCall
     ) async throws(ServiceFailure) -> NotificationPayload?
 }
 
 extension CloudService {
-    /// Files in the directory that the process's environment names.
+    /// Files in the directory given by the process's environment.
     package var keyStore: any DeviceKeyStore {
         FileKeyStore(directory: FileKeyStore.directory(ProcessInfo.processInfo.environment))
     }
-    /// What tells the service from others in the names of the store's items.
+    /// Distinguishes the service in the names of the store's items.
     package var keyItemName: String { shareURLRoot }
 
     package var environmentName: CloudKitEnvironment.Name { .development }
 
-    /// A server's: what the process's environment says.
+    /// The advice for a server: the settings of the process's environment.
     package var signInAdvice: String {
         "set NEPHOS_TOKEN to the account's token (dev:NAME for a local service), or CloudKitEnvironment.current in code"
     }
 }
 
-/// What goes with every request.
+/// The parameters of every request.
 package struct ServiceCall: Sendable {
     /// The database the request is about.
     package var scope: CKDatabase.Scope
-    /// Seconds the service may stay silent.
+    /// Seconds for which the service may stay silent.
     package var requestTimeout: TimeInterval
-    /// Seconds the request may take as a whole; nil is no limit.
+    /// Seconds for the whole request; nil means no limit.
     package var resourceTimeout: TimeInterval?
 
     package init(scope: CKDatabase.Scope, requestTimeout: TimeInterval = 60, resourceTimeout: TimeInterval? = nil) {
@@ -142,13 +142,13 @@ package struct ServiceCall: Sendable {
     }
 }
 
-/// Why a request as a whole got no result.
+/// The reason a whole request failed.
 package enum ServiceFailure: Error, Hashable, Sendable {
-    /// The service refused it.
+    /// The service refused the request.
     case refused(ErrorDictionary)
-    /// It did not get through, or what came back is no answer of the service's: the code a client reports, what
-    /// happened in words, and after how many seconds to try again.
+    /// The request did not get through, or the response is not the service's: the client's error code, a description,
+    /// and the seconds after which to retry.
     case transport(CKError.Code, String, retryAfter: Double? = nil)
-    /// The caller gave it up.
+    /// The caller cancelled the request.
     case cancelled
 }

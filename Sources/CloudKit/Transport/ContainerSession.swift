@@ -1,17 +1,17 @@
 import Foundation
 
-/// What the container objects with one identifier share: the account that is signed in, the queue for their operations, and
-/// the notifications.
+/// The state shared by container objects with one identifier: the signed-in account, the operation queue and the
+/// notifications.
 final class ContainerSession: Sendable {
     let identifier: String
     private let current: Locked<AccountSession>
-    /// Where operations run that are added to the container or to one of its databases.
+    /// Runs the operations that are added to the container or to one of its databases.
     let queue: OperationQueue
-    /// Where the account's notifications come from.
+    /// The source of the account's notifications.
     let notifications: NotificationFeed
 
-    /// Where operations begin, and do nothing else. A serial queue gets its thread however many others an app blocks. It
-    /// lives on, because an `OperationQueue` does not keep its underlying queue.
+    /// Starts operations, and does nothing else. A serial queue gets a thread however many other queues an app blocks.
+    /// The queue is static, because an `OperationQueue` does not retain its underlying queue.
     private static let beginning = DispatchQueue(label: "CloudKit.beginning")
 
     init(_ identifier: String, _ service: any CloudService, environment: SyncEngineEnvironment = .system) {
@@ -24,12 +24,11 @@ final class ContainerSession: Sendable {
         queue.underlyingQueue = Self.beginning
     }
 
-    /// The account that is signed in now. Whatever takes more than one step asks once, at its beginning, and passes the
-    /// answer on.
+    /// The signed-in account. Work of several steps reads it once, at its start, and passes it on.
     var account: AccountSession { current.withLock { $0 } }
 
-    /// Goes on as another account, or as none. What began as the former one sends nothing more; what begins from now on is
-    /// answered by `service`, and a wait for notifications is for that account's.
+    /// Switches to another account, or to none. Work started as the former account sends nothing more; new work uses
+    /// `service`, and notification polls are for the new account.
     func switchAccount(to service: any CloudService) {
         let account = AccountSession(identifier, service)
         let former = current.withLock { current in
@@ -37,7 +36,7 @@ final class ContainerSession: Sendable {
             current.end()
             return current
         }
-        // The former account's service goes after the lock is open.
+        // Release the former account's service outside the lock.
         _ = former
         notifications.switchAccount(to: account.service)
     }

@@ -2,13 +2,13 @@ import Foundation
 import NephosWire
 
 extension DatabaseRequestContext {
-    /// A record that a query found, or why it could not be had.
+    /// A record found by a query, or its error.
     struct Match: Sendable {
         var recordID: CKRecord.ID
         var result: Result<CKRecord, CKError>
     }
 
-    /// The request for a query's first page. No zone means all zones, which the shared database does not allow.
+    /// Returns the request for a query's first page. No zone means all zones, which the shared database does not allow.
     func request(_ query: CKQuery, in zoneID: CKRecordZone.ID?) throws(CKError) -> QueryRecordsRequest {
         guard zoneID != nil || call.scope != .shared else {
             throw CKError(.invalidArguments, "A query of the shared database needs a zone: set the zoneID.", errors)
@@ -22,7 +22,7 @@ extension DatabaseRequestContext {
         }
     }
 
-    /// records/query, as it is answered.
+    /// records/query, with the response as received.
     func answer(_ request: QueryRecordsRequest) async throws(CKError) -> QueryRecordsResponse {
         do throws(ServiceFailure) {
             return try await session.service.queryRecords(request, call)
@@ -31,11 +31,11 @@ extension DatabaseRequestContext {
         }
     }
 
-    /// records/query: one page, and where the next one begins.
+    /// records/query: one page, and the position of the next page.
     func query(
         _ page: QueryRecordsRequest
     ) async throws(CKError) -> (matches: [Match], continuationMarker: String?) {
-        // The account's own name is asked for beside the first query: records name their users.
+        // Requests the account's own name concurrently with the first query, because records name their users.
         async let userRecordName = session.userRecordName(call)
         let answer = try await answer(page)
         let user = await userRecordName

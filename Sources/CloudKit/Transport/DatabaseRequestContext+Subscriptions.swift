@@ -1,7 +1,7 @@
 import NephosWire
 
 extension DatabaseRequestContext {
-    /// Subscriptions are an account's, in the public database too.
+    /// Subscriptions belong to an account, even in the public database.
     private func requireSubscriber() throws(CKError) {
         guard session.service.hasAccount else { throw session.noAccount(errors) }
     }
@@ -40,7 +40,7 @@ extension DatabaseRequestContext {
         }
     }
 
-    /// subscriptions/modify: for each operation its error, nil where it succeeded.
+    /// subscriptions/modify: each operation's error, nil if it succeeded.
     func modifySubscriptions(_ operations: [SubscriptionOperation]) async throws(CKError) -> [CKError?] {
         try requireSubscriber()
         let request = ModifySubscriptionsRequest(operations: operations)

@@ -1,21 +1,21 @@
 import Foundation
 import NephosWire
 
-/// What an operation needs to ask the service about a database, and to make CloudKit's objects of the answers.
+/// The context of an operation's requests about a database, which also converts responses into CloudKit's objects.
 struct DatabaseRequestContext: Sendable {
-    /// Of the account that the operation began as.
+    /// The session of the account that the operation started as.
     let session: AccountSession
     let call: ServiceCall
     let errors: ErrorContext
 
     private var service: any CloudService { session.service }
 
-    /// Refuses what cannot work without an account, before anything is sent.
+    /// Fails before anything is sent if there is no account.
     func requireAccount() throws(CKError) {
         guard call.scope == .public || service.hasAccount else { throw session.noAccount(errors) }
     }
 
-    /// That the service's answer has not as many results as the request has items.
+    /// The error for a response whose number of results differs from the request's items.
     func mismatch(_ results: Int, _ items: Int) -> CKError {
         CKError(.internalError, "The service answered \(items) items with \(results) results.", errors)
     }
@@ -29,12 +29,12 @@ struct DatabaseRequestContext: Sendable {
             throw mismatch(results.count, request.operations.count)
         }
         learnUser(fromSaved: results)
-        // Records of the server's name their users too.
+        // The server records of conflicts name their users too.
         if results.contains(where: \.hasServerRecord) { _ = await session.userRecordName(call) }
         return results
     }
 
-    /// Who saved a record just now is the account.
+    /// The user who saved a record just now is the account.
     private func learnUser(fromSaved results: [RecordResult]) {
         guard session.knownUserRecordName == nil else { return }
         for case .record(let record) in results {
@@ -42,7 +42,7 @@ struct DatabaseRequestContext: Sendable {
         }
     }
 
-    /// records/lookup: one result for each ID, which has to be named once.
+    /// records/lookup: one result for each ID, each named at most once.
     func fetch(
         _ recordIDs: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]?, _ progress: TransferProgress? = nil
     ) async throws(CKError) -> [Result<CKRecord, CKError>] {
@@ -50,12 +50,12 @@ struct DatabaseRequestContext: Sendable {
         return await withAssets(try await withOpenFields(records), progress)
     }
 
-    /// The same of records as the service has them: nothing is opened or downloaded.
+    /// records/lookup with the records as received: opens and downloads nothing.
     func lookUp(
         _ recordIDs: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]?
     ) async throws(CKError) -> [Result<CKRecord, CKError>] {
-        // Each names its zone, so that one that does not exist fails what is in it and nothing else. The default zone, which
-        // always exists, is meant where none is named.
+        // Each ID names its zone, so that a missing zone fails only its own records. An ID without a zone means the
+        // default zone, which always exists.
         let request = LookupRecordsRequest(
             records: recordIDs.map { recordID in
                 LookupRecordsRequest.Item(
@@ -63,7 +63,7 @@ struct DatabaseRequestContext: Sendable {
                     zoneID: recordID.zoneID == .default ? nil : recordID.zoneID.wireValue)
             },
             desiredKeys: desiredKeys)
-        // The account's own name is asked for beside the first fetch: records name their users.
+        // Requests the account's own name concurrently with the first fetch, because records name their users.
         async let userRecordName = session.userRecordName(call)
         let results: [RecordResult]
         do throws(ServiceFailure) {
@@ -84,8 +84,8 @@ struct DatabaseRequestContext: Sendable {
         }
     }
 
-    /// The ID of a record that was asked for: the current user's record has its real name, whatever it was asked by, and
-    /// the zone is spelled as everywhere.
+    /// Returns the ID of a requested record: the current user's record gets its real name, whatever name the request
+    /// used, and the zone gets its standard spelling.
     private func recordID(_ wire: RecordDictionary, askedBy recordID: CKRecord.ID) -> CKRecord.ID {
         let zoneID = spelled(recordID.zoneID)
         if zoneID === recordID.zoneID, wire.recordName == recordID.recordName { return recordID }
@@ -94,21 +94,21 @@ struct DatabaseRequestContext: Sendable {
 
     // MARK: Zone IDs
 
-    /// A zone ID as records and zones have it that come from the service: outside the shared database every zone is the
-    /// current user's, and so `CKCurrentUserDefaultName`'s.
+    /// Returns a zone ID spelled as in the service's records and zones: outside the shared database every zone belongs
+    /// to the current user, so its owner is `CKCurrentUserDefaultName`.
     func spelled(_ zoneID: CKRecordZone.ID) -> CKRecordZone.ID {
         if call.scope == .shared || zoneID.ownerName == CKCurrentUserDefaultName { return zoneID }
         return CKRecordZone.ID(unchecked: zoneID.zoneName, ownerName: CKCurrentUserDefaultName)
     }
 
-    /// The same of a zone that the service named.
+    /// Returns the standard spelling of a zone that the service named.
     func zoneID(_ wire: ZoneIDDictionary) -> CKRecordZone.ID {
         spelled(CKRecordZone.ID(wire: wire, currentUserRecordName: session.knownUserRecordName))
     }
 
     // MARK: Making records
 
-    /// A record of the service's that is known to be `recordID`.
+    /// Converts a record of the service whose ID is known to be `recordID`.
     func record(
         _ wire: RecordDictionary, _ recordID: CKRecord.ID, _ users: WireUsers
     ) throws(CKError) -> CKRecord {
@@ -137,7 +137,7 @@ struct DatabaseRequestContext: Sendable {
         return results.compactMap { result -> CKRecordZone? in
             guard case .zone(let zone) = result, !zone.deleted else { return nil }
             if call.scope == .private {
-                // All zones of a private database are the account's own.
+                // All zones of a private database belong to the account.
                 session.learn(userRecordName: zone.zoneID.ownerRecordName)
             }
             return CKRecordZone(wire: zone, zoneID: zoneID(zone.zoneID))
@@ -160,7 +160,7 @@ struct DatabaseRequestContext: Sendable {
         }
     }
 
-    /// zones/modify: for each operation the zone, or why it failed.
+    /// zones/modify: each operation's zone, or its error.
     func modifyZones(_ operations: [ZoneOperation]) async throws(CKError) -> [Result<ZoneDictionary, CKError>] {
         let request = ModifyZonesRequest(operations: operations)
         let results = try await zones { () throws(ServiceFailure) in try await service.modifyZones(request, call) }

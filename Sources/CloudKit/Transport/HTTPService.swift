@@ -2,9 +2,9 @@ import Foundation
 import NephosHTTP
 import NephosWire
 
-/// CloudKit Web Services over HTTP: the only file that knows addresses and bytes.
+/// CloudKit Web Services over HTTP. Only this file handles addresses and bytes.
 final class HTTPService: CloudService {
-    /// The service's address without a slash at its end.
+    /// The service's address without a trailing slash.
     private let root: String
     /// `/1/CONTAINER/ENVIRONMENT`
     private let container: String
@@ -15,7 +15,7 @@ final class HTTPService: CloudService {
     let hasAccount: Bool
     let environmentName: CloudKitEnvironment.Name
 
-    /// The service of a container, where and as whom `environment` says.
+    /// The service of a container, at the address and as the account of `environment`.
     init(_ containerIdentifier: String, _ environment: CloudKitEnvironment) {
         host = environment.url.absoluteString
         environmentName = environment.name
@@ -38,14 +38,15 @@ final class HTTPService: CloudService {
             ?? FileKeyStore(
                 directory: environment.keyDirectory?.path
                     ?? FileKeyStore.directory(ProcessInfo.processInfo.environment))
-        // By the client's ID the service knows whose changes not to tell it of.
+        // The client ID lets the service skip notifying this client of its own changes.
         self.credentials = credentials + "&clientId=" + UUID().uuidString
     }
 
     func modifyRecords(_ request: ModifyRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
         -> RecordsResponse
     {
-        // A request whose answer is lost may have been carried out: with its key the service answers it as it did then.
+        // A request without a response may have been carried out. The request key makes the retry idempotent: the
+        // service repeats its first response.
         var request = request
         request.requestKey = ModifyRecordsRequest.makeRequestKey(now: Int64(Date().timeIntervalSince1970 * 1000))
         let address = "\(root)/database\(container)/\(call.scope.pathComponent)/records/modify\(credentials)"
@@ -57,7 +58,7 @@ final class HTTPService: CloudService {
                 body = try await attempt(sent, call, over: Self.requests).body
             } catch {
                 isInDoubt = isInDoubt || error.mayHaveBeenCarriedOut
-                // Where a server ends, nothing may answer until another takes its place.
+                // While one server shuts down, no server may answer until its successor starts.
                 guard isInDoubt, error.mayPass else { throw error.failure }
                 do { try await Task.sleep(for: pause) } catch { throw .cancelled }
                 continue
@@ -67,7 +68,7 @@ final class HTTPService: CloudService {
         return try decode(try await exchange(sent, call, over: Self.requests).body, address)
     }
 
-    /// How long a request is not repeated after each try that got no answer.
+    /// The pauses before the retries of a request without a response.
     private static let repetitionPauses: [Duration] = [.milliseconds(100), .milliseconds(400), .milliseconds(1600)]
 
     func lookupRecords(_ request: LookupRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
@@ -198,7 +199,8 @@ final class HTTPService: CloudService {
 
     var assetCacheName: String? { "\(root)\(container)" }
 
-    /// The service, wherever its own host name leads, is reached as for every other request.
+    /// Rewrites an address of the service to the configured root, because the service's own host name may not be
+    /// reachable.
     private func ownAddress(_ address: String) -> String {
         AssetLocation.path(of: address).map { root + $0 } ?? address
     }
@@ -232,28 +234,28 @@ final class HTTPService: CloudService {
     func nextNotification(
         _ token: TokenResponse, received: String?, _ call: ServiceCall
     ) async throws(ServiceFailure) -> NotificationPayload? {
-        // The service, wherever its own host name leads, is reached as for every other request.
+        // Use the configured root, as for all requests, because the service's own host name may not be reachable.
         let path = token.webcourierURL.wholeMatch(of: /https?:\/\/[^\/]*(\/.*)/).map { String($0.1) }
         let mark = path?.contains("?") == true ? "&" : "?"
-        // The service takes no poll for a receipt that says what it received.
+        // With this receipt the service repeats a notification whose response was lost.
         let text = "\(root)\(path ?? token.webcourierURL)\(mark)nephosReceived=\(Self.escaped(received ?? "none"))"
         let body = try await bytes(address: text, nil, call, isIdempotent: true, over: Self.polls)
-        // The time is over.
+        // The poll timed out.
         if body.isEmpty || body.starts(with: "{}".utf8) { return nil }
         return try decode(body, text)
     }
 
     // MARK: One request
 
-    /// All containers share its connections.
+    /// The connections for requests, shared by all containers.
     private static let requests = HTTPClient(connectionsPerHost: 16)
-    /// For requests that wait for something to happen: they would take the others' connections.
+    /// For long polls, which would exhaust the connections of other requests.
     private static let polls = HTTPClient(requestsAtOnce: 1_000, connectionsPerHost: 1_000)
-    /// For files, which take long.
+    /// For file transfers, which take long.
     private static let transfers = HTTPClient()
 
-    /// Sends `body` by POST, or nothing by GET, and decodes the answer.
-    /// - Parameter isIdempotent: whether it changes nothing, so that it may be sent again.
+    /// Sends `body` by POST, or no body by GET, and decodes the response.
+    /// - Parameter isIdempotent: whether the request can be retried because it changes nothing.
     private func send<Answer: WireMessage>(
         _ path: StaticString, _ body: [UInt8]?, isIdempotent: Bool = false, _ call: ServiceCall
     ) async throws(ServiceFailure) -> Answer {
@@ -285,7 +287,7 @@ final class HTTPService: CloudService {
     }
 
     /// Sends a request.
-    /// - Throws: also for a status that is no success.
+    /// - Throws: also for a status other than success.
     private func exchange(
         _ request: HTTPRequest, _ call: ServiceCall, over client: HTTPClient
     ) async throws(ServiceFailure) -> HTTPResponse {
@@ -296,21 +298,22 @@ final class HTTPService: CloudService {
         }
     }
 
-    /// Why a request got no answer that is a success.
+    /// The reason a request got no successful response.
     private struct Undelivered: Error {
         var failure: ServiceFailure
-        /// Whether the service may have got the request, and its answer did not come back.
+        /// Whether the service may have received the request but its response was lost.
         var isAnswerLost: Bool
 
-        /// Whether it is not known whether the service carried the request out.
+        /// Whether it is unknown if the service carried the request out.
         var mayHaveBeenCarriedOut: Bool { isAnswerLost || isPassing }
 
-        /// Whether a repetition may get an answer.
+        /// Whether a retry may succeed.
         var mayPass: Bool {
             if case .transport(.networkFailure, _, _) = failure { true } else { isAnswerLost || isPassing }
         }
 
-        /// Whether a server could not say what came of the request, or ends, and another may at once.
+        /// Whether the server could not tell the outcome or is shutting down, so that another server may answer at
+        /// once.
         private var isPassing: Bool {
             guard case .refused(let error) = failure else { return false }
             return error.clientErrorCode == CKError.Code.serviceUnavailable.rawValue
@@ -323,7 +326,7 @@ final class HTTPService: CloudService {
     ) async throws(Undelivered) -> HTTPResponse {
         var request = request
         request.headers.append(("\(AnswerAdditions.header)", "1"))
-        // A request may not wait for ever because it was given no time.
+        // A request without a timeout must not wait for ever.
         request.silenceLimit = Self.duration(call.requestTimeout) ?? .seconds(1)
         if let limit = call.resourceTimeout, limit < ConfigurationValues.defaultResourceTimeout {
             request.totalLimit = Self.duration(limit) ?? .seconds(1)
@@ -355,14 +358,14 @@ final class HTTPService: CloudService {
         }
     }
 
-    /// Nil for what is no time to wait. A year is as good as for ever.
+    /// Nil for an invalid duration. Clamps to a year.
     private static func duration(_ seconds: TimeInterval) -> Duration? {
         seconds > 0 ? .seconds(min(seconds, 365 * 86_400)) : nil
     }
 
     // MARK: Failures
 
-    /// What an answer that is no success says: an error dictionary, or else what its status stands for.
+    /// Maps an unsuccessful response to a failure: by its error dictionary, or else by its status.
     private func failure(_ response: HTTPResponse) -> ServiceFailure {
         if let error = try? ErrorDictionary(decoding: response.body) { return .refused(error) }
         let code: CKError.Code =
@@ -381,7 +384,7 @@ final class HTTPService: CloudService {
             retryAfter: response.header("Retry-After").flatMap(Double.init))
     }
 
-    /// What kept a request from getting through.
+    /// Maps a transport error to a failure.
     private func failure(_ failure: HTTPFailure) -> ServiceFailure {
         switch failure.kind {
         case .cancelled:
@@ -416,11 +419,11 @@ final class HTTPService: CloudService {
         }
     }
 
-    /// What helps where something else than the service listens.
+    /// The advice if something other than the service answers.
     private static let strangerAdvice =
         "Where another program listens there, start the service on a free port, and name that in NEPHOS_URL."
 
-    /// Percent-encodes what must not be read as part of an address.
+    /// Percent-encodes characters that have a meaning in addresses.
     private static func escaped(_ text: String) -> String {
         text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? text
     }
@@ -430,7 +433,7 @@ final class HTTPService: CloudService {
 }
 
 extension CKDatabase.Scope {
-    /// How addresses name it.
+    /// The scope's name in addresses.
     fileprivate var pathComponent: String {
         switch self {
         case .public: "public"

@@ -1,7 +1,7 @@
 import Foundation
 import NephosWire
 
-/// Stands where the process's environment does not say where the service is: every request fails and says why.
+/// A placeholder for an invalid service address in the process's environment: every request fails with the reason.
 final class MisconfiguredService: CloudService {
     private let failure: ServiceFailure
 
@@ -9,7 +9,7 @@ final class MisconfiguredService: CloudService {
         failure = .transport(.badContainer, reason.description)
     }
 
-    /// Of a database or container that was not made for one.
+    /// For a database or container object created without a container.
     init(noContainerFor what: String) {
         failure = .transport(.badContainer, "This \(what) belongs to no container.")
     }

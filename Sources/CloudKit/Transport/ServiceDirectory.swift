@@ -1,7 +1,7 @@
 import Foundation
 
-/// Finds the service of a container that an app made by its identifier: what an in-process cloud put itself in for, or
-/// else the server that `CloudKitEnvironment` names.
+/// Finds the service of a container by its identifier: that of a registered in-process cloud, or else the server of
+/// `CloudKitEnvironment`.
 package final class ServiceDirectory: Sendable {
     /// Makes the service of a container.
     package typealias Provider = @Sendable (_ containerIdentifier: String) -> any CloudService
@@ -10,9 +10,9 @@ package final class ServiceDirectory: Sendable {
 
     private struct State: Sendable {
         var environment: Result<CloudKitEnvironment, CloudKitEnvironment.Invalid>?
-        /// The last one is asked.
+        /// The last provider is used.
         var providers: [(id: UUID, account: String?, provider: Provider)] = []
-        /// By container identifier; emptied whenever another service comes in force.
+        /// Sessions by container identifier; emptied whenever the service changes.
         var sessions: [String: ContainerSession] = [:]
         var defaultContainer: CKContainer?
 
@@ -23,17 +23,17 @@ package final class ServiceDirectory: Sendable {
     }
 
     private let state = Locked(State())
-    /// One switch at a time: the sessions end as the account that was switched to last.
+    /// Serialises switches, so that the sessions end up with the last account.
     private let switching = NSLock()
 
     package init() {}
 
-    /// What `CloudKitEnvironment.current` is, or why it is not valid.
+    /// The value of `CloudKitEnvironment.current`, or the reason it is invalid.
     var environment: Result<CloudKitEnvironment, CloudKitEnvironment.Invalid> {
         state.withLock { Self.environment(&$0) }
     }
 
-    /// The environment that holds, the defaults where it is not valid.
+    /// The current environment; the default one if the current one is invalid.
     var currentEnvironment: CloudKitEnvironment { (try? environment.get()) ?? CloudKitEnvironment() }
 
     private static func environment(_ state: inout State) -> Result<CloudKitEnvironment, CloudKitEnvironment.Invalid> {
@@ -57,7 +57,7 @@ package final class ServiceDirectory: Sendable {
         if changesAccount { Self.postAccountChanged() }
     }
 
-    /// What tells the account of the containers made from now on from others; nil where no account is signed in.
+    /// A name that distinguishes the account of future containers; nil if no account is signed in.
     var account: String? {
         state.withLock { state in
             if let last = state.providers.last { return last.account }
@@ -68,8 +68,8 @@ package final class ServiceDirectory: Sendable {
         }
     }
 
-    /// Lets `provider` answer for every container made from now on, as that account, until `remove` is called with the
-    /// result.
+    /// Registers `provider` for every container made from now on, as that account, until `remove` is called with the
+    /// returned ID.
     package func add(account: String?, _ provider: @escaping Provider) -> UUID {
         let id = UUID()
         let old = state.withLock { state in
@@ -83,14 +83,14 @@ package final class ServiceDirectory: Sendable {
         return id
     }
 
-    /// Puts another provider in the place of one, as another account of the same cloud: the containers that it answers
-    /// for go on as that account. Does nothing where it was taken out.
+    /// Replaces a provider, as another account of the same cloud: its containers continue as that account. Does nothing
+    /// if the provider was removed.
     package func switchAccount(of id: UUID, to account: String?, _ provider: @escaping Provider) {
         switching.lock()
         let sessions: [ContainerSession]? = state.withLock { state in
             guard let index = state.providers.firstIndex(where: { $0.id == id }) else { return nil }
             state.providers[index] = (id, account, provider)
-            // Only the last one answers for containers.
+            // Only the last provider serves containers.
             return index == state.providers.count - 1 ? Array(state.sessions.values) : []
         }
         for session in sessions ?? [] { session.switchAccount(to: provider(session.identifier)) }
@@ -98,7 +98,7 @@ package final class ServiceDirectory: Sendable {
         if sessions != nil { Self.postAccountChanged() }
     }
 
-    /// Signs in to the same server as another account, or out: the containers that it answers for go on as that account.
+    /// Signs in to the same server as another account, or out: the server's containers continue as that account.
     package func switchAccount(to account: CloudKitEnvironment.Account) {
         switching.lock()
         let (sessions, environment) = state.withLock { state in
@@ -112,7 +112,7 @@ package final class ServiceDirectory: Sendable {
         Self.postAccountChanged()
     }
 
-    /// Takes a provider out again; taking it out twice does nothing.
+    /// Removes a provider; removing it twice does nothing.
     package func remove(_ id: UUID) {
         let removed = state.withLock { state in
             guard let index = state.providers.firstIndex(where: { $0.id == id }) else { return false }
@@ -128,7 +128,7 @@ package final class ServiceDirectory: Sendable {
         NotificationCenter.default.post(name: .NSUbiquityIdentityDidChange, object: nil)
     }
 
-    /// The session of the container with that identifier: one for all the container objects that name it.
+    /// Returns the session of a container identifier, shared by all container objects with that identifier.
     func session(for identifier: String) -> ContainerSession {
         state.withLock { state in
             if let session = state.sessions[identifier] { return session }
@@ -150,14 +150,14 @@ package final class ServiceDirectory: Sendable {
     /// The container with that identifier.
     package func container(_ identifier: String) -> CKContainer { CKContainer(session(for: identifier)) }
 
-    /// What `CKContainer.default()` is: the same object until another service comes in force.
+    /// Returns the value of `CKContainer.default()`: the same object until the service changes.
     func defaultContainer() -> CKContainer {
         let identifier = currentEnvironment.defaultContainerIdentifier
         let session = session(for: identifier)
         return state.withLock { state in
             if let container = state.defaultContainer { return container }
             let container = CKContainer(session)
-            // Another service may have come in force meanwhile; then the next call makes the container that stays.
+            // The service may have changed since; then the next call creates the lasting container.
             if state.sessions[identifier] === session { state.defaultContainer = container }
             return container
         }

@@ -1,6 +1,7 @@
 /// Found users by what they made known of themselves (CKDiscoverUserIdentitiesOperation, Apple's documentation).
 ///
-/// Since iOS 17 CloudKit discovers no users: the operation succeeds, and its `userIdentityDiscoveredBlock` is not called.
+/// Since iOS 17 CloudKit discovers no users: the operation succeeds, and its `userIdentityDiscoveredBlock` is not
+/// called.
 @available(*, deprecated, message: "CloudKit no longer discovers users")
 open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
     private struct Blocks {
@@ -60,7 +61,8 @@ open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
 
 /// Found the users among the device's contacts (CKDiscoverAllUserIdentitiesOperation, Apple's documentation).
 ///
-/// Since iOS 17 CloudKit discovers no users: the operation succeeds, and its `userIdentityDiscoveredBlock` is not called.
+/// Since iOS 17 CloudKit discovers no users: the operation succeeds, and its `userIdentityDiscoveredBlock` is not
+/// called.
 @available(*, deprecated, message: "CloudKit no longer discovers users")
 open class CKDiscoverAllUserIdentitiesOperation: CKOperation, @unchecked Sendable {
     private struct Blocks {

@@ -1,4 +1,5 @@
-/// Fetches a token with which CloudKit Web Services know the account (CKFetchWebAuthTokenOperation, Apple's documentation).
+/// Fetches a token with which CloudKit Web Services know the account (CKFetchWebAuthTokenOperation, Apple's
+/// documentation).
 ///
 /// The service does not make such tokens yet, so the operation fails with `serverRejectedRequest`: `nephos dev` takes
 /// `dev:NAME` for one.

@@ -11,26 +11,26 @@ package struct DeviceKeys: Hashable, Sendable {
     }
 }
 
-/// An entry of an account's list of devices. Each is signed by a device that is on the list before it, the first by the
-/// device that it names, and has the hash of the one before.
+/// An entry of an account's list of devices. A device already on the list signs it (the first entry is signed by the
+/// device that it names), and it contains the previous entry's hash (a hash chain).
 package struct DeviceListEntry: Hashable, Sendable {
     package enum Change: String, Hashable, Sendable {
         case add
         case revoke
-        /// The recovery key, which may sign as a device does.
+        /// The recovery key, which may sign like a device.
         case recovery
     }
 
     /// From 0.
     package var number: Int64
-    /// `ContentHash` of the entry before; of the first, nothing.
+    /// `ContentHash` of the previous entry; empty in the first.
     package var previous: [UInt8]
     package var change: Change
     package var device: DeviceKeys
     /// The account key from this entry on.
     package var accountKeyVersion: Int64
     package var accountKey: [UInt8]
-    /// Whose signature it has, a signing key.
+    /// The signing key of the entry's author.
     package var author: [UInt8]
 
     private static func context(_ place: KeyPlace) -> SealContext { place.listContext() }
@@ -48,14 +48,14 @@ package struct DeviceListEntry: Hashable, Sendable {
         return context.bytes
     }
 
-    /// The entry as it is stored. The pair's public key is the author.
+    /// The stored form of the entry. The pair's public key is the author.
     package func signed(by pair: SigningKeyPair, in place: KeyPlace) -> [UInt8] {
         let bytes = unsigned(place)
         return bytes + pair.signature(of: bytes)
     }
 
-    /// Nil where the bytes are no entry of this place's, or the signature is not the author's.
-    /// - Parameter isChecked: whether the signature was found to be the author's before.
+    /// Nil if the bytes are no entry of this place, or the signature is not the author's.
+    /// - Parameter isChecked: whether the signature was verified before.
     package init?(_ bytes: [UInt8], in place: KeyPlace, isChecked: Bool = false) {
         let message = Array(bytes.dropLast(SigningKeyPair.signatureSize))
         let head = Self.context(place).bytes
@@ -88,7 +88,7 @@ package struct DeviceListEntry: Hashable, Sendable {
     }
 }
 
-/// What a `SealContext` has, one value after another.
+/// Reads the values of a `SealContext` in order.
 package struct ContextReader {
     private var rest: ArraySlice<UInt8>
 
@@ -110,26 +110,26 @@ package struct ContextReader {
     }
 }
 
-/// An account's devices, as far as their list proves them.
+/// An account's devices, as proved by their list.
 package struct DeviceList: Hashable, Sendable {
     package private(set) var count: Int64 = 0
-    /// Of the last entry.
+    /// The hash of the last entry.
     package private(set) var hash: [UInt8] = []
-    /// Of every entry. The first is what the account is known by.
+    /// The hashes of all entries. The first identifies the account.
     package private(set) var hashes: [[UInt8]] = []
     package private(set) var devices: [DeviceKeys] = []
     package private(set) var recoveryKeys: [DeviceKeys] = []
     package private(set) var accountKeyVersion: Int64 = 0
     package private(set) var accountKey: [UInt8] = []
-    /// While which versions of the account's key a device was on the list, by its signing key.
+    /// The account key's versions during which a device was on the list, by its signing key.
     private var tenures: [[UInt8]: ClosedRange<Int64>] = [:]
-    /// The versions of the account's key.
+    /// The account key's versions, by public key.
     private var accountKeyVersions: [[UInt8]: Int64] = [:]
 
     package init() {}
 
-    /// Nil where an entry does not follow from those before it.
-    /// - Parameter areChecked: whether the entries' signatures were found to be their authors' before.
+    /// Nil if an entry does not follow from the previous ones.
+    /// - Parameter areChecked: whether the entries' signatures were verified before.
     package init?(_ entries: [[UInt8]], in place: KeyPlace, areChecked: Bool = false) {
         for entry in entries {
             guard append(entry, in: place, isChecked: areChecked) else { return nil }
@@ -140,23 +140,23 @@ package struct DeviceList: Hashable, Sendable {
         (devices + recoveryKeys).contains { $0.signing == signingKey }
     }
 
-    /// Whether a device is on the list, or was.
+    /// Whether a device is or was on the list.
     package func knowsSigner(_ signingKey: [UInt8]) -> Bool { tenures[signingKey] != nil }
 
     /// Whether a device is on the list.
     package func isListed(_ signingKey: [UInt8]) -> Bool { devices.contains { $0.signing == signingKey } }
 
-    /// The version of the account's key that has this public half; nil where none has.
+    /// The version of the account's key with this public half; nil if there is none.
     package func accountKeyVersion(of publicKey: [UInt8]) -> Int64? { accountKeyVersions[publicKey] }
 
-    /// Whether a device was on the list while the account had that version of its key: who was taken off the list signs for
-    /// no later one.
+    /// Whether a device was on the list at that version of the account's key: a removed device's signature is invalid
+    /// for later versions.
     package func knowsSigner(_ signingKey: [UInt8], ofKeyFor version: Int64) -> Bool {
         tenures[signingKey]?.contains(version) ?? false
     }
 
-    /// Nothing is changed where the entry does not follow.
-    /// - Returns: whether it does.
+    /// Appends an entry; changes nothing if it does not follow.
+    /// - Returns: whether it follows.
     package mutating func append(_ bytes: [UInt8], in place: KeyPlace, isChecked: Bool = false) -> Bool {
         guard let entry = DeviceListEntry(bytes, in: place, isChecked: isChecked), entry.number == count,
             entry.previous == hash,
@@ -185,7 +185,7 @@ package struct DeviceList: Hashable, Sendable {
         return true
     }
 
-    /// The first entry has the account's first key, a revocation the next one, any other the present one.
+    /// The first entry has the account's first key, a revocation the next one, any other the current one.
     private func hasNextKey(_ entry: DeviceListEntry) -> Bool {
         guard count == 0 || entry.change == .revoke else {
             return entry.accountKeyVersion == accountKeyVersion && entry.accountKey == accountKey

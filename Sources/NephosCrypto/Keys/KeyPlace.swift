@@ -1,10 +1,10 @@
-/// The first byte of everything that is sealed.
+/// The first byte of all sealed data.
 package enum SealFormat {
     package static let first: UInt8 = 1
 }
 
-/// Whose keys they are: what every context begins with, so that nothing that is sealed or signed in one container,
-/// environment or account is good in another.
+/// The owner of keys, the first part of every context, so that data sealed or signed in one container, environment or
+/// account is invalid in any other.
 package struct KeyPlace: Hashable, Sendable {
     package var container: String
     package var environment: String
@@ -28,11 +28,11 @@ package struct KeyPlace: Hashable, Sendable {
 
     package func listContext() -> SealContext { context("nephos.device") }
 
-    /// What a device that is to be approved says of itself, and what it is answered.
+    /// The context of the request of a device that is to be approved, and of its reply.
     package func requestContext() -> SealContext { context("nephos.join") }
     package func replyContext() -> SealContext { context("nephos.joined") }
 
-    /// - Parameter use: what is made of a secret that a person carries.
+    /// - Parameter use: the value derived from a secret that a person carries.
     package func secretContext(_ use: String, _ secret: [UInt8]) -> SealContext {
         var context = context("nephos.secret")
         context.append(use)
@@ -41,12 +41,12 @@ package struct KeyPlace: Hashable, Sendable {
     }
 }
 
-/// Which key a version of a group's key is: two zones of one name, one after the other, have different ones.
+/// The ID of a version of a group's key: two successive zones of one name have different ones.
 package enum GroupKeyID {
     /// Bytes.
     package static let size = 8
 
-    /// - Parameter box: the version's key as it is sealed for its owner, which is never the same twice.
+    /// - Parameter box: the version's key, sealed for its owner, which is never the same twice.
     package static func of(box: [UInt8]) -> [UInt8] { Array(ContentHash.of(box).prefix(size)) }
 }
 
@@ -66,7 +66,7 @@ package struct ZonePlace: Hashable, Sendable {
         return context
     }
 
-    /// What a value belongs to, but for its field, type and key.
+    /// The context of a record's values, without field, type and key.
     package func valueContext(recordName: String) -> SealContext {
         var context = context("nephos.value")
         context.append(recordName)
@@ -74,7 +74,7 @@ package struct ZonePlace: Hashable, Sendable {
     }
 }
 
-/// A zone of its owner's, or a share in it: whose key wraps those of records.
+/// A group, whose key wraps records' keys: a zone of its owner, or a share in it.
 package struct GroupPlace: Hashable, Sendable {
     package var zone: ZonePlace
     /// The name of the share; empty for the zone.
@@ -107,8 +107,8 @@ package struct GroupPlace: Hashable, Sendable {
         return context
     }
 
-    /// What a link's secret is sealed in, and what is sealed under it.
-    /// - Parameter participant: whose one-time URL has the link; nil is the share's.
+    /// The context in which a link's secret is sealed, and data under it.
+    /// - Parameter participant: the participant of a one-time URL's link; nil for the share's.
     package func linkContext(version: Int64, participant: String? = nil) -> SealContext {
         var context = context("nephos.link")
         context.append(version)
@@ -116,10 +116,11 @@ package struct GroupPlace: Hashable, Sendable {
         return context
     }
 
-    /// What a signature of a group's key is of.
+    /// The signed bytes of a group's key.
     /// - Parameters:
-    ///   - previous: the wrapped key of the version before; nothing in the first, and in a box for another account.
-    ///   - administrators: whose devices may make the versions that follow, as the hashes of their lists' first entries.
+    ///   - previous: the wrapped key of the previous version; empty in the first, and in a box for another account.
+    ///   - administrators: the accounts whose devices may make the following versions, as the hashes of their lists'
+    ///     first entries.
     package func signedBytes(
         version: Int64, recipient: [UInt8], box: [UInt8], previous: [UInt8], administrators: [[UInt8]]
     ) -> [UInt8] {

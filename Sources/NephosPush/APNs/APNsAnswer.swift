@@ -1,22 +1,22 @@
 import FoundationEssentials
 package import NephosService
 
-/// What an answer of Apple's push service means (Apple's documentation, Handling notification responses from APNs).
+/// The meaning of an answer of Apple's push service (Apple's documentation, Handling notification responses from APNs).
 ///
-/// - 200: the service has it.
-/// - 410, and 400 `BadDeviceToken`: the token is not, or no longer, a device's; a 410 says since when.
+/// - 200: the service has accepted the notification.
+/// - 410, and 400 `BadDeviceToken`: the token is not, or no longer, valid; a 410 says since when.
 /// - 403 `ExpiredProviderToken`: the request was right but for our token.
-/// - 403 otherwise, 404: we are set up wrongly; the notification waits until that is put right.
-/// - 400 otherwise, 405, 413: the service never takes this notification.
-/// - 429, 500, 503 and what is not listed: later.
+/// - 403 otherwise, 404: our configuration is wrong; the notification waits until it is corrected.
+/// - 400 otherwise, 405, 413: the service will never accept this notification.
+/// - 429, 500, 503 and all others: retry later.
 package enum APNsAnswer: Hashable, Sendable {
     case outcome(DeliveryOutcome)
-    /// With a new token, at once.
+    /// Retry with a new token, at once.
     case expiredProviderToken
 
     /// - Parameters:
-    ///   - reason: of the answer's body, nil where it has none.
-    ///   - timestamp: of the answer's body: since when the token is no device's, in milliseconds since 1970.
+    ///   - reason: from the answer's body, nil if it has none.
+    ///   - timestamp: from the answer's body: since when the token is invalid, in milliseconds since 1970.
     package init(status: Int, reason: String?, timestamp: Int64? = nil, retryAfter: Duration? = nil) {
         let text = "APNs answered \(status)" + (reason.map { " \($0)" } ?? "")
         switch (status, reason) {
@@ -30,7 +30,7 @@ package enum APNsAnswer: Hashable, Sendable {
         }
     }
 
-    /// Reads the body, which may have nothing of what it should.
+    /// Decodes the body, in which any member may be missing.
     package init(status: Int, body: [UInt8], retryAfter: Duration? = nil) {
         let body = try? JSONDecoder().decode(Body.self, from: Data(body))
         self.init(status: status, reason: body?.reason, timestamp: body?.timestamp, retryAfter: retryAfter)
@@ -46,7 +46,7 @@ package enum APNsAnswer: Hashable, Sendable {
 
         init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: CodingKeys.self)
-            // It goes to the log: short, and no characters but those that a reason has.
+            // It is logged: short, and only with the characters of a reason.
             if let reason = try? container.decode(String.self, forKey: .reason), (1...64).contains(reason.utf8.count),
                 reason.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
             {

@@ -1,15 +1,15 @@
 package import NephosHTTP
 package import NephosService
 
-/// How Apple's push service is reached.
+/// The configuration of Apple's push service.
 package struct APNsConfiguration: Sendable {
     package let identity: ProviderIdentity
-    /// The bundle identifier of the app that gets the notifications.
+    /// The bundle identifier of the app that receives the notifications.
     package let topic: String
-    /// nil for Apple's own two, by the environment that a token is from.
+    /// Nil for Apple's own two, selected by the token's environment.
     let address: WebAddress?
 
-    /// - Parameter url: instead of Apple's, for instance that of a relay; https, because APNs is HTTP/2 over TLS.
+    /// - Parameter url: replaces Apple's, for instance a relay's; https, because APNs is HTTP/2 over TLS.
     /// - Throws: `NotificationSetupError`.
     package init(identity: ProviderIdentity, topic: String, url: String? = nil) throws(NotificationSetupError) {
         guard (1...255).contains(topic.utf8.count), topic.utf8.allSatisfy(Self.standsInBundleIdentifier) else {

@@ -1,30 +1,30 @@
 import NephosService
 
-/// What Apple's push service is sent for a notification (Apple's documentation, Sending notification requests to APNs).
+/// A notification's request to Apple's push service (Apple's documentation, Sending notification requests to APNs).
 struct APNsRequest {
-    /// Bytes of a payload: Apple's documentation, Generating a remote notification.
+    /// Maximum bytes of a payload: Apple's documentation, Generating a remote notification.
     static let payloadLimit = 4096
-    /// Bytes of a collapse identifier.
+    /// Maximum bytes of a collapse identifier.
     static let collapseIDLimit = 64
-    /// For one attempt.
+    /// The time-out of one attempt.
     static let timeout = Duration.seconds(30)
-    /// Bytes of an answer that are read for its reason.
+    /// Maximum bytes of an answer that are read for its reason.
     static let answerLimit = 16 * 1024
 
     let notification: OutgoingNotification
     let device: DeviceToken
-    /// The bundle identifier of apps whose token names none.
+    /// The bundle identifier for tokens that name none.
     let defaultTopic: String
-    /// Until when the service keeps trying to reach the device, in seconds since 1970.
+    /// When the service gives up on the device, in seconds since 1970.
     let expiration: Int64
 
     var path: String { "/3/device/" + device.hexadecimal }
 
-    /// The headers but for the authorisation.
+    /// The headers without the authorisation.
     var headers: [(name: String, value: String)] {
         var headers = [
             ("apns-topic", device.topic ?? defaultTopic),
-            // A silent notification must not ask to be delivered at once: the service refuses that.
+            // A silent notification must not have the immediate priority: the service refuses that.
             ("apns-push-type", notification.isSilent ? "background" : "alert"),
             ("apns-priority", notification.isSilent ? "5" : "10"),
             ("apns-expiration", String(expiration)),
@@ -35,7 +35,7 @@ struct APNsRequest {
         return headers
     }
 
-    /// The identifier itself where a header can hold it; otherwise its hash, so that what was different stays so.
+    /// The identifier itself if it fits a header; otherwise its hash, so that distinct identifiers stay distinct.
     static func collapseID(_ id: String) -> String {
         let fits = id.utf8.count <= collapseIDLimit && id.utf8.allSatisfy { (0x21...0x7E).contains($0) }
         guard !fits, let hash = Hashes.sha256(Array(id.utf8)) else { return id }

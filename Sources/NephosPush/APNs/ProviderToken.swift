@@ -2,7 +2,7 @@ import FoundationEssentials
 import NephosWire
 import Synchronization
 
-/// Who sends to Apple's push service: the key, and its and the team's identifiers at Apple's developer site.
+/// The sender to Apple's push service: the key, and its and the team's identifiers at Apple's developer site.
 package struct ProviderIdentity: Sendable {
     package let key: SigningKey
     package let keyID: String
@@ -47,7 +47,7 @@ package struct ProviderIdentity: Sendable {
         return key.sign(Array(message.utf8)).map { message + "." + Self.base64URL($0) }
     }
 
-    /// Base64 for URLs, without padding (RFC 7515, 2).
+    /// Base64 for URLs, without padding (RFC 7515 §2).
     private static func base64URL(_ bytes: [UInt8]) -> String {
         let base64 = Data(bytes).base64EncodedString()
         return String(
@@ -62,13 +62,13 @@ package struct ProviderIdentity: Sendable {
     }
 }
 
-/// When a provider token is replaced. Apple's service wants one no older than an hour, and refuses a sender that makes
-/// new ones more often than every 20 minutes.
+/// When to replace a provider token. Apple's service requires one no older than an hour, and refuses a sender that
+/// makes new ones more often than every 20 minutes.
 ///
 /// - A token is used for 40 minutes.
-/// - One that was issued in the future (the clock was set back) is replaced.
-/// - One that the service calls expired is replaced at once, but not twice within 20 minutes: then it is the clock that
-///   is wrong, and another token would not help.
+/// - One issued in the future (the clock was set back) is replaced.
+/// - One that the service calls expired is replaced at once, but not twice within 20 minutes: then the clock is wrong,
+///   and another token would not help.
 package struct ProviderTokenRules: Hashable, Sendable {
     static let lifetime: Int64 = 40 * 60
     static let renewalInterval: Int64 = 20 * 60
@@ -83,7 +83,7 @@ package struct ProviderTokenRules: Hashable, Sendable {
         self.refusedAt = refusedAt
     }
 
-    /// Whether the token has served its time.
+    /// Whether the token's lifetime is over.
     package func isOver(now: Int64) -> Bool {
         now < issuedAt || now - issuedAt >= Self.lifetime
     }
@@ -95,7 +95,7 @@ package struct ProviderTokenRules: Hashable, Sendable {
     }
 }
 
-/// The provider token that is in use.
+/// The provider token in use.
 final class ProviderTokens: Sendable {
     private let identity: ProviderIdentity
     /// Seconds since 1970.
@@ -107,7 +107,7 @@ final class ProviderTokens: Sendable {
         self.now = now
     }
 
-    /// The token to send with. nil if none can be signed.
+    /// The current token, renewed if necessary; nil if none can be signed.
     func token() -> String? {
         let now = now()
         return current.withLock { current in
@@ -116,11 +116,11 @@ final class ProviderTokens: Sendable {
         }
     }
 
-    /// The token to send with instead of one that the service calls expired; nil if there is no other for now.
+    /// The token that replaces one that the service calls expired; nil if there is no other for now.
     func token(insteadOf refused: String) -> String? {
         let now = now()
         return current.withLock { current in
-            // Another request was first.
+            // Another request has replaced it already.
             if let current, current.token != refused { return current.token }
             guard current?.rules.mayReplaceRefused(now: now) ?? true else { return nil }
             return renew(&current, now, refusedAt: now)

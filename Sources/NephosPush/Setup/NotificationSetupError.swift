@@ -1,4 +1,4 @@
-/// What notifications are sent with is wrong: a file, an identifier, a URL. The message holds no secret.
+/// An error in the configuration of notifications: a file, an identifier, a URL. The message contains no secret.
 package struct NotificationSetupError: Error, Hashable, Sendable, CustomStringConvertible {
     package var description: String
 

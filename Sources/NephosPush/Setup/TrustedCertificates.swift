@@ -1,8 +1,8 @@
 import FoundationEssentials
 
-/// A file of certificates that are trusted instead of the system's.
+/// A file of certificates to trust instead of the system's.
 package enum TrustedCertificates {
-    /// Says whether a file can be given to an `HTTPClient`, before anything is sent.
+    /// Checks whether an `HTTPClient` can use a file, before anything is sent.
     /// - Throws: `NotificationSetupError` for a file that cannot be read, and for one without certificates in PEM.
     package static func check(_ file: String) throws(NotificationSetupError) {
         guard let data = try? Data(contentsOf: URL(filePath: file)) else {

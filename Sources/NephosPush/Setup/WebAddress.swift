@@ -1,14 +1,14 @@
 import FoundationEssentials
 
-/// An absolute http or https URL that requests may be sent to.
+/// An absolute http or https URL for requests.
 struct WebAddress: Hashable, Sendable {
-    /// As it was given.
+    /// The text as given.
     var text: String
     var isSecure: Bool
 
-    /// - Parameter subject: what the URL is for, for the errors: "the web hook's URL".
-    /// - Throws: `NotificationSetupError` for what is not absolute, not http or https, has credentials in it, a fragment
-    ///   or characters that do not stand in URLs.
+    /// - Parameter subject: the URL's purpose, for the errors: "the web hook's URL".
+    /// - Throws: `NotificationSetupError` for a URL that is not absolute, not http or https, or has credentials, a
+    ///   fragment or invalid characters.
     init(_ text: String, subject: String) throws(NotificationSetupError) {
         guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), let url = URLComponents(string: text) else {
             throw NotificationSetupError("\(subject) is not a URL: percent-encode what is not allowed in one")

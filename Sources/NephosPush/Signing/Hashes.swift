@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// SHA-256 and what is built on it.
+/// SHA-256 and functions built on it.
 enum Hashes {
     private static let size = 32
 
@@ -10,7 +10,7 @@ enum Hashes {
         return digest
     }
 
-    /// HMAC-SHA256 (RFC 2104). nil if OpenSSL fails, which it does for want of memory.
+    /// HMAC-SHA256 (RFC 2104). Nil if OpenSSL fails, for lack of memory.
     static func hmac(_ message: [UInt8], key: [UInt8]) -> [UInt8]? {
         var digest = [UInt8](repeating: 0, count: size)
         var count = UInt32(size)

@@ -2,11 +2,10 @@ import FoundationEssentials
 import NephosService
 import NephosWire
 
-/// What a web hook is sent for a notification: JSON with the signature in the headers, as the Standard Webhooks
-/// convention has it.
+/// A notification's request to a web hook: JSON with the signature in the headers, in the Standard Webhooks convention.
 struct WebHookRequest {
     let notification: OutgoingNotification
-    /// When it is sent, in seconds since 1970. A receiver refuses what is old, so that it cannot be sent again by others.
+    /// The time of sending, in seconds since 1970. Receivers refuse old requests, which prevents replays.
     let timestamp: Int64
 
     /// The same on every attempt.
@@ -28,7 +27,7 @@ struct WebHookRequest {
         return writer.finish()
     }
 
-    /// nil if it cannot be signed.
+    /// Nil if it cannot be signed.
     func headers(body: [UInt8], secret: WebHookSecret) -> [(name: String, value: String)]? {
         let signed = Array("\(notification.id).\(timestamp).".utf8) + body
         guard let signature = Hashes.hmac(signed, key: secret.key) else { return nil }

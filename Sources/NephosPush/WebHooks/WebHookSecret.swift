@@ -1,11 +1,11 @@
 import FoundationEssentials
 
-/// What web hooks are signed with: 24 to 64 bytes, written `whsec_` and base64 (Standard Webhooks, Signature scheme).
+/// The signing secret of web hooks: 24 to 64 bytes, written `whsec_` and base64 (Standard Webhooks, Signature scheme).
 package struct WebHookSecret: Sendable, CustomStringConvertible, CustomReflectable {
     private static let prefix = "whsec_"
     let key: [UInt8]
 
-    /// nil for what is not written so.
+    /// Nil for text in another form.
     package init?(_ text: String) {
         guard text.hasPrefix(Self.prefix),
             let key = Data(base64Encoded: String(text.dropFirst(Self.prefix.count))), (24...64).contains(key.count)
@@ -13,8 +13,8 @@ package struct WebHookSecret: Sendable, CustomStringConvertible, CustomReflectab
         self.key = Array(key)
     }
 
-    /// Reads a file that holds the secret and nothing else but white space around it.
-    /// - Throws: `NotificationSetupError`, which does not say what the file holds.
+    /// Reads a file with only the secret, optionally surrounded by white space.
+    /// - Throws: `NotificationSetupError`, which does not reveal the file's content.
     package init(file: String) throws(NotificationSetupError) {
         let data: Data
         do {
@@ -31,7 +31,7 @@ package struct WebHookSecret: Sendable, CustomStringConvertible, CustomReflectab
         self = secret
     }
 
-    /// Hides the secret wherever one is printed.
+    /// Hides the secret in printed output.
     package var description: String { Self.prefix + "…" }
     package var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -17,7 +17,7 @@ enum CrossOrigin {
         ]
     }
 
-    /// The answer to OPTIONS, which a browser sends ahead of a request that is not a simple one.
+    /// The answer to OPTIONS, a browser's preflight ahead of any request that is not simple.
     static func preflight(_ route: Route?) -> HTTPResponse {
         let methods = route?.allowedMethods ?? Route.allMethods
         return HTTPResponse(

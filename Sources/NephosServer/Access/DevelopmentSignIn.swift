@@ -1,8 +1,8 @@
 import NephosService
 import NephosWire
 
-/// Who asks, by the rules of `nephos dev`: any `ckAPIToken` will do, or none; `ckWebAuthToken=dev:NAME` (or `ckSession`,
-/// its older name) signs in as the account NAME, which is made on first use.
+/// Sign-in by the rules of `nephos dev`: any `ckAPIToken` is valid, or none; `ckWebAuthToken=dev:NAME` (or `ckSession`,
+/// its older name) signs in as the account NAME, created on first use.
 enum DevelopmentSignIn {
     static let path = "/sign-in"
     static let tokenPrefix = "dev:"
@@ -35,7 +35,7 @@ enum DevelopmentSignIn {
         }
     }
 
-    /// What a person sees on following the `redirectURL` of a request that needs an account.
+    /// The page behind the `redirectURL` of a request that needs an account.
     static let page = """
         This is the local CloudKit. It signs in by name, without a password:
         add ckWebAuthToken=dev:NAME to the request's query, with any NAME.

@@ -1,10 +1,10 @@
 import NephosWire
 
-/// Keeps the web away from a developer's data: answers only requests that name this machine.
+/// Protects a developer's data from web pages: answers only requests that name this machine.
 ///
-/// - `Host` must be a loopback name, or a page elsewhere could reach the service by a name of its own that it points at
-///   127.0.0.1.
-/// - `Origin`, which browsers send for a page's requests, must be a page that this machine serves. `null` is not.
+/// - `Host` must be a loopback name; otherwise a page elsewhere could reach the service through its own name resolved
+///   to 127.0.0.1 (DNS rebinding).
+/// - `Origin`, which browsers send for a page's requests, must be a page that this machine serves. `null` is refused.
 enum LoopbackGuard {
     static func check(_ request: HTTPRequest) throws(Refusal) {
         guard let host = request.host, isLoopback(host, isLoopback(authority:)) else {
@@ -20,7 +20,8 @@ enum LoopbackGuard {
                 "nephos dev answers only web pages served from localhost, 127.0.0.1 or [::1]; the Origin header is "
                     + quoted(origin))
         }
-        // An image or a link of a page elsewhere: browsers send no Origin for it. A share's URL is there to be followed.
+        // An image or a link on a page elsewhere: browsers send no Origin for it. A share's URL is meant to be
+        // followed.
         if request.origin == nil, request.fetchSite == "cross-site", !ShareRoutes.takesNavigation(request) {
             throw Refusal(
                 .accessDenied,
@@ -40,7 +41,7 @@ enum LoopbackGuard {
         return false
     }
 
-    /// A host with or without a port.
+    /// Whether the authority is a loopback host, with or without a port.
     private static func isLoopback(authority: TextBytes) -> Bool {
         if authority.first == UInt8(ascii: "[") {
             return authority.starts(with: "[::1]".utf8) && isPort(authority.dropFirst("[::1]".utf8.count))
@@ -50,13 +51,13 @@ enum LoopbackGuard {
         return isPort(authority[end...]) && (isLocalhost(host) || isLoopbackAddress(host))
     }
 
-    /// Nothing, or a colon and up to five digits.
+    /// Whether the text is empty, or a colon and up to five digits.
     private static func isPort(_ text: TextBytes) -> Bool {
         guard let colon = text.first else { return true }
         return colon == UInt8(ascii: ":") && text.count <= 6 && text.dropFirst().allSatisfy(isDigit)
     }
 
-    /// Host names are compared without regard to case.
+    /// Host names are case-insensitive.
     private static func isLocalhost(_ host: TextBytes) -> Bool {
         host.elementsEqual("localhost".utf8) { $0 | 0x20 == $1 }
     }

@@ -3,19 +3,20 @@ import Dispatch
 import Glibc
 import NephosThreads
 
-/// The thread that accepts connections and gives them to the daemons in turn, or to one that has far fewer than the others.
+/// The thread that accepts connections and assigns them to the daemons round-robin, or to one that has far fewer than
+/// the others.
 ///
-/// Left to themselves, the daemon that wakes first takes all connections that wait: those of a client that opens several
-/// at once, or of a proxy, would all be served by one thread, while the others have nothing to do.
+/// If the daemons accepted themselves, the first to wake would take all pending connections: one thread would serve all
+/// those of a client that opens several at once, or of a proxy, while the others idle.
 ///
-/// `@unchecked`: the daemons are only given connections, which any thread may do (MHD_add_connection), and the rest is
-/// written before the thread starts.
+/// `@unchecked`: the daemons only receive connections, which any thread may add (MHD_add_connection); the other state
+/// is written before the thread starts.
 final class Acceptor: @unchecked Sendable {
     private enum Limit {
-        /// Milliseconds until it is asked again whether there is room for a connection.
+        /// Milliseconds before the thread retries at the connection limit.
         static let pause: Int32 = 20
-        /// By how many connections daemons may differ before one is out of turn. What was given a moment ago is not
-        /// counted yet, so it is more than one.
+        /// Difference in connections between daemons at which one loses its round-robin turn. More than one, because
+        /// the counts lag behind the latest assignments.
         static let difference = 8
     }
 
@@ -23,9 +24,9 @@ final class Acceptor: @unchecked Sendable {
     private let daemons: [OpaquePointer]
     private let connectionLimit: Int
     private let connections: ConnectionWatch
-    /// Milliseconds between two looks for connections whose time is over.
+    /// Milliseconds between two checks for overdue connections.
     private let watchInterval: Int32
-    /// Readable once the thread is to end.
+    /// Becomes readable when the thread has to end.
     private let end: Int32
     private let hasEnded = DispatchSemaphore(value: 0)
 
@@ -45,7 +46,7 @@ final class Acceptor: @unchecked Sendable {
 
     deinit { close(end) }
 
-    /// - Throws: `ListeningError` `.system` where the system has no thread left.
+    /// - Throws: `ListeningError` `.system` if the system can create no thread.
     func start() throws(ListeningError) {
         do {
             try NativeThread.start("acceptor") { [self] in
@@ -57,7 +58,7 @@ final class Acceptor: @unchecked Sendable {
         }
     }
 
-    /// Returns when no connection is accepted any more.
+    /// Returns once no further connection is accepted.
     func stop() {
         var one: UInt64 = 1
         _ = write(end, &one, MemoryLayout<UInt64>.size)
@@ -80,7 +81,7 @@ final class Acceptor: @unchecked Sendable {
             }
             guard found > 0 else { continue }
             if polled[0].revents != 0 {
-                // Who has connected already is answered too.
+                // Connections already in the backlog are answered too.
                 for socket in sockets { acceptAll(socket.descriptor, &turn) }
                 return
             }
@@ -88,7 +89,7 @@ final class Acceptor: @unchecked Sendable {
         }
     }
 
-    /// Accepts what waits, while there is room.
+    /// Accepts pending connections up to the limit.
     private func acceptAll(_ socket: Int32, _ turn: inout Int) {
         while true {
             let counts = daemons.map(Self.connections)
@@ -99,7 +100,7 @@ final class Acceptor: @unchecked Sendable {
                 storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
                     let connection = nephos_accept(socket, address, &size)
                     guard connection >= 0 else { return false }
-                    // It closes the connection if it cannot take it.
+                    // Closes the connection if the daemon cannot take it.
                     MHD_add_connection(daemons[Self.next(counts, &turn)], connection, address, size)
                     return true
                 }
@@ -115,7 +116,7 @@ final class Acceptor: @unchecked Sendable {
         }
     }
 
-    /// The next daemon in turn, unless another has far fewer connections.
+    /// The next daemon round-robin, unless another has far fewer connections.
     private static func next(_ counts: [Int], _ turn: inout Int) -> Int {
         turn = (turn + 1) % counts.count
         var best = turn

@@ -1,13 +1,13 @@
 import CMicroHTTPD
 import Glibc
 
-/// The headers of a request about which there can be two opinions: what they say, where the request goes, and where its
-/// body ends. A proxy before the server might be of another, and let through what it should not.
+/// Detects headers that two parsers could read differently: their values, the request's target, or the end of its body.
+/// A proxy ahead of the server might parse them differently and let a forbidden request through (request smuggling).
 ///
-/// libmicrohttpd takes a NUL for the end of a value, so a header with one would be truncated. In its buffer, where the lines
-/// lie one after the other, two NULs stand for the end of each.
+/// libmicrohttpd ends a value at a NUL, which would truncate a header that contains one. In its buffer, which holds the
+/// lines one after the other, two NULs end each line.
 struct AmbiguousHeaders {
-    /// Those that are read, and so allowed once.
+    /// The headers that the server reads; each may occur once.
     private static let single: [StaticString] = [
         contentLength, transferEncoding, "Host", "Origin", "Content-Encoding", "Sec-Fetch-Site", "Sec-Fetch-Mode",
         "Range",
@@ -16,15 +16,15 @@ struct AmbiguousHeaders {
     private static let contentLength: StaticString = "Content-Length"
     private static let transferEncoding: StaticString = "Transfer-Encoding"
 
-    /// A bit for each of them.
+    /// One bit for each of `single`.
     private var found = 0
     private static let bothLengths = 0b11
     private var areCodingsKnown = true
-    /// Where the next line has to begin.
+    /// The expected start of the next line.
     private var nextLine: UnsafePointer<CChar>?
     private var first: String?
 
-    /// What is wrong with them; nil for nothing.
+    /// The defect; nil for none.
     private(set) var problem: String? {
         get {
             if let first { return first }
@@ -40,7 +40,7 @@ struct AmbiguousHeaders {
         withUnsafeMutablePointer(to: &self) { headers in
             _ = MHD_get_connection_values_n(connection, .HEADER_KIND, noteHeader, headers)
         }
-        // It was the last: the empty line follows.
+        // After the last header the empty line follows.
         if let line = nextLine, line[0] != 0 || line[1] != 0 { problem = Self.broken }
     }
 
@@ -53,7 +53,7 @@ struct AmbiguousHeaders {
             problem = "the request has a header whose name is no token: 'Host :' is none, as there is a space in it"
             return
         }
-        // Beside its name, unless it was folded.
+        // The value follows its name, unless the line was folded.
         guard let value, Self.isBeside(value, name + length), value[size] == 0, value[size + 1] == 0 else {
             problem = Self.broken
             return
@@ -73,7 +73,7 @@ struct AmbiguousHeaders {
 
     // MARK: RFC 9110 §5
 
-    /// Whether nothing but white space is between a name's end, where the colon was, and the value.
+    /// Whether only white space separates the end of the name, where the colon was, from the value.
     private static func isBeside(_ value: UnsafePointer<CChar>, _ end: UnsafePointer<CChar>) -> Bool {
         guard value > end, value - end < 256 else { return false }
         var next = end + 1
@@ -84,7 +84,7 @@ struct AmbiguousHeaders {
         return true
     }
 
-    /// Nil for what is no token.
+    /// The token's length; nil for text that is not a token.
     private static func length(ofToken name: UnsafePointer<CChar>) -> Int? {
         var length = 0
         while name[length] != 0 {
@@ -100,7 +100,7 @@ struct AmbiguousHeaders {
         return length == 0 ? nil : length
     }
 
-    /// Whether a name ends as the other does, and is the same but for the case of its letters.
+    /// Whether two names are equal, ignoring case.
     private static func isSame(_ known: StaticString, _ name: UnsafePointer<CChar>) -> Bool {
         known.utf8Start.withMemoryRebound(to: CChar.self, capacity: known.utf8CodeUnitCount + 1) {
             strcasecmp($0, name) == 0
@@ -119,7 +119,7 @@ struct AmbiguousHeaders {
 }
 
 extension AmbiguousHeaders {
-    /// What is wrong with a request's target, as it lies in the library's buffer before the protocol's version; nil for nothing.
+    /// The defect of a request's target in the library's buffer, before the protocol's version; nil for none.
     static func problem(target: UnsafePointer<CChar>) -> String? {
         var length = 0
         while target[length] != 0 {

@@ -1,18 +1,18 @@
 import Synchronization
 
-/// A request's body while it arrives, for a handler that takes it piece by piece. The connection is read while the handler
-/// waits for a piece, and no further: a handler that works on one meanwhile has two in memory, never more.
+/// A request's body while it arrives, for a handler that reads it piece by piece. Backpressure: the connection is read
+/// only while the handler waits for a piece, so at most two pieces are in memory, the one in work and the next.
 package final class BodyStream: Sendable {
-    /// Why no more of a body comes.
+    /// The reason why a body ends early.
     package enum Failure: Error {
-        /// The connection is gone, or the server stops.
+        /// The connection is lost, or the server stops.
         case isCut
         case isTooSlow
     }
 
-    /// Bytes that a piece has, but for the last one, where few bodies arrive.
+    /// Bytes of each piece but the last, while few bodies arrive.
     static let largestPiece = 256 * 1024
-    /// Bytes that may arrive together with the last of a piece: more than the server reads at a time.
+    /// Bytes by which a piece may exceed its size: more than the server reads at a time.
     private static let pieceSlack = 32 * 1024
 
     private struct State {
@@ -41,7 +41,7 @@ package final class BodyStream: Sendable {
 
     // MARK: The connection's thread
 
-    /// Whether the handler waits for bytes: then the connection has to be read.
+    /// Whether the handler waits for bytes, so that the connection has to be read.
     var isWanted: Bool { state.withLock { $0.reader != nil } }
 
     func receive(_ bytes: UnsafeRawBufferPointer, slowest: Int64, grace: Duration) {
@@ -56,7 +56,7 @@ package final class BodyStream: Sendable {
         wake()
     }
 
-    /// The body is whole.
+    /// Ends the body, which is complete.
     func end() {
         state.withLock { $0.hasEnded = true }
         wake()
@@ -64,7 +64,7 @@ package final class BodyStream: Sendable {
 
     // MARK: Any thread
 
-    /// No more comes.
+    /// Ends the body early.
     func fail(_ failure: Failure) {
         state.withLock { state in
             if !state.hasEnded { state.failure = state.failure ?? failure }
@@ -72,7 +72,7 @@ package final class BodyStream: Sendable {
         wake()
     }
 
-    /// Gives the handler what there is for it, if it waits.
+    /// Resumes a waiting handler with the available bytes.
     private func wake() {
         let (reader, result) = state.withLock {
             state -> (CheckedContinuation<[UInt8]?, any Error>?, Result<[UInt8]?, any Error>) in
@@ -92,15 +92,15 @@ package final class BodyStream: Sendable {
     }
 }
 
-/// The bodies that arrive, so that a server that stops can end them.
+/// The arriving bodies, so that a stopping server can end them.
 final class BodyStreams: Sendable {
-    /// Bytes that the pieces of many bodies have together, one of each.
+    /// Bytes of the pieces of all bodies together, one piece each.
     private static let budget = 32 << 20
     private static let smallestPiece = 16 * 1024
 
     private let streams = Mutex<[ObjectIdentifier: BodyStream]>([:])
 
-    /// One more: the more there are, the smaller its pieces.
+    /// Adds a stream: the more there are, the smaller its pieces.
     func begin() -> BodyStream {
         streams.withLock { streams in
             let share = max(Self.smallestPiece, Self.budget / (streams.count + 1))

@@ -2,17 +2,17 @@ import CMicroHTTPD
 import Glibc
 import Synchronization
 
-/// One connection, and until when what is under way on it must be over.
+/// One connection and the deadline of its current request or answer.
 ///
-/// libmicrohttpd closes a connection on which nothing moves. One that drips, a byte now and then, would keep its place
-/// for ever, and there are not many places.
+/// libmicrohttpd's time-out closes only connections without any traffic. A slow client that sends a byte now and then
+/// (slowloris) would occupy one of the few connections for ever.
 final class WatchedConnection: Sendable {
     let descriptor: Int32
-    /// Milliseconds of the monotonic clock; 0 while a request is being answered, which is the server's own affair.
+    /// Milliseconds of the monotonic clock; 0 while a handler runs, which has no deadline here.
     private let deadline: Atomic<Int64>
-    /// An answer is being read: its client may have finished sending.
+    /// Whether the client is reading an answer: it may have finished sending.
     private let isAnswered = Atomic(false)
-    /// Whether `HeldBytes` may count something for it. Only its thread changes it.
+    /// Whether `HeldBytes` may count bytes for it. Only its thread changes it.
     let holdsBytes = Atomic(false)
 
     init(_ descriptor: Int32, _ deadline: Int64) {
@@ -20,7 +20,7 @@ final class WatchedConnection: Sendable {
         self.deadline = Atomic(deadline)
     }
 
-    /// A request is arriving, or an answer is being read: `bytes` of it so far, or of all.
+    /// Sets the deadline of an arriving request or an answer in transit; `bytes` is its size so far, or in total.
     func allow(
         _ options: HTTPServer.Options, bytes: Int = 0, since start: Int64 = WatchedConnection.now,
         isAnswer: Bool = false
@@ -30,20 +30,20 @@ final class WatchedConnection: Sendable {
         deadline.store(start + Int64(options.arrivalTimeout * 1000) + transfer, ordering: .relaxed)
     }
 
-    /// A piece of a file is being read. Each has its own time, so that no fast beginning pays for a slow end.
+    /// Sets the deadline of a file's piece. Each piece has its own, so that a fast start does not pay for a slow end.
     func allowPiece(_ options: HTTPServer.Options, bytes: Int, since start: Int64 = WatchedConnection.now) {
         isAnswered.store(true, ordering: .relaxed)
         let grace = Int64(options.slowTransferGrace / .milliseconds(1))
         deadline.store(start + grace + Int64(bytes) * 1000 / options.slowestTransfer, ordering: .relaxed)
     }
 
-    /// The next request may begin, as long as the connection may be idle, and then arrive.
+    /// Sets the deadline of the next request: the idle time-out and then its arrival.
     func allowNext(_ options: HTTPServer.Options) {
         allow(options, since: Self.now + Int64(options.idleTimeout) * 1000)
     }
 
-    /// Writes an answer past libmicrohttpd and ends the connection. Only where none has been begun, on the connection's
-    /// thread.
+    /// Writes an answer past libmicrohttpd and ends the connection. Only before the library has begun an answer, and on
+    /// the connection's thread.
     func refuse(_ answer: [UInt8]) {
         answerEarly(answer)
         shutdown(descriptor, Int32(SHUT_RDWR))
@@ -60,7 +60,7 @@ final class WatchedConnection: Sendable {
         deadline.store(0, ordering: .relaxed)
     }
 
-    /// - Parameter context: what `ConnectionWatch.opened` returned, unretained.
+    /// - Parameter context: the unretained result of `ConnectionWatch.opened`.
     static func from(_ context: UnsafeMutableRawPointer) -> WatchedConnection {
         Unmanaged<WatchedConnection>.fromOpaque(context).takeUnretainedValue()
     }
@@ -70,7 +70,7 @@ final class WatchedConnection: Sendable {
         return deadline != 0 && deadline <= now
     }
 
-    /// Whether a request is arriving that never will, as its client sends no more. libmicrohttpd goes on waiting for it.
+    /// Whether the client has stopped sending in the middle of a request, for which libmicrohttpd would go on waiting.
     var isAbandoned: Bool {
         guard deadline.load(ordering: .relaxed) != 0, !isAnswered.load(ordering: .relaxed) else { return false }
         var byte: UInt8 = 0
@@ -104,14 +104,15 @@ final class ConnectionWatch: Sendable {
         }
     }
 
-    /// Ends a connection, unless it is closed: its thread sees the end of the stream and closes it.
+    /// Ends a connection that is still open: its thread sees the end of the stream and closes it.
     func end(_ connection: WatchedConnection) {
         connections.withLock { connections in
             if connections[connection.descriptor] === connection { shutdown(connection.descriptor, Int32(SHUT_RDWR)) }
         }
     }
 
-    /// Ends the connections whose time is over or whose client is gone: their threads see the end of the stream and close them.
+    /// Ends connections past their deadline or without a client: their threads see the end of the stream and close
+    /// them.
     func endLate() {
         let now = WatchedConnection.now
         connections.withLock { connections in

@@ -3,7 +3,7 @@ import Dispatch
 import NephosWire
 import Synchronization
 
-/// One request and its answer, while libmicrohttpd works on it. Only the thread of its connection touches it.
+/// One request and its answer, while libmicrohttpd processes it. Only its connection's thread touches it.
 final class Exchange {
     enum Phase {
         /// The request line is known.
@@ -12,7 +12,7 @@ final class Exchange {
         case receiving
         /// The handler runs while the body is arriving.
         case streaming(RequestRun, BodyStream)
-        /// The handler runs, or has left its answer.
+        /// The handler runs, or has left its answer in the run.
         case running(RequestRun)
     }
 
@@ -20,26 +20,26 @@ final class Exchange {
     private var request: HTTPRequest
     private var droppedBytes = 0
     private var whenSent: (@Sendable (Bool) -> Void)?
-    /// The answer of a handler that did not want the whole body: it can be sent when that has arrived.
+    /// The answer of a handler that did not read the whole body, sent once the body has arrived.
     private var early: HTTPResponse?
-    /// Whether it was sent past the library.
+    /// Whether `early` was sent past the library.
     private var isAnsweredEarly = false
-    /// When the first of the body was dropped.
+    /// When the first byte of the body was dropped.
     private var dropsSince: Int64 = 0
-    /// Whether what the library calls with is the body, and its end.
+    /// Whether the library's next calls bring the body and its end.
     private var hasBegunBody = false
     private let watched: WatchedConnection?
     /// When the body began to arrive.
     private var begun: Int64 = 0
     private var arrivedBytes = 0
-    /// Bytes of the body that there is room for, where they are counted.
+    /// Bytes reserved for the body, if it is counted.
     private var heldBytes = HeldBytes.counted / 2
-    /// There was no room for the body.
+    /// Whether the body did not fit `HeldBytes`.
     private var isBusy = false
-    /// The target was refused, past the library.
+    /// Whether the target was refused, past the library.
     private let isRefused: Bool
 
-    /// - Parameter problem: what is wrong with the target; nil for nothing.
+    /// - Parameter problem: the target's defect; nil for none.
     init(target: String, problem: String?, isRefused: Bool = false, _ watched: WatchedConnection?) {
         request = HTTPRequest(method: .other, target: target)
         request.problem = problem
@@ -52,7 +52,7 @@ final class Exchange {
         if case .started = phase { false } else { true }
     }
 
-    /// The headers have arrived.
+    /// Reads the headers, which have arrived.
     func begin(_ connection: OpaquePointer, method: String, _ bridge: HTTPBridge) -> MHD_Result {
         bridge.openRequests.enter()
         bridge.begunRequests.add(1, ordering: .relaxed)
@@ -73,7 +73,7 @@ final class Exchange {
         request.fetchMode = header("Sec-Fetch-Mode", connection)
         request.takesAdditions = header(AnswerAdditions.header, connection) != nil
         request.contentEncoding = header("Content-Encoding", connection)
-        // Where its body ends is not certain, so nothing that follows can be read.
+        // The end of the body is uncertain, so nothing after it can be parsed.
         if request.problem != nil { return run(connection, bridge) }
         if bridge.options.isTransfer(request.target) {
             readTransferHeaders(connection)
@@ -88,13 +88,13 @@ final class Exchange {
             request.body.reserveCapacity(length)
         } else {
             isBusy = true
-            // Who sends it without having asked reads the answer when that is done.
+            // Without Expect: 100-continue, answer after the body.
             if header("Expect", connection) != nil { return run(connection, bridge) }
         }
         return .YES
     }
 
-    /// A piece of the body has arrived.
+    /// Buffers or drops an arrived piece of the body.
     func receive(_ piece: UnsafeRawBufferPointer, _ bridge: HTTPBridge) -> MHD_Result {
         let options = bridge.options
         arrivedBytes += piece.count
@@ -114,8 +114,8 @@ final class Exchange {
         return drop(request.body.count + piece.count, bridge) { RawAnswer.bodyTooLarge(options, request) }
     }
 
-    /// The request is whole: runs the handler. It starts on this thread, and if it answers without having waited for
-    /// anything, the answer is queued at once; otherwise the connection is suspended until the handler can go on.
+    /// Runs the handler of a complete request, starting on this thread. An answer that needs no waiting is queued at
+    /// once; otherwise the connection is suspended until the handler can continue.
     func run(_ connection: OpaquePointer, _ bridge: HTTPBridge) -> MHD_Result {
         if isAnsweredEarly { return .NO }
         watched?.suspendDeadline()
@@ -134,13 +134,13 @@ final class Exchange {
         return proceed(run, connection, bridge)
     }
 
-    /// The handler has started, or its connection has resumed: does what the handler has to do, queues its answer.
+    /// Runs the handler's pending work after its start or the connection's resumption, and queues its answer.
     func proceed(_ run: RequestRun, _ connection: OpaquePointer, _ bridge: HTTPBridge) -> MHD_Result {
         guard let response = run.proceed() else { return .YES }
         return queue(response, connection, bridge)
     }
 
-    /// A length that is too large for a number is too large for any limit.
+    /// The parsed length; `.max` on overflow, which exceeds every limit.
     private static func length(_ text: String) -> Int? {
         if let length = Int(text) { return length }
         return text.isEmpty || !text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) ? nil : .max
@@ -155,9 +155,9 @@ final class Exchange {
 
     // MARK: Bodies that are taken as they arrive
 
-    /// Runs the handler before the body: what it refuses at once is answered before the client sends it.
+    /// Runs the handler ahead of the body, so that it can refuse before the client sends the body.
     private func stream(_ connection: OpaquePointer, _ bridge: HTTPBridge) -> MHD_Result {
-        // How slowly it may arrive is up to `BodyStream`.
+        // `BodyStream` checks the body's rate.
         watched?.suspendDeadline()
         let run = RequestRun(connection, bridge)
         let stream = bridge.streams.begin()
@@ -173,14 +173,14 @@ final class Exchange {
         return proceedBeforeBody(run, stream, connection, bridge)
     }
 
-    /// The library calls with nothing until the connection is not suspended any more: only then comes the body. What is
-    /// answered before closes the connection; where the client does not wait for that, a short body is dropped first.
+    /// The library's calls bring no data until the connection resumes; the body comes only then. An answer before the
+    /// body closes the connection; without Expect: 100-continue a short body is dropped first.
     private func proceedBeforeBody(
         _ run: RequestRun, _ stream: BodyStream, _ connection: OpaquePointer, _ bridge: HTTPBridge
     ) -> MHD_Result {
         switch run.proceed(reading: stream) {
         case .answered(let response):
-            // Who asked sends nothing.
+            // With Expect: 100-continue the client has not sent the body.
             if header("Expect", connection) != nil { return queue(response, connection, bridge) }
             early = response
             hasBegunBody = true
@@ -198,7 +198,7 @@ final class Exchange {
         }
     }
 
-    /// A piece of the body has arrived, or its end with an empty one, or the connection has resumed.
+    /// Handles a piece of the body, its end (an empty piece), or the connection's resumption.
     func proceed(
         _ run: RequestRun, _ stream: BodyStream, _ piece: UnsafeRawBufferPointer, _ connection: OpaquePointer,
         _ bridge: HTTPBridge
@@ -214,7 +214,7 @@ final class Exchange {
             }
             if case .answered(let response) = run.proceed(reading: stream) {
                 early = response
-                // The rest has to arrive soon: a dripping client would keep the connection.
+                // The remainder has a deadline: a slow client would keep the connection.
                 watched?.allow(bridge.options)
             }
         }
@@ -223,8 +223,8 @@ final class Exchange {
         return drop(piece.count, bridge) { RawAnswer.bytes(response) }
     }
 
-    /// Drops bytes of a refused body. After `droppedBodyLimit` bytes or `dropPatience` the refusal is sent past the library, after
-    /// twice as many bytes the connection is closed.
+    /// Drops bytes of a refused body. After `droppedBodyLimit` bytes or `dropPatience` the refusal is sent past the
+    /// library; after twice as many bytes the connection is closed.
     private func drop(_ count: Int, _ bridge: HTTPBridge, _ answer: () -> [UInt8]) -> MHD_Result {
         droppedBytes += count
         let limit = bridge.options.droppedBodyLimit
@@ -235,7 +235,7 @@ final class Exchange {
         return droppedBytes <= 2 * limit ? .YES : .NO
     }
 
-    /// Sends an answer past the library while the body goes on to arrive.
+    /// Sends an answer past the library while the body is still arriving.
     private func answerEarly(_ answer: [UInt8], _ bridge: HTTPBridge) -> MHD_Result {
         guard let watched else { return .NO }
         isAnsweredEarly = true
@@ -244,22 +244,22 @@ final class Exchange {
         return .YES
     }
 
-    /// Milliseconds: shorter than what arrives may take.
+    /// Milliseconds: less than the arrival time-out.
     private static let dropPatience: Int64 = 30_000
 
-    /// Whether there is room for the body as it grows: for twice what has arrived, not for what was announced.
+    /// Whether the growing body fits: reserves twice the bytes that have arrived, not the announced length.
     private func holdsMore(_ bridge: HTTPBridge) -> Bool {
         heldBytes = min(2 * arrivedBytes, max(request.body.capacity, arrivedBytes))
         return watched.map { bridge.held.hold(heldBytes, .arrivingBody, $0, for: holder(bridge)) } ?? true
     }
 
-    /// Whose bytes the body and the answer are.
+    /// The holder of the body's and the answer's bytes.
     private func holder(_ bridge: HTTPBridge) -> Holder {
         if let account = bridge.options.account(request) { return .account(account) }
         return watched.map { Holder(peerOf: $0.descriptor) } ?? .address([])
     }
 
-    /// Whether there is room for the body while the handler runs, which may make more of it.
+    /// Whether the body fits while the handler runs, which may enlarge it.
     private func holdsRequest(_ bridge: HTTPBridge) -> Bool {
         guard let watched, !request.body.isEmpty else { return true }
         if request.contentEncoding != nil {
@@ -282,7 +282,7 @@ final class Exchange {
         return String(decoding: UnsafeRawBufferPointer(start: value, count: size), as: UTF8.self)
     }
 
-    /// The exchange is over; `isWhole` where the answer was written.
+    /// Ends the exchange; `isWhole` if the answer was written completely.
     func end(isWhole: Bool, _ bridge: HTTPBridge) {
         watched?.allowNext(bridge.options)
         if let watched { bridge.held.release(watched) }
@@ -309,7 +309,7 @@ final class Exchange {
             response.whenSent?(false)
             response = bridge.options.busy(request)
         }
-        // Of a file the headers: its pieces have times of their own.
+        // For a file, the headers only: its pieces have their own deadlines.
         let size = response.parts.reduce(0) { $0 + $1.buffer.count }
         whenSent = response.whenSent
         watched?.allow(bridge.options, bytes: size, isAnswer: true)
@@ -329,7 +329,7 @@ final class Exchange {
     }
 }
 
-/// Keeps a body's bytes alive while libmicrohttpd sends them: it reads them where they are.
+/// Keeps a body's bytes alive while libmicrohttpd sends them in place.
 final class ResponseBody {
     private let parts: [JSONBytes]
 

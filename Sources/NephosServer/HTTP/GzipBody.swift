@@ -2,20 +2,20 @@ import CZlib
 import NephosService
 import NephosWire
 
-/// A request's body that came with `Content-Encoding: gzip` (RFC 1952).
+/// A request's body with `Content-Encoding: gzip` (RFC 1952).
 enum GzipBody {
     enum Failure: Error, Hashable {
-        /// It is no gzip, is damaged, or ends early.
+        /// The body is no gzip, is damaged, or is truncated.
         case malformed
-        /// It inflates to more than it may.
+        /// The inflated body exceeds the limit.
         case tooLarge
     }
 
-    /// How much is inflated at a time.
+    /// Bytes inflated at a time.
     private static let step = 64 * 1024
 
     /// Inflates all members of a body, one after the other.
-    /// - Parameter limit: bytes of the result. Nothing is inflated beyond it, whatever the body promises.
+    /// - Parameter limit: bytes of the result. Inflation stops there, whatever size the body announces.
     static func inflate(_ body: [UInt8], limit: Int) throws(Failure) -> [UInt8] {
         var stream = z_stream()
         guard nephos_gzip_reader_init(&stream) == Z_OK else { throw .malformed }
@@ -56,7 +56,7 @@ enum GzipBody {
 }
 
 extension HTTPRequest {
-    /// The request with its body as it was before it was encoded.
+    /// The request with its body decoded.
     func decoded() throws(Refusal) -> HTTPRequest {
         guard let contentEncoding, !body.isEmpty else { return self }
         var request = self

@@ -2,7 +2,7 @@ import CMicroHTTPD
 import Dispatch
 import Synchronization
 
-/// What libmicrohttpd's callbacks reach through their closure pointer: one per server.
+/// The closure object of libmicrohttpd's callbacks: one per server.
 ///
 /// `@unchecked`: `callbacks` is written once, before the daemon's threads exist, and is only read afterwards.
 final class HTTPBridge: @unchecked Sendable {
@@ -10,19 +10,19 @@ final class HTTPBridge: @unchecked Sendable {
     let handler: HTTPServer.Handler
     let log: @Sendable (String) -> Void
     let isStopping = Atomic(false)
-    /// Whether what arrives from now on is answered at once that the server stops.
+    /// Whether further requests are answered at once with `unfinished`, as the server stops.
     let isClosing = Atomic(false)
-    /// How many requests' headers have arrived.
+    /// The number of requests whose headers have arrived.
     let begunRequests = Atomic(0)
-    /// Requests whose headers have arrived and whose answer is not wholly written.
+    /// Requests whose headers have arrived and whose answer is not completely written.
     let openRequests = DispatchGroup()
-    /// Requests whose handler runs: their connections are suspended.
+    /// Requests with a running handler; their connections are suspended.
     let runningHandlers = DispatchGroup()
-    /// Bodies that handlers take as they arrive.
+    /// Bodies that handlers read while they arrive.
     let streams = BodyStreams()
     let connections = ConnectionWatch()
     let held: HeldBytes
-    /// The runs whose connections are suspended, to be answered where the server stops.
+    /// The runs with suspended connections, answered when the server stops.
     private let suspended = Mutex<[ObjectIdentifier: RequestRun]>([:])
     private let callbacks: UnsafeMutablePointer<nephos_mhd_callbacks>
 
@@ -44,8 +44,8 @@ final class HTTPBridge: @unchecked Sendable {
         callbacks.deallocate()
     }
 
-    /// The server keeps the bridge, and stops the daemon before it lets go of it: the closure is not retained.
-    /// It gets its connections from an `Acceptor`.
+    /// Starts a daemon without a listening socket: an `Acceptor` adds its connections. The closure is not retained: the
+    /// server retains the bridge, and stops the daemon before it releases the bridge.
     func startDaemon() -> OpaquePointer? {
         let flags =
             MHD_USE_EPOLL_INTERNAL_THREAD.rawValue | MHD_USE_ITC.rawValue | MHD_ALLOW_SUSPEND_RESUME.rawValue
@@ -54,8 +54,8 @@ final class HTTPBridge: @unchecked Sendable {
             flags, options.connectionLimit, options.idleTimeout, options.connectionMemory, callbacks)
     }
 
-    /// Whether a request's handler may run; then it counts as running. First counted, then looked: closing does it in the
-    /// other order.
+    /// Whether a request's handler may run; if so, it counts as running. It counts first and checks `isClosing` second;
+    /// closing does so in the opposite order.
     func mayBeginHandler() -> Bool {
         runningHandlers.enter()
         if !isClosing.load(ordering: .sequentiallyConsistent) { return true }
@@ -73,7 +73,7 @@ final class HTTPBridge: @unchecked Sendable {
 
     var hasSuspended: Bool { suspended.withLock { !$0.isEmpty } }
 
-    /// Answers every request that waits for something. Its handler goes on; its own answer goes nowhere.
+    /// Answers every suspended request. Its handler goes on, and the handler's own answer is discarded.
     func answerSuspended(_ response: HTTPResponse) {
         for run in suspended.withLock({ Array($0.values) }) { run.give(response) }
     }
@@ -85,7 +85,7 @@ final class HTTPBridge: @unchecked Sendable {
 
 // MARK: - The callbacks, in the order in which a request meets them
 
-/// The request line has arrived: makes the exchange, with the target before the library decodes it.
+/// The request line has arrived: creates the exchange with the raw target, before the library decodes it.
 private let targetCallback: nephos_mhd_target = { closure, target, connection in
     let watched = connection.flatMap(nephos_mhd_socket_context).map(WatchedConnection.from)
     if let bridge = HTTPBridge.from(closure) { watched?.allow(bridge.options) }
@@ -93,7 +93,7 @@ private let targetCallback: nephos_mhd_target = { closure, target, connection in
     if let target, let bridge = HTTPBridge.from(closure),
         let refusal = RequestHeadLimit.refusal(target: target, bridge.options)
     {
-        // What has arrived already would be carried out all the same.
+        // Otherwise a request that has already arrived would still be executed.
         isRefused = true
         watched?.refuse(refusal)
     }
@@ -103,7 +103,7 @@ private let targetCallback: nephos_mhd_target = { closure, target, connection in
     return Unmanaged.passRetained(exchange).toOpaque()
 }
 
-/// Called when the headers have arrived, for each piece of the body, when the request is whole, and when its connection
+/// Called when the headers have arrived, for each piece of the body, at the end of the request, and when its connection
 /// resumes. An answer given in the first of these calls would close the connection.
 private let accessCallback: MHD_AccessHandlerCallback = { closure, connection, _, method, _, data, size, context in
     guard let bridge = HTTPBridge.from(closure), let connection, let context = context?.pointee, let size else {
@@ -128,7 +128,7 @@ private let accessCallback: MHD_AccessHandlerCallback = { closure, connection, _
     }
 }
 
-/// The exchange is over, whichever way: the answer is written, or the connection is lost or timed out.
+/// The exchange is over: the answer is written, or the connection is lost or timed out.
 private let completedCallback: MHD_RequestCompletedCallback = { closure, _, context, reason in
     guard let pointer = context?.pointee, let bridge = HTTPBridge.from(closure) else { return }
     context?.pointee = nil
@@ -158,8 +158,8 @@ private let logCallback: nephos_mhd_log = { closure, message in
     bridge.log(line.last == "\n" ? String(line.dropLast()) : line)
 }
 
-/// How the library's messages begin that tell of a client which left or sent no HTTP. Anybody can cause any number of
-/// them, and nothing is wrong with the server.
+/// Prefixes of the library's messages about clients that left or sent no HTTP. Any client can cause any number of them,
+/// and they are no fault of the server.
 private let clientFaults = [
     "Socket has been disconnected", "Connection socket is closed", "Connection was closed by remote",
     "Failed to send", "Failed to parse", "Too large value of", "Error processing request", "Received HTTP/1.1 request",

@@ -1,6 +1,6 @@
 package import NephosWire
 
-/// The methods that Nephos tells apart.
+/// The methods that Nephos distinguishes.
 package enum HTTPMethod: String, Hashable, Sendable {
     case get = "GET"
     case head = "HEAD"
@@ -15,32 +15,32 @@ package enum HTTPMethod: String, Hashable, Sendable {
     }
 }
 
-/// A request, whole.
+/// A complete request.
 package struct HTTPRequest: Sendable {
     package var method: HTTPMethod
     /// Path and query as received: percent-encoded.
     package var target: String
     package var host: String?
-    /// Why its headers do not say for certain where it goes or where it ends; nil where they do.
+    /// Why its headers are ambiguous about its target or the end of its body; nil if they are not.
     package var problem: String?
     package var origin: String?
-    /// `Sec-Fetch-Site`: how a browser calls the way from the page that asks to here.
+    /// `Sec-Fetch-Site`: the relation of the calling page's site to this one.
     package var fetchSite: String?
-    /// `Sec-Fetch-Mode`: `navigate` where a link was followed.
+    /// `Sec-Fetch-Mode`: `navigate` for a followed link.
     package var fetchMode: String?
-    /// Whether the client asks for what answers have beyond Apple's keys (`AnswerAdditions`).
+    /// Whether the client asks for answers with keys beyond Apple's (`AnswerAdditions`).
     package var takesAdditions: Bool
-    /// How the body is encoded.
+    /// `Content-Encoding`.
     package var contentEncoding: String?
     /// Empty when `bodyIsTooLarge`.
     package var body: [UInt8]
     /// The body was longer than the server's limit and was dropped.
     package var bodyIsTooLarge: Bool
-    /// The body as it arrives; nil where it is in `body`.
+    /// The body as it arrives; nil if it is in `body`.
     package var stream: BodyStream?
-    /// What a transfer is asked for with.
+    /// The headers for files.
     package var transfer = TransferHeaders()
-    /// Whether there is room for so many bytes that the body inflates to; nil without a count.
+    /// Whether the inflated body of so many bytes fits; nil without a count.
     package var holdsBody: (@Sendable (Int) -> Bool)?
 
     package init(
@@ -58,7 +58,7 @@ package struct HTTPRequest: Sendable {
 }
 
 extension HTTPRequest {
-    /// Takes a target apart that names its host (RFC 9112 §3.2.2): it counts, and the header does not.
+    /// Splits a target in absolute form (RFC 9112 §3.2.2): its host replaces the `Host` header.
     mutating func readAbsoluteTarget() {
         guard target.first != "/" else { return }
         let bytes = Array(target.utf8)
@@ -78,7 +78,7 @@ extension HTTPRequest {
 
 /// The headers of requests for files.
 package struct TransferHeaders: Hashable, Sendable {
-    /// Bytes of the body; nil where the client did not say.
+    /// Bytes of the body; nil if the client did not announce it.
     package var contentLength: Int64?
     package var range: String?
     package var ifRange: String?
@@ -98,19 +98,19 @@ package struct HTTPHeader: Hashable, Sendable {
     }
 }
 
-/// A response. `Content-Length`, `Date` and `Connection` are the HTTP server's own business.
+/// A response. The HTTP server adds `Content-Length`, `Date` and `Connection`.
 package struct HTTPResponse: Sendable {
     package var status: Int
     package var headers: [HTTPHeader]
     /// The body, one part after the other.
     package var parts: [JSONBytes]
-    /// The body where it is read while it is sent; then `parts` is empty.
+    /// A body that is read while it is sent; then `parts` is empty.
     package var stream: ResponseStream?
-    /// Whether it says what became of a change. Then no other is sent in its place.
+    /// Whether it reports the outcome of a change. Then no other answer replaces it.
     package var isOutcome = false
-    /// The account that it is for, where the request does not name it.
+    /// The account of the answer, if the request does not name it.
     package var account: String?
-    /// Called once when the response is over, with whether all of it was handed to the network.
+    /// Called once when the response is over, with true if all of it was handed to the network.
     package var whenSent: (@Sendable (Bool) -> Void)?
 
     package init(status: Int, headers: [HTTPHeader] = [], body: [UInt8] = []) {

@@ -7,58 +7,59 @@ import Synchronization
 
 /// An HTTP/1.1 server on libmicrohttpd: bytes in, `HTTPRequest` out; `HTTPResponse` in, bytes out.
 ///
-/// Its epoll threads parse and write, and run `handler` for each request that has arrived whole. Where it waits for
-/// something its connection is suspended, until it can go on. While a connection is suspended nothing watches it, so a client that goes
-/// away meanwhile costs one answer and nothing else.
+/// Its epoll threads parse and write, and run `handler` for each complete request. A handler that waits suspends its
+/// connection until it can continue. A suspended connection is not watched, so a client that disconnects meanwhile
+/// costs one answer and nothing else.
 package final class HTTPServer: Sendable {
     package typealias Handler = @Sendable (HTTPRequest) async -> HTTPResponse
 
     package struct Options: Sendable {
-        /// Threads that parse requests, run short reads and write answers. At least 2. One more than there are processors
-        /// keeps those busy while one thread waits for a lock or for the disk.
+        /// Threads that parse requests, run short reads and write answers. At least 2. One more than the number of
+        /// processors keeps those busy while one thread waits for a lock or for the disk.
         package var threads = UInt32(max(2, sysconf(Int32(_SC_NPROCESSORS_ONLN)))) + 1
-        /// Connections beyond it are not accepted. The default stays under the usual limit of 1024 open files.
+        /// The connection limit; further ones are not accepted. The default stays under the usual limit of 1024 open
+        /// files.
         package var connectionLimit: UInt32 = 900
-        /// Seconds without a byte after which a connection is closed.
+        /// Idle time-out in seconds: a connection without traffic is closed.
         package var idleTimeout: UInt32 = 60
-        /// Seconds in which a request's line and headers, and then a short body, must have arrived, or an answer been read.
+        /// Seconds in which a request's line and headers, then a short body, must arrive, or an answer must be read.
         package var arrivalTimeout = 60.0
-        /// Seconds between two looks at the open connections: for those that are late, and those whose client is gone.
+        /// Seconds between two checks for connections that are overdue or have lost their client.
         package var watchInterval = 5.0
-        /// Bytes a second that a longer body or answer in memory has to reach on the average.
+        /// The minimum average rate of a longer body or answer in memory, in bytes a second.
         package var slowestMessage = 8 * 1024
-        /// Bytes for a request's line and headers and for the piece of its body that is being read, per connection. All of
-        /// it is cleared for each request.
+        /// Bytes per connection for a request's line and headers and for the current piece of its body. All of it is
+        /// cleared for each request.
         package var connectionMemory = 16 * 1024
-        /// The longest body that is handed to the handler, in bytes: that of the route that takes the longest.
+        /// The longest body passed to the handler, in bytes: the largest limit of any route.
         package var bodyLimit = Limits.requestBodySize
-        /// How much of a longer body is read and dropped, so that the client gets to read the answer, before the
-        /// connection is closed.
+        /// Bytes of a longer body that are read and dropped before the connection is closed, so that the client gets to
+        /// read the answer.
         package var droppedBodyLimit = 2 * Limits.requestBodySize
-        /// Whether a request, by its target, is for a file: then a body is not read before the handler is called, and is
-        /// handed to it as it arrives.
+        /// Whether a request, by its target, is for a file: its handler is called before the body is read, and receives
+        /// the body as it arrives.
         package var isTransfer: @Sendable (String) -> Bool = { $0.hasPrefix("/\(AssetAddress.module)/") }
-        /// Bytes a second below which such a body is abandoned, and the time before the rate is first checked. The same for
-        /// each piece of a file that is sent.
+        /// The minimum rate of such a body in bytes a second, below which it is abandoned, and the grace period before
+        /// the first check. The same applies to each piece of a file that is sent.
         package var slowestTransfer = Limits.slowestUpload
         package var slowTransferGrace = Duration.milliseconds(Limits.slowUploadGrace)
-        /// Seconds that `stop()` waits for requests to arrive whole and to be answered, and for answers to be read. What is
-        /// not answered by then is answered with `unfinished`.
+        /// Seconds that `stop()` waits for requests to arrive and be answered, and for answers to be read. Requests not
+        /// answered by then are answered with `unfinished`.
         package var stopTimeout = 2.0
-        /// Seconds without a request after which no more are expected on the connections that are open.
+        /// Seconds without a request after which open connections count as idle.
         package var stopQuiet = 0.03
         /// Seconds that `stop()` waits for `unfinished` to be read.
         package var unfinishedTimeout = 1.0
-        /// Says that a request could not be finished.
+        /// The answer to an unfinished request.
         package var unfinished = HTTPResponse(status: 503)
-        /// Bytes of bodies that have arrived and of answers that are being read, of all connections together. Where there is no
-        /// room for more, the account that has most of it loses connections; to one of its own requests those that have held
-        /// some for longer than `heldPatience` seconds.
+        /// Bytes of arrived bodies and of answers in transit, of all connections together. Beyond it connections of the
+        /// account that holds the most are evicted; for a request of that account itself, those older than
+        /// `heldPatience` seconds.
         package var heldLimit = Limits.heldBytes
         package var heldPatience = 10.0
-        /// The account whose request this is; nil for none, which the client's address stands for.
+        /// The request's account; nil for none, when the client's address stands for it.
         package var account: @Sendable (HTTPRequest) -> String? = { _ in nil }
-        /// Says that there is no room.
+        /// The answer to a request that exceeds `heldLimit`.
         package var busy: @Sendable (HTTPRequest) -> HTTPResponse = { _ in HTTPResponse(status: 503) }
 
         package init() {}
@@ -68,15 +69,15 @@ package final class HTTPServer: Sendable {
     private let bridge: HTTPBridge
     private let running: Mutex<Running?>
 
-    /// What is stopped with the server.
+    /// The state that is stopped with the server.
     private struct Running: @unchecked Sendable {
-        // `@unchecked`: the thread that takes it out of the server's lock owns it.
+        // `@unchecked`: the thread that removes it from the server's lock owns it.
         var acceptor: Acceptor
         var daemons: [OpaquePointer]
         var sockets: [ListeningSocket]
     }
 
-    /// Starts to serve `sockets` and owns them from here; `port` is the first one's.
+    /// Starts to serve `sockets` and takes ownership of them; `port` is the first one's.
     package init(
         _ sockets: [ListeningSocket], options: Options = Options(),
         log: @escaping @Sendable (String) -> Void = { _ in }, handler: @escaping Handler
@@ -102,14 +103,14 @@ package final class HTTPServer: Sendable {
         }
     }
 
-    /// Stops accepting, finishes the requests that were accepted, and those that follow on their connections, each of which ends
-    /// with its next answer; then closes every connection. Takes no longer than `stopTimeout` and `unfinishedTimeout`.
-    /// Calling it again does nothing.
+    /// Stops accepting, finishes the accepted requests and those that follow on their keep-alive connections, each of
+    /// which closes after its next answer; then closes every connection. Takes at most `stopTimeout` plus
+    /// `unfinishedTimeout`. Idempotent.
     package func stop() async {
         do {
             try await NativeThread.run("stop") { [self] in stopBlocking() }
         } catch {
-            // Without a thread left it blocks this one, as stopping it is all the same.
+            // If no thread can be created, blocks this one: the server has to stop all the same.
             stopBlocking()
         }
     }
@@ -124,22 +125,22 @@ package final class HTTPServer: Sendable {
         taken.acceptor.stop()
         for socket in taken.sockets { socket.close() }
         let isDone = waitUntilQuiet(until: .now() + bridge.options.stopTimeout)
-        // From here on no handler begins: what still arrives is answered at once.
+        // From here on no handler begins: further requests are answered at once.
         bridge.isClosing.store(true, ordering: .sequentiallyConsistent)
         if !isDone || bridge.openRequests.wait(timeout: .now() + bridge.options.stopQuiet) == .timedOut {
             bridge.streams.cutAll()
             bridge.answerSuspended(bridge.options.unfinished)
             _ = bridge.openRequests.wait(timeout: .now() + bridge.options.unfinishedTimeout)
         }
-        // A daemon may not be stopped while one of its connections is suspended. Such a one ends with the process.
+        // A daemon must not be stopped while one of its connections is suspended. Such a daemon ends with the process.
         let hasEnded = bridge.runningHandlers.wait(timeout: .now() + bridge.options.stopQuiet) == .success
         guard hasEnded, !bridge.hasSuspended else { return }
         for daemon in taken.daemons { MHD_stop_daemon(daemon) }
     }
 
-    /// Returns when every request is answered and no other came for a moment: a client that has had an answer and asks again
-    /// finds its connection open, gets one more, and is told that it was the last.
-    /// - Returns: false where that took too long.
+    /// Returns when every request is answered and no other arrived for `stopQuiet`: a client that sends its next
+    /// request at once finds its connection open, gets one more answer, and that one has `Connection: close`.
+    /// - Returns: false on time-out.
     private func waitUntilQuiet(until deadline: DispatchTime) -> Bool {
         while bridge.openRequests.wait(timeout: deadline) == .success {
             if bridge.connections.isEmpty { return true }

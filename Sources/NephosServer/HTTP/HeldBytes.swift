@@ -1,16 +1,16 @@
 import Synchronization
 
-/// Bytes of the bodies that have arrived and of the answers that are being read, of all connections together.
+/// Bytes of arrived bodies and of answers in transit, of all connections together.
 ///
 /// One request has limits of its own; hundreds of clients that do not read would still fill the memory. Over the limit, the
 /// holder of the most bytes is evicted, oldest connection first, never a request in progress. A holder of fewer bytes than
 /// the caller is never evicted. The caller's own connections, and those of a holder that would end up below the caller, are
 /// evicted only past their patience. If eviction cannot free enough, the caller has to retry.
 final class HeldBytes: Sendable {
-    /// What a connection holds bytes of.
+    /// The owner of a connection's held bytes.
     enum Part {
         case arrivingBody
-        /// The body of a request whose handler runs. What came of it is to be told, so it is not ended.
+        /// The body of a request with a running handler. Its outcome must be reported, so it is never evicted.
         case request
         case answer
     }
@@ -28,7 +28,7 @@ final class HeldBytes: Sendable {
         var total = 0
     }
 
-    /// Fewer are not counted: there are so few connections that they do not matter.
+    /// Smaller bodies and answers are not counted: the connection limit bounds them.
     static let counted = 64 * 1024
 
     private let state = Mutex(State())
@@ -43,11 +43,12 @@ final class HeldBytes: Sendable {
         self.patience = patience
     }
 
-    /// Has a connection hold so many bytes, instead of what it held.
+    /// Sets the bytes that a connection holds, replacing the former number.
     /// - Parameters:
     ///   - holder: the connection's account or address.
-    ///   - isForced: whether it holds them in any case, and the holder's other connections are ended for it without patience.
-    /// - Returns: false where there is no room: then it holds nothing.
+    ///   - isForced: whether it holds them in any case; the holder's other connections are evicted for it without
+    /// patience.
+    /// - Returns: false if they do not fit: then it holds nothing.
     func hold(
         _ bytes: Int, _ part: Part, _ connection: WatchedConnection, for holder: @autoclosure () -> Holder,
         isForced: Bool = false
@@ -74,12 +75,12 @@ final class HeldBytes: Sendable {
         return ended != nil
     }
 
-    /// Whether a body may begin to arrive that will be counted.
+    /// Whether a body large enough to be counted may begin to arrive.
     func hasRoom(for holder: Holder) -> Bool {
         state.withLock { makeRoom(for: Self.counted, holder, WatchedConnection.now, false, $0) != nil }
     }
 
-    /// Some of what a connection holds was read: its patience begins anew.
+    /// Restarts a connection's patience after its client read some of the held bytes.
     func renew(_ connection: WatchedConnection) {
         guard connection.holdsBytes.load(ordering: .relaxed) else { return }
         state.withLock { $0.holdings[ObjectIdentifier(connection)]?.since = WatchedConnection.now }
@@ -96,13 +97,12 @@ final class HeldBytes: Sendable {
         return holding
     }
 
-    /// Bytes of the requests that are worked on: a holder cannot be made to let go of them, so it has half of the room
-    /// at most.
+    /// Bytes of a holder's requests in progress: they cannot be evicted, so they are limited to half of the budget.
     private static func requests(of holder: Holder, _ state: State) -> Int {
         state.holdings.values.reduce(0) { $0 + ($1.part == .request && $1.holder == holder ? $1.bytes : 0) }
     }
 
-    /// - Returns: the connections that are to be ended so that the asker has room; nil where that cannot be.
+    /// - Returns: the connections to evict so that the caller's bytes fit; nil if eviction cannot free enough.
     private func makeRoom(
         for bytes: Int, _ asker: Holder, _ now: Int64, _ isForced: Bool, _ state: State
     ) -> [WatchedConnection]? {
@@ -110,7 +110,7 @@ final class HeldBytes: Sendable {
         guard missing > 0 else { return [] }
         var totals = [asker: bytes]
         for holding in state.holdings.values { totals[holding.holder, default: 0] += holding.bytes }
-        // The oldest is each one's last. A request that is worked on is not ended.
+        // Each holder's list ends with its oldest connection. A request in progress is never evicted.
         var mayEnd = Dictionary(grouping: state.holdings.values.filter { $0.part != .request }, by: \.holder)
             .mapValues { $0.sorted { $0.since > $1.since } }
         func since(_ holder: Holder) -> Int64 { mayEnd[holder]?.last?.since ?? .max }

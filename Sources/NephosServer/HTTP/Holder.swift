@@ -1,13 +1,13 @@
 import Glibc
 
-/// Whose bytes a connection holds: an account's, or those of a network address that asks without one.
+/// The holder of a connection's bytes: an account, or a network address without one.
 enum Holder: Hashable, Sendable {
     case account(String)
-    /// The bytes of the address; none where it is not known.
+    /// The bytes of the address; empty if unknown.
     case address([UInt8])
 
-    /// The other end of a connection. An IPv6 client has a whole /64 to call from (RFC 6177), so that part tells it; IPv4 and
-    /// the loopback, whose addresses begin with zeros there, are told by all of it.
+    /// The peer of a connection. An IPv6 client has a whole /64 (RFC 6177), so that prefix identifies it; IPv4
+    /// addresses and the loopback, whose IPv6 forms begin with zeros, are identified by the whole address.
     init(peerOf descriptor: Int32) {
         var address = [UInt8](repeating: 0, count: MemoryLayout<sockaddr_storage>.size)
         var size = socklen_t(address.count)

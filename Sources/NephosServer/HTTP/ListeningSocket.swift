@@ -2,12 +2,12 @@
 import CMicroHTTPD
 import Glibc
 
-/// Why a server cannot listen.
+/// The reason why a server cannot listen.
 package enum ListeningError: Error, Hashable, Sendable, CustomStringConvertible {
     case portInUse(UInt16)
     case notPermitted(UInt16)
     case system(call: String, message: String)
-    /// The process may have so many threads more.
+    /// The number of further threads that the process may create.
     case tooFewThreads(Int, needed: Int)
 
     package var description: String {
@@ -29,11 +29,11 @@ package struct ListeningSocket: Sendable {
 
     package let descriptor: Int32
     package let family: Family
-    /// The port it is bound to, also where 0 was asked for.
+    /// The bound port, also if 0 was requested.
     package let port: UInt16
 
-    /// Listens on 127.0.0.1 and, where the machine has it, on ::1: `localhost` may be either.
-    /// - Parameter port: 0 for any that is free on both.
+    /// Listens on 127.0.0.1 and, if the machine has it, on ::1: `localhost` may resolve to either.
+    /// - Parameter port: 0 for any port that is free on both.
     package static func loopback(port: UInt16) throws(ListeningError) -> [ListeningSocket] {
         var attempts = port == 0 ? 16 : 1
         while true {
@@ -42,7 +42,7 @@ package struct ListeningSocket: Sendable {
             do throws(ListeningError) {
                 return [first, try ListeningSocket(.ipv6, loopbackPort: first.port)]
             } catch .system {
-                // No IPv6 here.
+                // No IPv6 on this machine.
                 return [first]
             } catch {
                 first.close()
@@ -56,7 +56,7 @@ package struct ListeningSocket: Sendable {
         let descriptor = Glibc.socket(domain, Int32(SOCK_STREAM.rawValue) | O_NONBLOCK | O_CLOEXEC, 0)
         guard descriptor >= 0 else { throw Self.failure("socket", port) }
         do throws(ListeningError) {
-            // A port in TIME_WAIT after a restart is free; one that another program listens on is not.
+            // Allows a port in TIME_WAIT after a restart, but not one on which another program listens.
             var yes: Int32 = 1
             setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
             self.port = try Self.bind(descriptor, family, port)
@@ -73,7 +73,7 @@ package struct ListeningSocket: Sendable {
         _ = Glibc.close(descriptor)
     }
 
-    /// Returns the port it is bound to.
+    /// Returns the bound port.
     private static func bind(_ descriptor: Int32, _ family: Family, _ port: UInt16) throws(ListeningError) -> UInt16 {
         switch family {
         case .ipv4:
@@ -93,7 +93,7 @@ package struct ListeningSocket: Sendable {
         }
     }
 
-    /// Binds to an address of one family and returns the address the system gave.
+    /// Binds to an address of one family and returns the address that the system assigned.
     private static func bind<Address>(
         _ descriptor: Int32, _ address: Address, _ port: UInt16
     ) throws(ListeningError) -> Address {

@@ -1,7 +1,7 @@
 import Glibc
 
-/// The limit of parameters in a request's query. libmicrohttpd keeps a record of each, has no room for more than a few hundred,
-/// and then answers nothing.
+/// The limit of parameters in a request's query. libmicrohttpd allocates a record for each, has memory for a few
+/// hundred only, and sends no answer beyond that.
 enum ParameterLimit {
     static let count = 64
 

@@ -1,7 +1,7 @@
 import CMicroHTTPD
 import NephosWire
 
-/// An answer as it is sent past libmicrohttpd, after which the connection ends.
+/// An answer sent past libmicrohttpd, after which the connection ends.
 enum RawAnswer {
     private static let requestIDs = RequestIDs()
 
@@ -19,14 +19,14 @@ enum RawAnswer {
         return Array(head.utf8) + body
     }
 
-    /// To a body that is larger than any may be.
+    /// The answer to a body that exceeds every limit.
     static func bodyTooLarge(_ options: HTTPServer.Options, _ request: HTTPRequest) -> [UInt8] {
         bytes(
             Refusal.bodyTooLarge(limit: options.bodyLimit).response(requestID: requestIDs.next(), signIn: nil)
                 .withoutUnwantedAdditions(request))
     }
 
-    /// An answer of few bytes.
+    /// A short answer as bytes.
     static func bytes(_ response: HTTPResponse) -> [UInt8] {
         let reason = MHD_get_reason_phrase_for(UInt32(response.status)).map { String(cString: $0) } ?? "Unknown"
         return bytes("\(response.status) \(reason)", response.headers, response.parts.flatMap { Array($0.buffer) })

@@ -2,13 +2,13 @@ import CMicroHTTPD
 import Glibc
 import NephosWire
 
-/// The limit of a request's line and headers. libmicrohttpd keeps them and the headers of the answer in one piece of memory: what
-/// leaves those no room would be carried out, and its client told nothing.
+/// The limit of a request's line and headers. libmicrohttpd keeps them and the answer's headers in one memory pool: a
+/// request that leaves too little for the latter would be executed without an answer.
 enum RequestHeadLimit {
-    /// Bytes that are left for the headers of the answer, and for the piece of the body that arrives.
+    /// Bytes reserved for the answer's headers and for the current piece of the body.
     static let answerRoom = 1536
 
-    /// Why a target is refused as soon as it is known; nil where it is not.
+    /// The refusal of a target, as soon as it is known; nil to accept it.
     static func refusal(target: UnsafePointer<CChar>, _ options: HTTPServer.Options) -> [UInt8]? {
         if ParameterLimit.isExceeded(target) {
             return RawAnswer.error(
@@ -19,7 +19,7 @@ enum RequestHeadLimit {
             ? nil : RawAnswer.error("414 URI Too Long", "the request's target is longer than \(limit) bytes")
     }
 
-    /// Why a request is refused whose headers have arrived; nil where it is not.
+    /// The refusal of a request whose headers have arrived; nil to accept it.
     static func refusal(_ connection: OpaquePointer, _ options: HTTPServer.Options) -> [UInt8]? {
         let limit = options.connectionMemory - answerRoom
         return nephos_mhd_request_memory(connection) <= limit

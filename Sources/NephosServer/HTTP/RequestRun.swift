@@ -6,20 +6,20 @@ import Synchronization
 
 /// The run of one request's handler, on the thread of its connection.
 ///
-/// The handler's task prefers this executor, so whatever wakes the task (a commit, mostly) resumes the connection, and the
-/// connection's thread runs the rest and sends the answer. On the pool of Swift's concurrency it would take another
-/// thread, whose waking costs more than the rest of most requests.
+/// The handler's task prefers this executor, so an event that wakes the task (mostly a commit) resumes the connection,
+/// and the connection's thread runs the rest and sends the answer. Swift's cooperative pool would take another thread,
+/// whose wake-up costs more than the rest of most requests.
 ///
-/// `@unchecked`: `connection` is used from here only to suspend it, on its own thread, and to resume it, which any
-/// thread may do (MHD_resume_connection); the rest has its lock.
+/// `@unchecked`: `connection` is used here only to suspend it, on its own thread, and to resume it, which any
+/// thread may do (MHD_resume_connection); a lock guards the other state.
 final class RequestRun: TaskExecutor, @unchecked Sendable {
     private struct State {
         var jobs: [UnownedJob] = []
         var response: HTTPResponse?
         var isSuspended = false
-        /// The handler waits for more of its body, and the connection for the client: its jobs must not run.
+        /// The handler waits for more of its body and the connection for its client: the handler's jobs must not run.
         var isReading = false
-        /// The connection's thread will not look here again.
+        /// The connection's thread runs no more jobs.
         var isLeft = false
     }
 
@@ -33,7 +33,7 @@ final class RequestRun: TaskExecutor, @unchecked Sendable {
     private let connection: OpaquePointer
     private let bridge: HTTPBridge
     private let state = Mutex(State())
-    /// Only the connection's thread touches it.
+    /// Accessed by the connection's thread only.
     private var hasWaited = false
 
     init(_ connection: OpaquePointer, _ bridge: HTTPBridge) {
@@ -54,7 +54,7 @@ final class RequestRun: TaskExecutor, @unchecked Sendable {
         if isElsewhere { runElsewhere([job]) } else if isSuspended { MHD_resume_connection(connection) }
     }
 
-    /// Leaves the answer, and resumes the connection if it waits for it; then it may be gone when this returns.
+    /// Stores the answer and resumes a connection that waits for it; the connection may be closed when this returns.
     func give(_ response: HTTPResponse) {
         let (isSuspended, isLeft) = state.withLock { state in
             if !state.isLeft { state.response = response }
@@ -66,29 +66,29 @@ final class RequestRun: TaskExecutor, @unchecked Sendable {
 
     // MARK: The connection's thread
 
-    /// Runs `handler` until it waits for something for the first time.
+    /// Runs `handler` until its first suspension.
     func start(_ handler: @escaping @Sendable () async -> Void) {
-        // The thread is the HTTP server's own, so short reads are done on it.
+        // The thread belongs to the HTTP server and may block, so short reads run on it.
         BlockingThread.run {
             _ = Task.immediate(executorPreference: self) { await handler() }
         }
     }
 
-    /// Where the handler is when the connection's thread has nothing more to do for it.
+    /// The handler's state when the connection's thread has no more work for it.
     enum Progress {
         case answered(HTTPResponse)
-        /// The connection was suspended, and calls again when it resumes.
+        /// The connection is suspended, and its callback runs again when it resumes.
         case suspended
         /// The handler waits for more of its body.
         case reading
     }
 
-    /// Runs what the handler can go on with, and takes the answer if it is there then; otherwise suspends the connection.
+    /// Runs the handler's ready jobs and returns its answer if it has one; otherwise suspends the connection.
     func proceed() -> HTTPResponse? {
         if case .answered(let response) = proceed(reading: nil) { response } else { nil }
     }
 
-    /// The same, but the connection is not suspended while the handler waits for more of `stream`.
+    /// Like `proceed()`, but leaves the connection running while the handler waits for more of `stream`.
     func proceed(reading stream: BodyStream?) -> Progress {
         while true {
             switch nextStep(stream) {
@@ -100,7 +100,7 @@ final class RequestRun: TaskExecutor, @unchecked Sendable {
         }
     }
 
-    /// More of the body is here: the handler goes on on this thread.
+    /// More of the body has arrived: the handler continues on this thread.
     func endReading() { state.withLock { $0.isReading = false } }
 
     private func nextStep(_ stream: BodyStream?) -> Step {
@@ -120,15 +120,15 @@ final class RequestRun: TaskExecutor, @unchecked Sendable {
             }
             if !hasWaited { bridge.noteSuspended(self) }
             hasWaited = true
-            // Under the lock, so that nothing resumes a connection that is not suspended yet.
+            // Under the lock, so that nothing resumes the connection before it is suspended.
             MHD_suspend_connection(connection)
             state.isSuspended = true
             return .wait
         }
     }
 
-    /// The connection is gone. What the handler still has to do goes elsewhere; after an answer that can be the work of an
-    /// actor it called. An answer that was not taken is told that it was not sent.
+    /// Detaches from a lost connection. The handler's remaining jobs run elsewhere; after an answer they can be those
+    /// of an actor it called. An answer that was not taken is notified that it was not sent.
     func leave() {
         if hasWaited { bridge.forgetSuspended(self) }
         let (jobs, response) = state.withLock { state in

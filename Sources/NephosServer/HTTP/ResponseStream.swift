@@ -4,13 +4,13 @@ import Synchronization
 
 /// A response's body that is read while it is sent.
 package protocol StreamedBody: AnyObject, Sendable {
-    /// Reads bytes at an offset without waiting; nil where it would have to.
+    /// Reads bytes at an offset without blocking; nil if it would block.
     func readNow(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws -> Int?
-    /// Has a thread that may wait read up to `count` bytes at an offset, and calls `completion` there.
+    /// Reads up to `count` bytes at an offset on a thread that may block, and calls `completion` there.
     func read(_ count: Int, at offset: Int64, _ completion: @escaping @Sendable (Result<[UInt8], any Error>) -> Void)
 }
 
-/// A part of a streamed body.
+/// A byte range of a streamed body.
 package struct ResponseStream: Sendable {
     package var body: any StreamedBody
     package var offset: Int64
@@ -23,20 +23,20 @@ package struct ResponseStream: Sendable {
     }
 }
 
-/// Gives libmicrohttpd a streamed body piece by piece. While a thread reads from the disk the connection is suspended, so
-/// that the one that serves it goes on with others.
+/// Passes a streamed body to libmicrohttpd piece by piece. While a thread reads from the disk the connection is
+/// suspended, so that its daemon's thread serves others.
 ///
-/// `@unchecked`: `connection` is used from here only to suspend it, on its own thread, and to resume it, which any thread
-/// may do; the rest has its lock.
+/// `@unchecked`: `connection` is used here only to suspend it, on its own thread, and to resume it, which any thread
+/// may do; a lock guards the other state.
 final class ResponseSender: @unchecked Sendable {
     private struct State {
-        /// What was read ahead, and where it is in the body.
+        /// The bytes read ahead, and their offset in the body.
         var piece: [UInt8] = []
         var start: Int64 = 0
         var failure = false
     }
 
-    /// Bytes that are read from the disk at a time, and handed to the library.
+    /// Bytes per read from the disk and per call of the library.
     private static let pieceSize = 512 * 1024
     private static let blockSize = 256 * 1024
 
@@ -45,7 +45,7 @@ final class ResponseSender: @unchecked Sendable {
     private let watched: WatchedConnection?
     private let options: HTTPServer.Options
     private let held: HeldBytes
-    /// Is entered while the connection is suspended.
+    /// Entered while the connection is suspended.
     private let suspended: DispatchGroup
     private let state = Mutex(State())
 
@@ -58,7 +58,7 @@ final class ResponseSender: @unchecked Sendable {
         suspended = bridge.runningHandlers
     }
 
-    /// Bytes of memory that it takes to send a stream.
+    /// The memory that sending a stream takes, in bytes.
     static func memory(_ stream: ResponseStream) -> Int {
         Int(clamping: stream.length) <= blockSize ? 2 * Int(stream.length) : blockSize + pieceSize
     }
@@ -71,8 +71,8 @@ final class ResponseSender: @unchecked Sendable {
         return response
     }
 
-    /// Reads the next piece. The library asks for it once the client, or its socket, has taken the one before.
-    /// - Returns: how many bytes there are; 0 where the connection was suspended; nil where nothing can be read.
+    /// Reads the next piece. The library asks for it once the client, or its socket, has taken the previous one.
+    /// - Returns: the number of bytes; 0 if the connection was suspended; nil if reading failed.
     fileprivate func read(into buffer: UnsafeMutableRawBufferPointer, at position: Int64) -> Int? {
         let count = min(buffer.count, Int(clamping: stream.length - position))
         let wanted = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
@@ -85,7 +85,7 @@ final class ResponseSender: @unchecked Sendable {
             return nil
         }
         watched?.suspendDeadline()
-        // Before it can be resumed.
+        // Entered before the connection can resume.
         suspended.enter()
         MHD_suspend_connection(connection)
         let rest = min(Self.pieceSize, Int(clamping: stream.length - position))
@@ -104,7 +104,7 @@ final class ResponseSender: @unchecked Sendable {
         return 0
     }
 
-    /// Gives the client the time that a piece may take.
+    /// Sets the deadline for the client to read a piece.
     private func allowed(_ bytes: Int) -> Int {
         watched?.allowPiece(options, bytes: bytes)
         if let watched { held.renew(watched) }
@@ -135,8 +135,8 @@ private let freeCallback: MHD_ContentReaderFreeCallback = { closure in
     if let closure { Unmanaged<ResponseSender>.fromOpaque(closure).release() }
 }
 
-/// What a callback returns that has no more bytes. The library's macros are casts, which Swift is not given.
+/// A callback's results without bytes. The library's macros are casts, which Swift does not import.
 private enum ResponseEnd {
-    /// `MHD_CONTENT_READER_END_WITH_ERROR`: closes the connection, so that the client sees that the body is not whole.
+    /// `MHD_CONTENT_READER_END_WITH_ERROR`: closes the connection, so that the client detects an incomplete body.
     static let error = -2
 }

@@ -1,13 +1,13 @@
 import Glibc
 
-/// The threads that a server needs. Swift's tasks run on threads that are made when they are first needed; where none can be
-/// made nothing runs, and no error says so. So it is tried out before.
+/// The threads that a server needs. Swift creates its tasks' threads on demand; if none can be created, nothing runs
+/// and no error is reported. So a server tries to create them first.
 package enum ThreadRoom {
-    /// Threads of a server with one busy store: those of its connections, of tasks, which are about as many, of reads, of the
-    /// store's writer and checkpointer, of files and of its HTTP client.
+    /// Threads of a server with one busy store: for connections, for tasks (about as many), for reads, for the store's
+    /// writer and checkpointer, for files and for its HTTP client.
     package static var needed: Int { 2 * Int(HTTPServer.Options().threads) + 20 }
 
-    /// - Throws: `ListeningError` `.tooFewThreads` where fewer can be made.
+    /// - Throws: `ListeningError` `.tooFewThreads` if fewer can be created.
     package static func check(_ needed: Int = needed) throws(ListeningError) {
         var made: [pthread_t] = []
         made.reserveCapacity(needed)
@@ -15,7 +15,7 @@ package enum ThreadRoom {
         defer { gate.deallocate() }
         pthread_mutex_init(gate, nil)
         defer { pthread_mutex_destroy(gate) }
-        // Until all are there, each of them waits.
+        // Each thread blocks until all are created.
         pthread_mutex_lock(gate)
         while made.count < needed {
             var thread = pthread_t()

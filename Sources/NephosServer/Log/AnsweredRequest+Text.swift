@@ -2,14 +2,14 @@ import NephosService
 import NephosWire
 
 extension AnsweredRequest {
-    /// One line for a person to read. What clients sent has no control characters in it, so it cannot forge a line.
+    /// One line for a person. Control characters in clients' text are escaped, so a client cannot forge a line.
     /// - Parameters:
-    ///   - time: when, as `LogTime` spells it.
-    ///   - colours: the terminal shows colours.
+    ///   - time: the time in the format of `LogTime`.
+    ///   - colours: whether the terminal shows colours.
     package func line(time: String, colours: Bool) -> String {
         let paint = { (code: String, text: String) in colours ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text }
         let who = Self.padded(Self.printable(account ?? "—", limit: 24), 10)
-        // Development goes without saying.
+        // Development is the default and is omitted.
         let store = container.map { $0 + (environment == "production" ? "/production" : "") }
         let place = Self.padded(Self.printable(store ?? "", limit: 80), 22) + " " + Self.padded(database ?? "", 7)
         let what = Self.padded(Self.printable(endpoint, limit: 80), 18)
@@ -29,15 +29,15 @@ extension AnsweredRequest {
         return String(line.reversed().drop { $0 == " " }.reversed())
     }
 
-    /// One line of JSON for a program to read.
-    /// - Parameter time: when, as `LogTime` spells it.
+    /// One line of JSON for a program.
+    /// - Parameter time: the time in the format of `LogTime`.
     package func json(time: String) -> String {
         var writer = JSONWriter(reserving: 512)
         write(to: &writer, time: time)
         return String(decoding: writer.finish(), as: UTF8.self)
     }
 
-    /// - Parameter time: nil leaves it out.
+    /// - Parameter time: nil omits it.
     func write(to writer: inout JSONWriter, time: String? = nil) {
         writer.beginObject()
         writer.member("time", time)
@@ -76,7 +76,7 @@ extension AnsweredRequest {
         writer.endObject()
     }
 
-    /// Control characters, and those that turn the direction of writing, are shown as what they are.
+    /// Escapes control characters and bidirectional formatting characters.
     package static func printable(_ text: String, limit: Int) -> String {
         var result = ""
         for scalar in text.unicodeScalars.prefix(limit) {

@@ -1,30 +1,30 @@
 package import NephosService
 import NephosWire
 
-/// One request and what came of it, for the operator's log.
+/// One request and its outcome, for the operator's log.
 package struct AnsweredRequest: Hashable, Sendable {
     package var requestID: String
     package var method: String
-    /// What was asked: `records/modify`, or the path where nothing answers it.
+    /// The route, `records/modify`, or the path if no route matches it.
     package var endpoint: String
     package var container: String?
     package var environment: String?
     /// `public`, `private` or `shared`.
     package var database: String?
-    /// nil is none.
+    /// The account; nil for none.
     package var account: String?
-    /// What, and how many: `save 3 Note, delete 1`.
+    /// The operations and their counts: `save 3 Note, delete 1`.
     package var summary: String?
     package var status: Int
     /// Items of an answered request that failed.
     package var failedItems = 0
-    /// The code and the reason of a request that was refused as a whole.
+    /// The server error code and reason of a request that was refused as a whole.
     package var errorCode: String?
     package var reason: String?
     package var duration: Duration
     /// Bytes of the answer's body.
     package var answerSize: Int
-    /// Where the duration went.
+    /// The duration of each stage.
     package var stages = StageDurations()
 
     /// Milliseconds, to a tenth.
@@ -34,20 +34,20 @@ package struct AnsweredRequest: Hashable, Sendable {
     }
 }
 
-/// What a request is about, as its route learns of it. One task has it at a time.
+/// The log's details of a request, filled in by its route. One task accesses it at a time.
 final class RequestDetails: @unchecked Sendable {
-    // `@unchecked`: the route's task writes, and the responder reads once the route is done.
+    // `@unchecked`: the route's task writes, and the responder reads after the route has returned.
     var container: String?
     var environment: String?
     var database: String?
     var account: String?
-    /// What the request says, and what its answer adds.
+    /// The summaries of the request and of its answer.
     var summaries: [String] = []
 
     /// Items that failed.
     var failedItems = 0
 
-    /// Notes what there is to say of a request or of an answer.
+    /// Notes the summary of a request or an answer.
     func note(_ message: Any) {
         if let answer = message as? any ItemsAnswering { failedItems += answer.itemFailures.count }
         if let text = (message as? any RequestSummarizing)?.logSummary, !text.isEmpty { summaries.append(text) }

@@ -6,7 +6,7 @@ import NephosWire
 package enum LogTime {
     package static var now: String { text(Int64(Date().timeIntervalSince1970 * 1000)) }
 
-    /// - Parameter time: in milliseconds since 1970.
+    /// - Parameter time: milliseconds since 1970.
     package static func text(_ time: Int64) -> String {
         var seconds = time_t(time / 1000)
         var parts = tm()
@@ -17,7 +17,7 @@ package enum LogTime {
             + ".\(padded(Int(time % 1000), 3))Z"
     }
 
-    /// A line of JSON that is not about a request.
+    /// A line of JSON that does not concern a request.
     package static func json(_ time: String, message: String) -> String {
         var writer = JSONWriter(reserving: 256)
         writer.beginObject()

@@ -1,7 +1,7 @@
 import NephosService
 import NephosWire
 
-/// A message that can say in a few words what is asked or answered, and how many.
+/// A message that can summarise its operations and their counts.
 protocol RequestSummarizing {
     var logSummary: String { get }
 }
@@ -53,7 +53,7 @@ extension ModifyZonesRequest: RequestSummarizing {
     var logSummary: String { counted(operations.count, "zone") }
 }
 
-/// An answer that has an item for each of the request's, some of which may have failed.
+/// An answer with an item for each of the request's items, some of which may have failed.
 protocol ItemsAnswering: RequestSummarizing {
     var itemFailures: ItemFailures { get }
 }
@@ -61,7 +61,7 @@ protocol ItemsAnswering: RequestSummarizing {
 extension ItemsAnswering {
     var logSummary: String { failureSummary }
 
-    /// Only what failed, and why the first did: the request says how many there are.
+    /// The number of failed items and the first one's reason; the request's summary has the total.
     fileprivate var failureSummary: String {
         let failures = itemFailures
         guard let first = failures.first else { return "" }

@@ -1,7 +1,7 @@
 import NephosService
 import NephosWire
 
-/// What an administrator does, `/nephos/1/{container}/{environment}/{entity}/{action}`. The routes are ours.
+/// An administrator's routes, `/nephos/1/{container}/{environment}/{entity}/{action}`. They are our own.
 enum AdministrationRoutes {
     static let table: [Route] = [
         .administration("/nephos/accounts/list", NephosService.listAccounts),

@@ -1,7 +1,7 @@
 import NephosService
 import NephosWire
 
-/// Files on their way in and out. Their addresses authorise themselves, so that no account is asked for.
+/// Uploads and downloads of files. Their URLs carry their own authorisation, so no account is needed.
 enum AssetRoutes {
     static let table: [Route] = [
         Route([.post], AssetPath.upload) { routed throws(Refusal) in try await upload(routed) },
@@ -33,7 +33,7 @@ enum AssetRoutes {
         } catch BodyStream.Failure.isTooSlow {
             throw Refusal(ServiceError.uploadTooSlow)
         } catch {
-            // The client is gone.
+            // The client has disconnected.
             throw Refusal(.badRequest, "the file did not arrive whole")
         }
     }
@@ -84,12 +84,12 @@ enum AssetRoutes {
         return response
     }
 
-    /// Of a content that never changes, at an address that is good for an hour.
+    /// Caching headers: the content never changes, and its URL is valid for an hour.
     private static func cacheHeaders(_ tag: String) -> [HTTPHeader] {
         [HTTPHeader("ETag", tag), HTTPHeader("Cache-Control", "private, max-age=3600, immutable")]
     }
 
-    /// A file's content is untrusted: no browser may take it for a page of this service.
+    /// A file's content is untrusted: no browser may render it as a page of this service.
     private static let foreignContent = [
         HTTPHeader("X-Content-Type-Options", "nosniff"),
         HTTPHeader("Content-Disposition", "attachment"),
@@ -100,7 +100,7 @@ enum AssetRoutes {
 extension DownloadedAsset: StreamedBody {}
 
 extension Refusal {
-    /// What is too large is told so as HTTP does it.
+    /// A file that exceeds the limit is refused with HTTP's own status.
     fileprivate init(transfer error: ServiceError) {
         self.init(error)
         if error.clientCode == .limitExceeded { status = 413 }

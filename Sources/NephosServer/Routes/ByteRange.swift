@@ -1,12 +1,12 @@
-/// Which bytes of a file a request is for (RFC 9110 §14).
+/// The requested byte range of a file (RFC 9110 §14).
 enum ByteRange: Hashable {
     case whole
     case part(offset: Int64, length: Int64)
     case unsatisfiable
 
     /// - Parameters:
-    ///   - range: the `Range` header. One that is not understood, or has several ranges, means the whole file.
-    ///   - ifRange: the `If-Range` header: unless it is the file's strong entity tag, the whole file is meant.
+    ///   - range: the `Range` header. An invalid one, or one with several ranges, means the whole file.
+    ///   - ifRange: the `If-Range` header: unless it is the file's strong entity tag, the whole file is requested.
     static func requested(_ range: String?, ifRange: String?, tag: String, size: Int64) -> ByteRange {
         guard let range, let set = range.trimmingSpaces.dropping(prefix: "bytes=") else { return .whole }
         if let ifRange, ifRange.trimmingSpaces != tag { return .whole }
@@ -29,7 +29,7 @@ enum ByteRange: Hashable {
         }
     }
 
-    /// Digits alone; a number that is too large is larger than any file.
+    /// Parses digits only; a number that overflows exceeds the size of any file.
     private static func number(_ text: String) -> Int64? {
         guard !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
             return nil
@@ -40,7 +40,7 @@ enum ByteRange: Hashable {
 
 /// Entity tags (RFC 9110 §8.8.3).
 enum EntityTag {
-    /// Whether a list of tags, or `*`, has the tag; weakness does not matter for `If-None-Match`.
+    /// Whether a list of tags, or `*`, matches the tag; `If-None-Match` uses weak comparison.
     static func matches(_ tag: String, anyOf list: String) -> Bool {
         list.split(separator: ",").contains { item in
             let item = String(item).trimmingSpaces

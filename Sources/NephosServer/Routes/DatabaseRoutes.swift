@@ -12,7 +12,7 @@ extension Route {
             decoding: { _ in { (body) throws(WireError) in try Request(decoding: body) } }, call)
     }
 
-    /// The same, where the service has a part in decoding.
+    /// A database route for which the service takes part in decoding.
     static func database<Request: Sendable, Response: WireMessage & Sendable>(
         _ methods: [HTTPMethod], _ action: String, bodyLimit: Int = Limits.requestSize,
         decoding decode: @escaping @Sendable (NephosService) -> ([UInt8]) throws(WireError) -> Request,
@@ -35,7 +35,7 @@ extension Route {
         }
     }
 
-    /// A route of a database that takes nothing; a body is ignored, as clients send `{}` or nothing.
+    /// A database route without a request message; it ignores the body, as clients send `{}` or nothing.
     static func database<Response: WireMessage & Sendable>(
         _ methods: [HTTPMethod], _ action: String,
         _ call: @escaping @Sendable (NephosService) -> (RequestContext) async throws(ServiceError) -> Response
@@ -60,7 +60,7 @@ extension RoutedRequest {
         return response
     }
 
-    /// Who asks, and of which database.
+    /// The caller and the database.
     func context() throws(Refusal) -> RequestContext {
         let path = try DatabasePath(target.components)
         details?.container = path.container

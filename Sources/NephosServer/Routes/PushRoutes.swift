@@ -2,7 +2,7 @@ import NephosService
 import NephosWire
 
 extension Route {
-    /// A route that gives a client a push token: the address it polls at is made whole here.
+    /// A route that issues a push token to a client; completes the address that the client polls.
     static func pushTokens(
         _ action: String,
         _ call:
@@ -27,15 +27,15 @@ extension Route {
         }
     }
 
-    /// The long poll: holds the request until there is a notification for its token, and answers with that one
-    /// (CloudKit Web Services, web courier). Where none comes in time it answers `{}`, and the client polls again.
+    /// The long poll: holds the request until its token has a notification, and answers with it (CloudKit Web Services,
+    /// web courier). On time-out it answers `{}`, and the client polls again.
     ///
-    /// No sign-in: a client with the token may poll. `nephosReceived`, our addition, says which notification the poll
-    /// before this one brought (`none`: none), so that one whose answer was lost comes again; without it a notification
-    /// counts as received once its answer was sent. Clients ask with GET or with POST.
+    /// No sign-in: a client with the token may poll. `nephosReceived`, our addition, acknowledges the notification of
+    /// the previous poll (`none`: none), so that one whose answer was lost is sent again; without it a notification
+    /// counts as received once its answer was sent. Clients use GET or POST.
     static let courier = Route([.get, .post], "/" + CourierPath.module, bodyLimit: 16 * 1024) {
         routed throws(Refusal) in
-        // It has no body, so a notification in its answer would be lost.
+        // An answer to HEAD has no body, so a notification in it would be lost.
         if routed.request.method == .head { return .json(Array("{}".utf8)) }
         let path = try CourierPath(routed.target.components)
         let context = RequestContext(
@@ -56,7 +56,7 @@ extension Route {
     }
 }
 
-/// `/courier/1/{container}/{environment}/{token}`, where a client polls for its notifications.
+/// `/courier/1/{container}/{environment}/{token}`, the path that a client polls for its notifications.
 struct CourierPath: Hashable, Sendable {
     static let module = "courier"
 
@@ -64,7 +64,7 @@ struct CourierPath: Hashable, Sendable {
     var environment: ContainerEnvironment
     var token: String
 
-    /// - Parameter components: the whole path's, five of them.
+    /// - Parameter components: the five components of the whole path.
     init(_ components: [String]) throws(Refusal) {
         let path = try DatabasePath(components)
         container = path.container

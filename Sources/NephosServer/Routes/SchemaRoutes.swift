@@ -1,8 +1,8 @@
 import NephosService
 import NephosWire
 
-/// The schema's routes, `/nephos/1/{container}/{environment}/schema/{action}`. They are ours: the protocol of Apple's
-/// console and of `cktool` is not public.
+/// The schema's routes, `/nephos/1/{container}/{environment}/schema/{action}`. They are our own: the protocol of
+/// Apple's console and of `cktool` is not public.
 enum SchemaRoutes {
     static let table: [Route] = [
         Route([.get], "/nephos/schema/export") { routed throws(Refusal) in
@@ -64,7 +64,7 @@ extension RoutedRequest {
         }
     }
 
-    /// A report; one with errors is a refusal.
+    /// The answer with a report; a report with errors is a refusal.
     fileprivate func report(
         _ command: (NephosService, RequestContext) async throws(ServiceError) -> SchemaReport
     ) async throws(Refusal) -> HTTPResponse {

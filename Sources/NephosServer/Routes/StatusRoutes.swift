@@ -1,7 +1,7 @@
 import NephosService
 import NephosWire
 
-/// The server's status for its operator: `/`, a page for a browser, and `/status`, the same in JSON. Ours.
+/// The server's status for its operator: `/`, a page for a browser, and `/status`, the same in JSON. Our own.
 enum StatusRoutes {
     static let statusPath = "/status"
 
@@ -11,7 +11,7 @@ enum StatusRoutes {
                 status: 200,
                 headers: [
                     HTTPHeader("Content-Type", "text/html; charset=UTF-8"),
-                    // Nothing from elsewhere, and in no frame.
+                    // Loads nothing from elsewhere, and cannot be framed.
                     HTTPHeader(
                         "Content-Security-Policy",
                         "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; "

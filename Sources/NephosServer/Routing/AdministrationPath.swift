@@ -1,6 +1,6 @@
 import NephosService
 
-/// What the path of a request about a container itself names: `/nephos/{version}/{container}/{environment}/…`. Not part of
+/// The parsed path of a request about a container: `/nephos/{version}/{container}/{environment}/…`. Not part of
 /// CloudKit Web Services.
 struct AdministrationPath: Hashable, Sendable {
     static let module = "nephos"
@@ -8,7 +8,7 @@ struct AdministrationPath: Hashable, Sendable {
     var container: String
     var environment: ContainerEnvironment
 
-    /// - Parameter components: the whole path's, at least the first four of them.
+    /// - Parameter components: the whole path's, at least the first four.
     init(_ components: [String]) throws(Refusal) {
         guard components.count > 3 else { throw .noHandler }
         try DatabasePath.check(version: components[1])

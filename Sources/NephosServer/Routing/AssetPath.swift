@@ -1,7 +1,7 @@
 import NephosService
 import NephosWire
 
-/// What the path of a file's address names (`AssetAddress`).
+/// The parsed path of a file's URL (`AssetAddress`).
 struct AssetPath: Hashable, Sendable {
     static let module = AssetAddress.module
     static let upload = "/assets/upload"
@@ -13,7 +13,7 @@ struct AssetPath: Hashable, Sendable {
     var token: String
     var content: String
 
-    /// The route of a path that begins with the module.
+    /// The route of a path that starts with the module.
     static func route(_ components: [String]) -> String? {
         guard components.count > 5 else { return nil }
         if components[4] == AssetAddress.upload { return components.count == 6 ? upload : nil }

@@ -1,11 +1,12 @@
 import NephosService
 import NephosWire
 
-/// What the path of a database request names:
-/// `/database/{version}/{container}/{environment}/{database}/{entity}/{action}` (CloudKit Web Services, the URL scheme).
+/// The parsed path of a database request:
+/// `/database/{version}/{container}/{environment}/{database}/{entity}/{action}` (CloudKit Web Services, the URL
+/// scheme).
 struct DatabasePath: Hashable, Sendable {
     static let module = "database"
-    /// Of push tokens, which belong to no database: the path is the same without one.
+    /// The module of push tokens, which belong to no database: the same path without one.
     static let deviceModule = "device"
     static let version = "1"
 
@@ -13,7 +14,7 @@ struct DatabasePath: Hashable, Sendable {
     var environment: ContainerEnvironment
     var scope: DatabaseScope
 
-    /// - Parameter components: the whole path's, at least the first five of them; four where it names no database.
+    /// - Parameter components: the whole path's, at least the first five; four if it names no database.
     init(_ components: [String]) throws(Refusal) {
         let namesDatabase = components.first == Self.module
         guard components.count > (namesDatabase ? 4 : 3) else { throw .noHandler }

@@ -2,7 +2,7 @@ import NephosService
 package import NephosWire
 
 extension ServerErrorCode {
-    /// The status of an answer that is this error as a whole (CloudKit Web Services, error codes).
+    /// The HTTP status of a request that failed as a whole with this error (CloudKit Web Services, error codes).
     package var httpStatus: Int {
         switch self {
         case .accessDenied: 403
@@ -24,14 +24,14 @@ extension ServerErrorCode {
 }
 
 extension HTTPResponse {
-    /// An answer in JSON, which ends in a newline.
+    /// An answer in JSON, terminated by a newline.
     static func json(_ body: [UInt8], status: Int = 200) -> HTTPResponse {
         HTTPResponse(
             status: status, headers: [HTTPHeader("Content-Type", "application/json; charset=UTF-8")],
             body: body + [UInt8(ascii: "\n")])
     }
 
-    /// An answer where it was written.
+    /// An answer in the buffer that the message was encoded into, without a copy.
     static func message<Message: WireMessage>(_ message: Message) -> HTTPResponse {
         HTTPResponse(
             status: 200, headers: [HTTPHeader("Content-Type", message.mediaType)],

@@ -1,17 +1,17 @@
 import NephosService
 import NephosWire
 
-/// A request that is refused as a whole: what its error dictionary will say.
+/// The refusal of a whole request: the content of its error dictionary.
 struct Refusal: Error {
     var code: ServerErrorCode
     var reason: String
     /// The raw value of the `CKError.Code` that a native client reports.
     var clientCode: Int?
     var retryAfter: Double?
-    /// Instead of the code's own status.
+    /// Replaces the code's own status.
     var status: Int?
     var headers: [HTTPHeader] = []
-    /// The service's refusal, where it is that: its dictionary says more.
+    /// The service's error, if it refused: its dictionary has more keys.
     private var error: ServiceError?
 
     init(_ code: ServerErrorCode, _ reason: String, clientCode: ServiceError.ClientCode? = nil) {
@@ -27,16 +27,16 @@ struct Refusal: Error {
         self.error = error
     }
 
-    /// A body that is not what the route expects.
+    /// The refusal of a body that the route cannot decode.
     init(_ error: WireError) {
         self.init(
             .badRequest, "BadRequestException: Unexpected input: \(error.description)", clientCode: .invalidArguments)
     }
 
-    /// A path, or an action under it, that no route serves.
+    /// The refusal of a path, or an action under it, that no route serves.
     static let noHandler = Refusal(.notFound, "could not find handler for endpoint")
 
-    /// A path that is served, but not with this method.
+    /// The refusal of a method that the path's route does not serve.
     static func methodNotAllowed(_ allowed: String) -> Refusal {
         var refusal = Refusal(.badRequest, "method not allowed for this endpoint: use \(allowed)")
         refusal.status = 405
@@ -44,7 +44,7 @@ struct Refusal: Error {
         return refusal
     }
 
-    /// RFC 9110, 15.5.16: the answer says which encodings are taken.
+    /// RFC 9110 §15.5.16: the answer lists the supported encodings.
     static func unknownEncoding(_ name: String) -> Refusal {
         var refusal = Refusal(
             .badRequest, "the body's Content-Encoding '\(name.prefix(100))' is unknown: send it as gzip or as it is")
@@ -61,7 +61,7 @@ struct Refusal: Error {
         return refusal
     }
 
-    /// - Parameter signIn: where a person signs in; it goes with `AUTHENTICATION_REQUIRED` alone.
+    /// - Parameter signIn: the sign-in URL; only `AUTHENTICATION_REQUIRED` has it.
     func response(requestID: String, signIn: String?) -> HTTPResponse {
         var dictionary =
             error?.dictionary(requestID: requestID)
@@ -71,7 +71,7 @@ struct Refusal: Error {
         dictionary.redirectURL = code == .authenticationRequired ? signIn : nil
         var response = HTTPResponse.json(dictionary.encoded(), status: status ?? code.httpStatus)
         response.headers += headers
-        // Whole seconds (RFC 9110 §10.2.3): sooner is in vain.
+        // Whole seconds (RFC 9110 §10.2.3), rounded up: an earlier retry would fail.
         if let seconds = dictionary.retryAfter {
             response.headers.append(HTTPHeader("Retry-After", String(Int64(seconds.rounded(.up)))))
         }

@@ -1,11 +1,11 @@
-/// A request's target, taken apart: the path's components decoded one by one, the query kept raw until asked.
+/// A request's parsed target: the path's components decoded one by one, the query kept raw until it is read.
 struct RequestTarget: Hashable, Sendable {
     let components: [String]
     private let target: String
-    /// Where the query begins in the target's bytes.
+    /// The query's offset in the target's bytes.
     private let queryStart: Int
 
-    /// Nil if a component of the path has a broken percent escape or is not UTF-8.
+    /// Nil if a component of the path has an invalid percent escape or is not UTF-8.
     init?(_ target: String) {
         var components: [String] = []
         components.reserveCapacity(8)
@@ -26,7 +26,7 @@ struct RequestTarget: Hashable, Sendable {
         queryStart = pathEnd + 1
     }
 
-    /// The parameter's first value that is not empty, raw; nil if there is none.
+    /// The parameter's first non-empty value, raw; nil if there is none.
     func parameter(_ name: StaticString) -> Parameter? {
         var text = target
         return text.withUTF8 { bytes in
@@ -46,8 +46,9 @@ struct RequestTarget: Hashable, Sendable {
         fileprivate let target: String
         fileprivate let range: Range<Int>
 
-        /// The ways to read the value, the likelier first. A `+` stands for a space, but clients also send tokens whose
-        /// `+` they did not escape (CloudKit Web Services, web auth tokens). Empty if the escapes are broken.
+        /// The possible decodings of the value, the likelier first. A `+` stands for a space, but clients also send
+        /// tokens whose `+` they did not escape (CloudKit Web Services, web auth tokens). Empty if the escapes are
+        /// invalid.
         var readings: [String] {
             var text = target
             return text.withUTF8 { bytes in
@@ -60,11 +61,11 @@ struct RequestTarget: Hashable, Sendable {
     }
 }
 
-/// Bytes of text. Every request is read through these, so they are plain memory and not a view of a string.
+/// Bytes of text. Every request is parsed through these, so they are plain memory and not a view of a string.
 typealias TextBytes = Slice<UnsafeBufferPointer<UInt8>>
 
 extension TextBytes {
-    /// Takes the bytes before the next separator, or all that are left, and the separator; nil if nothing is left.
+    /// Removes and returns the bytes before the next separator, or the rest, and removes the separator; nil at the end.
     mutating func popField(endedBy separator: UInt8) -> TextBytes? {
         if isEmpty { return nil }
         let end = firstIndex(of: separator) ?? endIndex
@@ -77,7 +78,7 @@ extension TextBytes {
 /// Percent encoding (RFC 3986 §2.1).
 enum PercentEncoding {
     /// - Parameter text: UTF-8, part of a string.
-    /// - Returns: nil for a `%` that two hexadecimal digits do not follow, and for escapes that make no UTF-8.
+    /// - Returns: nil for a `%` without two hexadecimal digits, and for escapes that are not UTF-8.
     static func decode(_ text: TextBytes, plusIsSpace: Bool = false) -> String? {
         let percent = UInt8(ascii: "%")
         let plus = UInt8(ascii: "+")

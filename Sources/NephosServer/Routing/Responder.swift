@@ -2,10 +2,10 @@ package import NephosService
 import NephosWire
 import Synchronization
 
-/// Answers requests: what is the same for all of them, around the route of each.
+/// Answers requests: the common steps around each route.
 ///
-/// In order: the loopback guard, the route, the method, the body's size, the route's own work; then the headers that
-/// every answer carries, and the counts.
+/// In order: the loopback guard, the route, the method, the body's size, the route's own work; then the headers of
+/// every answer, and the metrics.
 package final class Responder: Sendable {
     private let service: NephosService
     private let router = Router(Routes.table)
@@ -14,13 +14,13 @@ package final class Responder: Sendable {
     private let recent = RecentRequests()
     private let log: (@Sendable (AnsweredRequest) -> Void)?
 
-    /// - Parameter log: told of every request once it is answered, on the thread that answers: it must not wait.
+    /// - Parameter log: called after every answer, on the thread that answers: it must not block.
     package init(_ service: NephosService, log: (@Sendable (AnsweredRequest) -> Void)? = nil) {
         self.service = service
         self.log = log
     }
 
-    /// What a request is answered that is not done when the server has to stop.
+    /// The answer to a request that is unfinished when the server has to stop.
     package static var unfinished: HTTPResponse {
         var refusal = Refusal(
             .tryAgainLater, "the server is stopping: whether the request was carried out is not known")
@@ -28,7 +28,7 @@ package final class Responder: Sendable {
         return refusal.response(requestID: RequestIDs().next(), signIn: nil)
     }
 
-    /// What a request is answered for which there is no room.
+    /// The answer to a request that exceeds the server's memory budget.
     package static func busy(_ request: HTTPRequest) -> HTTPResponse {
         let requestID = busyIDs.next()
         var response = Refusal(ServiceError.noRoom).response(requestID: requestID, signIn: nil)
@@ -41,7 +41,7 @@ package final class Responder: Sendable {
     }
     private static let busyIDs = RequestIDs()
 
-    /// The account that a request signs in as; nil for none.
+    /// The account that a request is signed in as; nil for none.
     package static func account(_ request: HTTPRequest) -> String? {
         RequestTarget(request.target).flatMap { try? DevelopmentSignIn.account($0) }
     }
@@ -53,12 +53,12 @@ package final class Responder: Sendable {
         let target = RequestTarget(request.target)
         let route = target.flatMap { router.route($0) }
         var response: HTTPResponse
-        // Telling of a request costs a tenth of a short one, so it begins with the first look.
+        // Recording a request costs a tenth of a short one, so it starts with the first view of the page.
         if route?.path == StatusRoutes.statusPath { recent.isWatched.store(true, ordering: .relaxed) }
         let isTold = log != nil || recent.isWatched.load(ordering: .relaxed)
         let details = isTold && route?.path != StatusRoutes.statusPath ? RequestDetails() : nil
         var refused: Refusal?
-        /// The web page that may read the answer.
+        /// The origin of the web page that may read the answer.
         var reader: String?
         let timing = RequestTiming()
         do throws(Refusal) {
@@ -92,7 +92,7 @@ package final class Responder: Sendable {
         _ request: HTTPRequest, _ route: Route?, _ details: RequestDetails, _ refused: Refusal?,
         _ response: HTTPResponse, _ requestID: String, _ duration: Duration, _ stages: StageDurations
     ) -> AnsweredRequest {
-        // A target's query holds a token, and so does the path to an asset or to a courier: both stay out.
+        // A target's query and the path to an asset or a courier contain tokens, which stay out of the log.
         let path = route == nil ? withoutSecrets(request.target.prefix { $0 != "?" }) : ""
         return AnsweredRequest(
             requestID: requestID, method: request.method.rawValue,
@@ -104,13 +104,13 @@ package final class Responder: Sendable {
             answerSize: response.parts.reduce(0) { $0 + $1.buffer.count }, stages: stages)
     }
 
-    /// A path that no route serves may be a share's or an asset's with a slip in it.
+    /// An unrouted path may be a mistyped URL of a share or an asset: masks possible secrets.
     private static func withoutSecrets(_ path: Substring) -> String {
         path.split(separator: "/", omittingEmptySubsequences: false)
             .map { $0.utf8.count < secretSize || $0.contains(".") ? $0 : "…" }.joined(separator: "/")
     }
 
-    /// Bytes that a component with a secret in it has at least.
+    /// The least bytes of a path component that may contain a secret.
     private static let secretSize = 20
 
     private func answer(
@@ -128,7 +128,7 @@ package final class Responder: Sendable {
         _ request: HTTPRequest, _ target: RequestTarget?, _ route: Route?, _ requestID: String,
         _ details: RequestDetails?
     ) async throws(Refusal) -> HTTPResponse {
-        // Also where nothing answers: a page's script learns of the 404 only after a preflight that succeeds.
+        // Also for unknown paths: a page's script sees the 404 only after a successful preflight.
         if request.method == .options { return CrossOrigin.preflight(route) }
         guard let target else { throw Refusal(.badRequest, "the path's percent-encoding is not valid UTF-8") }
         guard let route else { throw try unknownPath(target) }
@@ -142,7 +142,8 @@ package final class Responder: Sendable {
                 metrics: metrics, recent: recent, details: details))
     }
 
-    /// A path that no route serves: one of a database or a container with something wrong before its action is told so.
+    /// The refusal of an unrouted path: a defect in the path of a database or a container is reported ahead of the
+    /// action.
     private func unknownPath(_ target: RequestTarget) throws(Refusal) -> Refusal {
         var refusal = Refusal.noHandler
         if target.components.first == DatabasePath.module {
@@ -160,15 +161,15 @@ package final class Responder: Sendable {
 }
 
 extension RequestTarget {
-    /// Whether it is of CloudKit Web Services, and not of our own routes.
+    /// Whether the target is one of CloudKit Web Services, not of our own routes.
     fileprivate var isOfProtocol: Bool {
         components.first == DatabasePath.module || components.first == DatabasePath.deviceModule
     }
 }
 
 extension HTTPResponse {
-    /// Leaves Apple's keys alone in an answer in JSON to a client that does not ask for ours. One in another format was asked
-    /// for.
+    /// Removes the keys that Apple does not have from a JSON answer to a client that does not ask for ours. Answers in
+    /// other formats were requested explicitly.
     func withoutUnwantedAdditions(_ request: HTTPRequest) -> HTTPResponse {
         guard !request.takesAdditions,
             headers.contains(where: { $0.name == "Content-Type" && $0.value.hasPrefix("application/json") })
@@ -180,6 +181,6 @@ extension HTTPResponse {
 }
 
 extension HTTPRequest {
-    /// How addresses of this service begin, as the client knows it.
+    /// The base of this service's URLs, under the host name that the client uses.
     var baseURL: String { host.map { "http://\($0)" } ?? "" }
 }

@@ -1,14 +1,14 @@
 import NephosService
 import NephosWire
 
-/// Everything the server answers.
+/// All routes of the server.
 enum Routes {
     static let table: [Route] = [
         protocolTable, AssetRoutes.table, SchemaRoutes.table, AdministrationRoutes.table, StatusRoutes.table,
         ShareRoutes.table,
     ].flatMap { $0 }
 
-    /// The protocol's, and what tells how the server is.
+    /// The routes of the protocol, and of the server's status.
     private static let protocolTable: [Route] = [
         .database(
             [.post], "records/modify", bodyLimit: Limits.requestBodySize, decoding: NephosService.decodedModification,
@@ -63,14 +63,14 @@ enum Routes {
     ]
 }
 
-/// One row of the table: methods, path, what answers.
+/// One row of the table: methods, path, handler.
 struct Route: Sendable {
     typealias Handler = @Sendable (RoutedRequest) async throws(Refusal) -> HTTPResponse
 
     let methods: [HTTPMethod]
     /// A whole path with its leading slash, or `entity/action`, which stands for
-    /// `/database/1/{container}/{environment}/{database}/entity/action` and, of push tokens,
-    /// `/device/1/{container}/{environment}/entity/action`; the courier's path has more behind it.
+    /// `/database/1/{container}/{environment}/{database}/entity/action` and, for push tokens,
+    /// `/device/1/{container}/{environment}/entity/action`; the courier's path has further components.
     /// `/nephos/entity/action` stands for `/nephos/1/{container}/{environment}/entity/action`.
     let path: String
     /// The longest body in bytes.
@@ -86,7 +86,7 @@ struct Route: Sendable {
         self.handler = handler
     }
 
-    /// Whether what answers may have changed something.
+    /// Whether the route may have changed something when it answers.
     var changes: Bool { path.hasSuffix("/modify") }
 
     func answers(_ method: HTTPMethod) -> Bool {
@@ -95,14 +95,14 @@ struct Route: Sendable {
 
     static let allMethods = "GET, HEAD, POST, OPTIONS"
 
-    /// As the `Allow` header lists them: HEAD goes where GET goes, OPTIONS goes everywhere.
+    /// The value of the `Allow` header: HEAD is allowed with GET, OPTIONS always.
     var allowedMethods: String {
         let all: [HTTPMethod] = [.get, .head, .post, .options]
         return all.filter { $0 == .options || answers($0) }.map(\.rawValue).joined(separator: ", ")
     }
 }
 
-/// A request on its way to a route, with what its answer may need.
+/// A request and its context, passed to a route.
 struct RoutedRequest: Sendable {
     let request: HTTPRequest
     let target: RequestTarget
@@ -110,7 +110,7 @@ struct RoutedRequest: Sendable {
     let service: NephosService
     let metrics: Metrics
     let recent: RecentRequests
-    /// Details for the log and the status page; nil where neither is used.
+    /// Details for the log and the status page; nil if neither is used.
     let details: RequestDetails?
 }
 
@@ -122,11 +122,11 @@ struct Router: Sendable {
         routes = Dictionary(uniqueKeysWithValues: table.map { ($0.path, $0) })
     }
 
-    /// The action of the protocol that one which is none resembles.
+    /// The protocol's action most similar to an unknown one.
     func suggestion(for action: String) -> String? {
         let known = routes.keys.filter { !$0.hasPrefix("/") }.sorted()
         guard let nearest = Suggestion.nearest(to: action, among: known) else { return nil }
-        // Entities are common to many actions, so what is like one has to be like all of it.
+        // Many actions share an entity, so the similarity must not come from the entity alone.
         let length = nearest.split(separator: "/").last?.count ?? 0
         return Suggestion.distance(action, nearest) <= max(1, length / 3) ? nearest : nil
     }
@@ -135,11 +135,11 @@ struct Router: Sendable {
         let components = target.components
         switch components.first {
         case DatabasePath.module:
-            // What every request of a client does is worth not going through `joined`.
+            // Fast path for every client request: avoids `joined`.
             if components.count == 7 { return routes[components[5] + "/" + components[6]] }
             return routes[components.dropFirst(5).joined(separator: "/")]
         case DatabasePath.deviceModule:
-            // Only push tokens are a device's.
+            // Under the device module only push tokens exist.
             let action = components.dropFirst(4).joined(separator: "/")
             return action.hasPrefix("tokens/") ? routes[action] : nil
         case CourierPath.module: return components.count == 5 ? routes["/" + CourierPath.module] : nil

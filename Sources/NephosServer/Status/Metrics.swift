@@ -3,23 +3,23 @@ import NephosService
 import NephosWire
 import Synchronization
 
-/// What `GET /metrics` tells, in the Prometheus text format.
+/// The metrics of `GET /metrics`, in the Prometheus text format.
 enum Metric: String, CaseIterable {
     /// Answers, by route and HTTP status.
     case requests = "nephos_http_requests_total"
-    /// Requests refused as a whole, by server error code. Errors of single items of an answer do not count.
+    /// Requests refused as a whole, by server error code. Errors of single items are not counted.
     case errors = "nephos_http_errors_total"
-    /// Requests that have arrived whole and are not answered yet, this one included.
+    /// Complete requests that are not answered yet, this one included.
     case inFlight = "nephos_http_requests_in_flight"
     /// Seconds from a request's arrival to its answer, by route.
     case duration = "nephos_http_request_duration_seconds"
-    /// Seconds that requests were in each stage, waiting for a peer or an event left out.
+    /// Seconds of requests in each stage, without waits for a peer or an event.
     case stages = "nephos_http_stage_seconds_total"
     /// Requests that took more than a second, by their longest stage.
     case slow = "nephos_http_slow_requests_total"
-    /// Over PostgreSQL: seconds for which the oldest transaction that writes has been running, with its application's name.
+    /// Over PostgreSQL: the age of the oldest writing transaction in seconds, with its application's name.
     case horizonAge = "nephos_postgresql_horizon_age_seconds"
-    /// When the process began, in seconds since 1970.
+    /// The process's start, in seconds since 1970.
     case startTime = "process_start_time_seconds"
 
     var type: String {
@@ -44,13 +44,13 @@ enum Metric: String, CaseIterable {
     }
 }
 
-/// Counts what happens. Its labels come from the table of routes, so their number does not grow with the requests.
+/// The server's counters. Labels come from the route table, so their number is bounded.
 final class Metrics: Sendable {
-    /// Upper bounds of the duration's buckets, in seconds.
+    /// Upper bounds of the duration histogram's buckets, in seconds.
     static let bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
     private struct Durations {
-        /// One count per bound, and one for what is longer than all of them.
+        /// One count per bound, and one for longer durations.
         var buckets = [UInt64](repeating: 0, count: Metrics.bounds.count + 1)
         var sum = 0.0
         var count: UInt64 = 0
@@ -112,7 +112,7 @@ final class Metrics: Sendable {
         }.joined()
     }
 
-    /// What follows the metric's name, line by line.
+    /// The sample lines after the metric's name.
     private func samples(of metric: Metric, _ counts: Counts, _ horizon: Horizon?) -> [String] {
         switch metric {
         case .requests:
@@ -140,7 +140,7 @@ final class Metrics: Sendable {
         }
     }
 
-    /// A label's value, which another program chose.
+    /// An escaped label value from another program.
     private static func escaped(_ value: String) -> String {
         value.map { character in
             switch character {

@@ -4,10 +4,10 @@ import Synchronization
 final class RecentRequests: Sendable {
     static let limit = 50
 
-    /// The page was looked at. Before that nothing is noted.
+    /// Whether the page was viewed. Nothing is recorded before that.
     let isWatched = Atomic(false)
 
-    /// A request, and how many there had been with it.
+    /// The number of requests, and the last ones.
     private let requests = Mutex<(count: Int, last: [Answered])>((0, []))
 
     struct Answered {
@@ -24,7 +24,7 @@ final class RecentRequests: Sendable {
         }
     }
 
-    /// How many there have been since the first look, and the last of them, the newest first.
+    /// The number of requests since the first view, and the last of them, newest first.
     var all: (count: Int, last: [Answered]) {
         requests.withLock { ($0.count, $0.last.reversed()) }
     }

@@ -1,4 +1,5 @@
-/// The page at `/`. It asks `/status` every two seconds, and shows what it gets as text: what clients sent is never HTML.
+/// The page at `/`. It polls `/status` every two seconds and shows the result as text: clients' text never becomes
+/// HTML.
 enum StatusPage {
     static let html = #"""
         <!doctype html>

@@ -1,16 +1,18 @@
 import NephosStorage
 import NephosWire
 
-/// The deletion of an account, in its transaction. From the commit on it does not sign in, and no account sees anything of its
-/// private database, and nothing is notified; `AccountErasure` then erases what is there.
+/// The transaction that deletes an account. After its commit the account cannot sign in, no account sees its private
+/// database, and nothing is notified; `AccountErasure` then erases its data.
 ///
-/// What it saved in the public database stays: that is the app's, and others refer to it. Its creator goes on to be the
-/// account's user record name, which no account gets again; the user record itself goes, and the account's name with it.
+/// Records that it saved in the public database stay: they are the app's, and other records refer to them. Their
+/// creator remains the account's user record name, which is never reused; the user record and the account's name are
+/// deleted.
 struct AccountDeletion {
     let account: AccountRow
 
     func run(in transaction: StorageTransaction) throws {
-        // What other transactions of its wrote is committed, or they find that it is deleted, on whichever server they run.
+        // `runAlone` orders this before or after the account's other transactions on every server: each has committed,
+        // or finds the account deleted.
         try transaction.runAlone()
         try transaction.advanceCatalog()
         guard try transaction.liveAccount(id: account.id) != nil else {
@@ -34,6 +36,6 @@ struct AccountDeletion {
 }
 
 extension AccountRow {
-    /// The owners under which its subscriptions to the three databases are.
+    /// The owners of its subscriptions in the three databases.
     var subscriptionOwners: [OwnerID] { [owner, .everyone, OwnerID(rawValue: -id)] }
 }

@@ -1,8 +1,9 @@
 import NephosStorage
 import NephosWire
 
-/// What a background job erases of a deleted account, a step in a transaction: its part in others' shares, its zones, each
-/// of which leaves a job for what it held, its keys, the outcomes of its requests, its user record in the public database.
+/// Erases a deleted account's data in a background job, one step per transaction: its participation in others' shares,
+/// its zones (each inserts a purge job for its contents), its keys, its request outcomes, and its user record in the
+/// public database.
 struct AccountErasure {
     let account: AccountRow
     let environment: ServiceEnvironment
@@ -15,9 +16,9 @@ struct AccountErasure {
         var leftEvents = false
     }
 
-    /// - Parameter limit: how many records it may write.
+    /// - Parameter limit: the maximum number of records to write.
     func step(limit: Int, in transaction: StorageTransaction) throws -> Step {
-        // A share and a zone are some rows each.
+        // A share or a zone takes several rows.
         let count = max(1, limit / 8)
         let rows = try transaction.participations(account: account.id, limit: count)
         if !rows.isEmpty {
@@ -36,7 +37,8 @@ struct AccountErasure {
         return Step(isDone: true, leftEvents: try deleteUserRecord(in: transaction))
     }
 
-    /// Removes a row of a share's participants. Who sees the share gets it with a new change tag.
+    /// Removes the account's row from a share's participants. The remaining participants get the share with a new
+    /// change tag.
     /// - Returns: whether there are subscribers to notify.
     private func leave(_ row: ShareParticipantRow, in transaction: StorageTransaction) throws -> Bool {
         guard let share = try transaction.share(id: row.share), share.isLive,
@@ -53,12 +55,12 @@ struct AccountErasure {
         let departure = ShareDeparture(
             account: account.id, origin: nil, environment: environment, indexes: indexes, notifier: notifier)
         let leftEvents = try departure.leave([(share, row)], of: zone, in: transaction)
-        // Where the share's record is damaged nothing was left.
+        // If the share's record is damaged, `leave` removed nothing.
         try transaction.removeParticipant(share: row.share, id: row.id)
         return leftEvents
     }
 
-    /// Deletes the public user record, and what refers to it with `deleteSelf`.
+    /// Deletes the public user record, and cascades to the records that refer to it with `deleteSelf`.
     private func deleteUserRecord(in transaction: StorageTransaction) throws -> Bool {
         guard let zone = try transaction.zone(owner: .everyone, named: ZoneIDDictionary.defaultZoneName),
             let record = try transaction.record(zone: zone.key, named: account.userRecordName), !record.isDeleted

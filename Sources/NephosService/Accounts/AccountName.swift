@@ -1,9 +1,9 @@
 import NephosWire
 @_spi(_Unicode) import Swift
 
-/// The name by which an account signs in. Its canonical form is the composed one (Unicode's NFC), which is what keyboards
-/// make: "café" is one account, however its "é" was written. `NAME@localhost`, its address in a service that proves none, is
-/// NAME.
+/// The name by which an account signs in. Its canonical form is composed (Unicode NFC), as keyboards write it: every
+/// spelling of "café" is one account. `NAME@localhost`, the address of NAME in a service that verifies none, resolves
+/// to NAME.
 enum AccountName {
     static func canonical(_ name: String) -> String {
         let name = withoutLocalhost(name)
@@ -14,15 +14,15 @@ enum AccountName {
 
     private static func withoutLocalhost(_ name: String) -> String {
         let bytes = name.utf8
-        // `localhost` in lower case; host names are compared without regard to case.
+        // `localhost` is lower case here; host names compare case-insensitively.
         guard bytes.count > localhost.count,
             bytes.suffix(localhost.count).elementsEqual(localhost, by: { $0 == $1 || $0 | 0x20 == $1 && $0 >= 0x41 })
         else { return name }
         return String(Substring(bytes.dropLast(localhost.count)))
     }
 
-    /// The forms under which an account may be stored, the canonical one first: before there was one, an account was
-    /// stored under the form that came first.
+    /// The forms under which an account may be stored, the canonical form first. Earlier versions stored an account
+    /// under the form of its first request.
     static func stored(_ name: String) -> [String] {
         if name.hasASCIIOnly {
             let canonical = canonical(name)

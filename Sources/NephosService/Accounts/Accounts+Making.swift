@@ -1,9 +1,9 @@
 import NephosStorage
 
 extension Accounts {
-    /// Finds the account, or makes it with its private default zone and its two user records, which begin empty: one in
-    /// the public and one in its private database (`CKContainer`, Apple's documentation).
-    /// - Parameter userRecordName: the name of its user record, where that is not to be a new one.
+    /// Finds the account, or makes it with its private default zone and two empty user records: one in the public
+    /// database and one in its private database (`CKContainer`, Apple's documentation).
+    /// - Parameter userRecordName: the name of its user record; nil to generate one.
     static func findOrMake(
         _ name: String, userRecordName: String? = nil, _ environment: ServiceEnvironment,
         in transaction: StorageTransaction
@@ -19,7 +19,7 @@ extension Accounts {
         return account
     }
 
-    /// An account's user record as it is at first: empty.
+    /// Stores an account's initial user record, which is empty.
     static func putUserRecord(
         of account: AccountRow, zone: ZoneKey, now: Int64, in transaction: StorageTransaction
     ) throws {

@@ -2,19 +2,20 @@ import NephosStorage
 import NephosThreads
 import NephosWire
 
-/// The accounts of one store. They change by their deletion alone, so what was read is cached. A deletion is announced here
-/// first; those of other processes are noticed by the version of the store's catalogue, which a deletion advances.
+/// The accounts of one store. Rows change only by deletion, so they are cached. A deletion in this process marks the
+/// account here first; other processes' deletions advance the version of the store's catalogue, which `checkLives`
+/// compares.
 ///
-/// `@unchecked`: `known` has its lock beside it. Every request of every thread takes it: the standard library's `Mutex` inherits
-/// priority, so its threads hand it over one by one, each of which has to be woken first, and spin meanwhile.
+/// `@unchecked`: `lock` guards `known`. Every request of every thread takes it. The standard library's `Mutex` inherits
+/// priority: under contention it is handed from thread to thread, each woken first, while the others spin.
 final class Accounts: @unchecked Sendable {
     private struct Known {
         /// By canonical names.
         var byName: [ExactString: AccountRow] = [:]
         var userRecordNames: [Int64: String] = [:]
-        /// Those that were deleted, or are just being, while the store is open.
+        /// Accounts that were deleted, or are being deleted, while the store is open.
         var deleted: Set<Int64> = []
-        /// The versions of the catalogue at which accounts were last seen to live.
+        /// The catalogue version at which each account was last found live.
         var seenAt: [Int64: Int64] = [:]
     }
 
@@ -49,13 +50,14 @@ final class Accounts: @unchecked Sendable {
         }
     }
 
-    /// Undoes `beginDeletion`, where the deletion failed.
+    /// Reverts `beginDeletion` after the deletion failed.
     func cancelDeletion(of account: AccountRow) {
         withKnown { _ = $0.deleted.remove(account.id) }
     }
 
-    /// Checks in a caller's snapshot or transaction that its account was not deleted since the request began. A deletion runs
-    /// alone (`runAlone`), so it erases what a transaction wrote that passed this before.
+    /// Checks in the caller's snapshot or transaction that its account was not deleted since the request began. A
+    /// deletion runs alone (`runAlone`), so it erases the writes of transactions that passed this check before.
+    /// - Throws: `notAuthenticated` if the account was deleted.
     func checkLives(_ account: AccountRow?, _ reader: StorageReader) throws {
         guard let account else { return }
         let (isDeleted, version) = withKnown { ($0.deleted.contains(account.id), $0.seenAt[account.id]) }
@@ -70,12 +72,12 @@ final class Accounts: @unchecked Sendable {
         throw ServiceError(.authenticationRequired, .notAuthenticated, "the account was deleted")
     }
 
-    /// The name of the user record of an account, for a record's metadata; nil for no account.
+    /// The account's user record name, for a record's metadata; nil for no account.
     func userRecordName(id: Int64, _ reader: StorageReader) throws -> String? {
         if id == 0 { return nil }
         if let name = withKnown({ $0.userRecordNames[id] }) { return name }
         guard let account = try reader.account(id: id) else { return nil }
-        // Only the number is kept: the row may belong to a transaction that is not committed yet.
+        // Not cached: the row may belong to an uncommitted transaction.
         return account.userRecordName
     }
 

@@ -2,25 +2,25 @@ import NephosCrypto
 import NephosStorage
 import NephosWire
 
-/// The caller, the database of the request, and what the store knows of them.
+/// The caller of a request and the request's database, with the store's key and tokens for them.
 struct Caller: Sendable {
     var scope: DatabaseScope
     var account: AccountRow?
-    /// What the client calls itself; nil where it does not say.
+    /// The client's own identifier; nil if it sends none.
     var clientID: String?
     var requestID: String
     /// The container and environment of the request.
     var storeID: StoreID
-    /// The store's, for the strings that the caller is given and gives back.
+    /// The store's key, which authenticates the tokens that clients receive and return.
     var key: AuthenticationKey
-    /// Which of these are good.
+    /// Which of those tokens are valid.
     var validity = TokenValidity()
-    /// The addresses and receipts of files that the caller is given and gives back.
+    /// Makes and reads the asset addresses and receipts that the caller receives and returns.
     var assets: AssetAccess
 
     var userRecordName: String? { account?.userRecordName }
 
-    /// Whom the names for the current user mean.
+    /// Resolves the current-user placeholders to this caller.
     var currentUser: CurrentUser { CurrentUser(userRecordName: userRecordName) }
 
     /// The owner of the database's rows; nil for the shared database, which has none of its own.
@@ -32,7 +32,7 @@ struct Caller: Sendable {
         }
     }
 
-    /// What tells the database, as this caller sees it, from others: user records' names are drawn at random.
+    /// Identifies the database as this caller sees it: user record names are random, so it is unique.
     var databaseName: String { "\(scope.rawValue) \(userRecordName ?? "")" }
 
     var tokenCodec: TokenCodec {
@@ -44,12 +44,13 @@ struct Caller: Sendable {
         ZoneAddress(zoneID, scope: scope, currentUser)
     }
 
-    /// The zone ID by which this caller knows a zone of its database.
+    /// The zone ID that this caller uses for a zone of its database.
     func zoneID(_ zoneName: String) -> ZoneIDDictionary {
         ZoneIDDictionary(zoneName: zoneName, ownerRecordName: userRecordName)
     }
 
-    /// A zone ID of a request as answers spell it: the caller's own zones in one way, however the owner was written.
+    /// A request's zone ID in the spelling of answers: the caller's own zones have one spelling, however the request
+    /// wrote their owner.
     func spelled(_ zoneID: ZoneIDDictionary) -> ZoneIDDictionary {
         let address = address(zoneID)
         return address.isOwn ? self.zoneID(address.zoneName) : zoneID

@@ -1,15 +1,16 @@
 import NephosWire
 
-/// The caller, where a request means them: `__defaultOwner__` in a record ID, a reference, a condition, a zone's owner or a
-/// share's participant is the caller's user record (`CKCurrentUserDefaultName`, Apple's documentation).
+/// The caller as the target of placeholders: `__defaultOwner__` in a record ID, a reference, a condition, a zone's
+/// owner or a share's participant resolves to the caller's user record (`CKCurrentUserDefaultName`, Apple's
+/// documentation).
 ///
-/// Whatever a client names passes here before anything is looked up or stored. So what is stored has the real name, which
-/// means the same to every account; the library turns it back where Apple shows `__defaultOwner__`.
+/// Every name from a client is resolved here before it is looked up or stored. So rows hold the real name, which has
+/// one meaning for every account; the library maps it back where Apple shows `__defaultOwner__`.
 struct CurrentUser: Hashable, Sendable {
-    /// Nil without an account: then the names mean no account.
+    /// Nil without an account: then a placeholder resolves to no account.
     let userRecordName: String?
 
-    /// The record name that is meant.
+    /// Resolves a placeholder to the caller's record name; returns other names unchanged.
     func resolve(_ recordName: String) -> String {
         guard CurrentUserName.isOne(recordName), let userRecordName else { return recordName }
         return userRecordName

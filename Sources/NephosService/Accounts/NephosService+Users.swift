@@ -9,15 +9,15 @@ extension NephosService {
         try await perform(context, reads: true) { store, caller in
             let account = try caller.requireAccount()
             return try await store.read(by: caller) { reader in
-                // The look checks that the account was not deleted on another server.
+                // The read checks that no other server deleted the account.
                 _ = try reader.account(id: account.id)
                 return UserDictionary(userRecordName: account.userRecordName)
             }
         }
     }
 
-    /// Users that made themselves discoverable to the app, among the caller's contacts or by what is known of them
-    /// (CloudKit Web Services, users/discover). None does: Apple took the permission away in iOS 17.
+    /// Discoverable users among the caller's contacts, or by email address, phone number or record name (CloudKit Web
+    /// Services, users/discover). Always empty: Apple removed the permission in iOS 17.
     package func discoverUsers(
         _ request: UserLookupRequest, _ context: RequestContext
     ) async throws(ServiceError) -> UsersResponse {

@@ -1,14 +1,15 @@
 import NephosStorage
 import NephosWire
 
-/// Takes a field away from development's schema, with its values (`nephos schema drop`): the way to give it another type.
+/// Drops a field and its values from development's schema (`nephos schema drop`), so that it can be added with another
+/// type.
 struct FieldDrop {
     let recordType: String
     let field: String
     let environment: ServiceEnvironment
 
-    /// Erases the values first, a few hundred records in each transaction, and then drops the field as an import does, which looks
-    /// again.
+    /// Erases the values in transactions of `recordsPerStep` records, then drops the field by a schema import, which
+    /// checks for values again.
     func run(on store: Store, production: Schema) async throws -> SchemaReport {
         let schema = try await store.engine.read { try Schema($0) }
         guard let text = schema.text(without: field, of: recordType) else { return refusal(schema) }
@@ -17,7 +18,7 @@ struct FieldDrop {
         if !plan.isAllowed { return SchemaReport(plan.findings) }
         var erased = 0
         var report = SchemaReport()
-        // What saves bring meanwhile is erased too.
+        // Concurrent saves may write values before the import; erase and retry.
         for _ in 1...Self.attempts {
             erased += try await erase(in: store)
             let schema = try await store.engine.read { try Schema($0) }
@@ -34,7 +35,7 @@ struct FieldDrop {
     private static let attempts = 3
     private static let recordsPerStep = 200
 
-    /// What there is to drop, where this is not.
+    /// Reports why the field cannot be dropped, and suggests similar names.
     private func refusal(_ schema: Schema) -> SchemaReport {
         let message: String
         if let type = schema.recordType(recordType) {
@@ -54,7 +55,7 @@ struct FieldDrop {
 
     // MARK: - Values
 
-    /// - Returns: how many records had a value.
+    /// - Returns: the number of records that had a value.
     private func erase(in store: Store) async throws -> Int {
         var erased = 0
         let end = try await store.engine.write { try $0.nextSeparatingSequence() }
@@ -74,7 +75,7 @@ struct FieldDrop {
     }
 
     private struct Step: Sendable {
-        /// Where the next one goes on; nil at the end.
+        /// The sequence after which the next step starts; nil at the end.
         var position: Int64?
         var erased = 0
         var leftEvents = false
@@ -118,7 +119,8 @@ struct FieldDrop {
 }
 
 extension Schema {
-    /// The schema without a field, and the indexes that it is part of; nil where it has no such field of a developer's.
+    /// The schema without a field and without the indexes that contain it; nil if the type has no such field of a
+    /// developer's.
     fileprivate func text(without field: String, of recordType: String) -> String? {
         guard var type = recordTypes[recordType], type.fields[field] != nil,
             RecordTypeSchema.fixedType(of: field, in: recordType) == nil

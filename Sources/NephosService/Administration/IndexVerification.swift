@@ -1,8 +1,8 @@
 import NephosStorage
 
-/// Holds the indexes of a store against its records, whichever engine keeps them: every record has its entries, and every
-/// entry is of a record that has the value. What is read is held against what the same snapshot has, so a server may work
-/// meanwhile; indexes that are being built are left out.
+/// Verifies a store's indexes against its records, for every engine: each record has its entries, and each entry
+/// belongs to a record that has the value. Each check compares within one snapshot, so a server may run meanwhile;
+/// indexes that are being built are skipped.
 struct IndexVerification: Sendable {
     private let engine: any StorageEngine
     private let accounts = Accounts()
@@ -10,7 +10,7 @@ struct IndexVerification: Sendable {
 
     init(_ engine: any StorageEngine) { self.engine = engine }
 
-    /// The indexes that are complete, as the snapshot has them.
+    /// The complete indexes of the snapshot.
     private func indexes(_ reader: StorageReader) throws -> (rows: [IndexDefinitionRow], writer: IndexWriter) {
         let rows = try reader.indexDefinitions().filter(\.isReady)
         return (rows, IndexWriter(definitions: IndexDefinitions(rows), accounts: accounts))
@@ -18,7 +18,7 @@ struct IndexVerification: Sendable {
 
     // MARK: From records to entries
 
-    /// Notes the entries that live records of a zone lack.
+    /// Notes the missing index entries of a zone's live records.
     func checkRecords(
         _ records: [RecordRow], in zone: ZoneRow, _ reader: StorageReader,
         _ findings: inout StoreVerification.Findings
@@ -45,7 +45,7 @@ struct IndexVerification: Sendable {
         }
     }
 
-    /// The values under which a record is to be, by index.
+    /// The values under which each index must list a record.
     private func values(
         of record: RecordRow, _ writer: IndexWriter, _ reader: StorageReader
     ) throws -> [(definition: Int64, values: [[UInt8]])] {
@@ -56,7 +56,7 @@ struct IndexVerification: Sendable {
 
     // MARK: From entries to records
 
-    /// Notes the entries of a zone that are of no record, or of one that has another value.
+    /// Notes a zone's entries that have no record, or whose record has another value.
     func checkEntries(of zone: ZoneRow, _ findings: inout StoreVerification.Findings) async throws {
         for row in try await engine.read({ try indexes($0).rows }) {
             var position: IndexPosition?
@@ -72,18 +72,18 @@ struct IndexVerification: Sendable {
         }
     }
 
-    /// - Returns: the last entry that was read; nil where there are no more.
+    /// - Returns: the position of the last entry read; nil at the end.
     private func checkEntries(
         of row: IndexDefinitionRow, _ zone: ZoneRow, after position: IndexPosition?, _ reader: StorageReader,
         _ findings: inout StoreVerification.Findings
     ) throws -> IndexPosition? {
         let (rows, writer) = try indexes(reader)
-        // It may have been dropped since.
+        // The index may have been dropped since.
         guard rows.contains(where: { $0.id == row.id }) else { return nil }
         let range = IndexRange(zone: zone.key, definition: row.id, from: [], to: OrderedBytes.end)
         let entries = try reader.indexEntries(range, after: position, limit: Self.pageSize)
         guard let last = entries.last else { return nil }
-        // Those whose records are gone are not visited, so these reach at least as far as the entries do.
+        // The visit skips entries without a record, so the visited records reach at least as far as `entries`.
         var right: Set<IndexPosition> = []
         try reader.visitIndexedRecords(range, after: position, limit: entries.count, expecting: entries.count) {
             record, value in

@@ -2,7 +2,7 @@ import NephosStorage
 package import NephosWire
 
 extension NephosService {
-    /// The accounts of a container, in the order in which they were made.
+    /// A container's accounts, in order of creation.
     package func listAccounts(
         _ request: ListAccountsRequest, _ context: RequestContext
     ) async throws(ServiceError) -> AccountsResponse {
@@ -19,9 +19,9 @@ extension NephosService {
         }
     }
 
-    /// Deletes an account: its private database with what it shares, its part in others' shares, its keys, subscriptions
-    /// and push tokens. With the answer no account sees anything of it; what it was is erased in the background. Who signs in
-    /// under its name afterwards is another account.
+    /// Deletes an account: its private database with its shares, its participation in others' shares, its keys,
+    /// subscriptions and push tokens. When this returns, no account sees its data; background jobs erase the data. A
+    /// later sign-in under its name makes another account.
     package func deleteAccount(
         _ request: DeleteAccountRequest, _ context: RequestContext
     ) async throws(ServiceError) -> DeleteAccountResponse {
@@ -31,7 +31,7 @@ extension NephosService {
                 return (account, try Self.summary(of: account, reader))
             }
             store.accounts.beginDeletion(of: account)
-            // As `SchemaCatalog` wants it: the account's roles go.
+            // Required by `SchemaCatalog`: the deletion removes the account's roles.
             store.schemas.beginChange()
             defer { store.schemas.endChange() }
             do {
@@ -41,7 +41,7 @@ extension NephosService {
                 throw error
             }
             store.background.wake()
-            // Who does nothing by itself does this before it answers.
+            // Without background work, erase before the answer.
             if !configuration.worksInBackground { await store.background.settle() }
             return response
         }

@@ -1,8 +1,8 @@
 import NephosStorage
 package import NephosWire
 
-/// What the operator of a service may do with the data of its accounts. It has no counterpart in CloudKit Web Services. Of the
-/// context only the container and the environment matter.
+/// Operator commands on accounts' data. CloudKit Web Services has no counterpart. Only the context's container and
+/// environment matter.
 extension NephosService {
     /// The custom zones of one account's private database, or of every account's.
     package func listAccountZones(
@@ -21,9 +21,9 @@ extension NephosService {
         }
     }
 
-    /// Takes zones of an account's private database away as their user does: all of them, or none where one is not there.
-    /// Devices hear of it through their next fetch.
-    /// - Returns: the zones that are gone.
+    /// Removes zones of an account's private database as its user would: all of them, or none if one does not exist.
+    /// Devices learn of it from their next fetch.
+    /// - Returns: the removed zones.
     package func removeZones(
         _ request: RemoveZonesRequest, _ context: RequestContext
     ) async throws(ServiceError) -> AccountZonesResponse {
@@ -39,12 +39,12 @@ extension NephosService {
         return AccountZonesResponse(zones: names.map { .init(account: account.name, zoneName: $0) })
     }
 
-    /// Has the feeds of the container forget the deletions that are older than some time. Change tokens that do not know
-    /// of them yet have expired then.
+    /// Purges the container's tombstones that are older than `olderThan`. Change tokens from before a purged deletion
+    /// expire.
     package func forgetDeletions(
         _ request: ForgetDeletionsRequest, _ context: RequestContext
     ) async throws(ServiceError) -> ForgetDeletionsResponse {
-        // What was deleted in this millisecond is as old as nothing, too.
+        // An age of 0 includes deletions of this millisecond.
         let (time, isBeforeAll) = environment.now().subtractingReportingOverflow(request.olderThan)
         return try await administer(context) { store in
             if isBeforeAll { return ForgetDeletionsResponse(records: 0, zones: 0) }
@@ -55,7 +55,7 @@ extension NephosService {
 
     // MARK: - Every command
 
-    /// Runs on the container's store, which must exist: a container that was misspelt is not made.
+    /// Runs on the container's store, which must exist: a misspelt name makes no container.
     func administer<Answer: Sendable>(
         _ context: RequestContext, _ body: (Store) async throws -> Answer
     ) async throws(ServiceError) -> Answer {
@@ -71,7 +71,7 @@ extension NephosService {
         }
     }
 
-    /// That a container is not there, and which one may be meant.
+    /// The error for a missing container, with a suggestion of the intended one.
     func missingContainer(_ id: StoreID) async throws -> ServiceError {
         let known = try await stores.known()
         let others = known.filter { $0.container == id.container }.map(\.environment)
@@ -83,7 +83,7 @@ extension NephosService {
             .badRequest, .badContainer, "there is no container \(id.container) in \(id.environment)" + hint)
     }
 
-    /// The id behind which a page of a list by id begins.
+    /// Decodes a continuation marker to the ID after which the page starts; 0 without a marker.
     static func position(
         _ marker: String?, for purpose: TokenCodec.Purpose, _ strings: TokenCodec
     ) throws(ServiceError) -> Int64 {
@@ -109,7 +109,7 @@ extension NephosService {
         ZoneRules.isDefault(zone.name) ? nil : .init(account: account.name, zoneName: zone.name)
     }
 
-    /// A page of every account's zones, in the order in which they were made.
+    /// A page of every account's zones, in order of creation.
     private static func zones(
         after marker: String?, _ strings: TokenCodec, _ reader: StorageReader
     ) throws -> AccountZonesResponse {

@@ -2,8 +2,8 @@ import NephosStorage
 package import NephosWire
 
 extension NephosService {
-    /// What the service holds: containers, their accounts, and how many records there are of each type. It reads no more
-    /// than `Limits.overview…` say, and makes nothing.
+    /// The service's containers, their accounts, and the number of records of each type. Reads no more than
+    /// `Limits.overview…` allow, and makes nothing.
     package func overview() async throws(ServiceError) -> ServiceOverview {
         do {
             let ids = try await stores.known().sorted {

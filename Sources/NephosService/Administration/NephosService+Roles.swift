@@ -1,7 +1,7 @@
 import NephosStorage
 package import NephosWire
 
-/// The accounts' roles, which a schema makes with `CREATE ROLE`. With Apple's service the console gives them to users.
+/// The roles of accounts, which a schema defines with `CREATE ROLE`. In Apple's service the console assigns them.
 extension NephosService {
     package func listRoles(
         _ request: ListRolesRequest, _ context: RequestContext
@@ -14,7 +14,7 @@ extension NephosService {
         }
     }
 
-    /// Lets an account do what the schema grants to a role. Having it already changes nothing.
+    /// Assigns a role to an account, which grants it the role's permissions. Idempotent.
     package func assignRole(
         _ request: RoleRequest, _ context: RequestContext
     ) async throws(ServiceError) -> RolesResponse {
@@ -31,7 +31,7 @@ extension NephosService {
         _ request: RoleRequest, _ context: RequestContext, isMember: Bool
     ) async throws(ServiceError) -> RolesResponse {
         try await administer(context) { store in
-            // As `SchemaCatalog` wants it: no save is decided on what its author had.
+            // Required by `SchemaCatalog`: no save is authorised by outdated roles.
             store.schemas.beginChange()
             defer { store.schemas.endChange() }
             return try await store.engine.write { transaction in

@@ -54,7 +54,7 @@ extension NephosService {
             })
     }
 
-    /// What an account may do with a record of another's private database, or of its own, and why.
+    /// Explains an account's permissions on a record of another account's private database, or of its own.
     package func explainAccess(
         _ request: ExplainAccessRequest, _ context: RequestContext
     ) async throws(ServiceError) -> ExplainAccessResponse {
@@ -76,7 +76,7 @@ extension NephosService {
     }
 }
 
-/// What `ShareAccess` decides of a record for an account, in sentences.
+/// Describes in sentences the decisions of `ShareAccess` on a record for an account.
 struct AccessExplanation {
     let account: AccountRow
     let owner: AccountRow
@@ -109,7 +109,7 @@ struct AccessExplanation {
         return try shared.standing(on: record.name, reader)
     }
 
-    /// Why the account is what it is to the record.
+    /// Explains the account's standing on the record.
     private func reason(_ standing: ShareAccess.Standing) throws -> String {
         switch standing {
         case .owner: return "\(account.name) owns the record '\(record.name)'."

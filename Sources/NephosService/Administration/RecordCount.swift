@@ -1,8 +1,8 @@
 package import NephosStorage
 
-/// How many records a store has, all owners' and zones' together.
+/// The number of records in a store, over all owners and zones.
 package struct RecordCount: Hashable, Sendable {
-    /// Those that are whole.
+    /// Intact live records.
     package private(set) var records = 0
     package private(set) var damaged = 0
 

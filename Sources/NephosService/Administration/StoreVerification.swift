@@ -3,23 +3,23 @@ package import NephosStorage
 import NephosThreads
 import NephosWire
 
-/// Holds a store against the files of its assets:
+/// Verifies a store against its asset files:
 ///
 /// - every row's zone and account exist;
-/// - every record can be read, and the files of its assets have rows that say that they are needed;
+/// - every record is readable, and the files of its assets have rows that mark them as referenced;
 /// - every record has its entries in the indexes of its type, and no index has others (`IndexVerification`);
-/// - every row's file is there, with its size and its content;
+/// - every row's file exists, with its size and its content;
 /// - every file has a row, or is condemned;
-/// - an owner's bytes are those of its files.
+/// - an owner's byte count is the sum of its files' sizes.
 ///
-/// It reads a snapshot and changes nothing, so a server may work meanwhile, where the files are held. Those that were
-/// uploaded since the snapshot count as without a row until it is repeated.
+/// It reads a snapshot and writes nothing, so a server may run meanwhile if the files are held against removal
+/// (`RemovalLock`). Files uploaded after the snapshot count as orphans until the next run.
 package struct StoreVerification: Sendable {
     package struct Findings: Sendable {
         package var records = 0
         package var files = 0
         package var bytes: Int64 = 0
-        /// What is wrong, the first of it in words.
+        /// Descriptions of the first problems, at most `listed`.
         package var problems: [String] = []
         package var problemCount = 0
         /// Files without a row.
@@ -31,10 +31,10 @@ package struct StoreVerification: Sendable {
         }
     }
 
-    /// Problems that are told in words.
+    /// The maximum number of problems with a description.
     private static let listed = 100
     private static let pageSize = 1000
-    /// Bytes of fields with which a page of records ends.
+    /// A page of records ends once its fields reach this many bytes.
     private static let pageBytes = 16 << 20
 
     private let engine: any StorageEngine
@@ -148,7 +148,7 @@ package struct StoreVerification: Sendable {
 
     // MARK: Files
 
-    /// - Returns: the names of the rows' files.
+    /// - Returns: the file names of all rows.
     private func checkRows(_ findings: inout Findings) async throws -> Set<String> {
         var names: Set<String> = []
         var sums: [OwnerID: Int64] = [:]
@@ -176,7 +176,7 @@ package struct StoreVerification: Sendable {
         return names
     }
 
-    /// What is wrong with a row's file; nil where nothing is.
+    /// Describes the problem of a row's file; nil if it is intact.
     private static func problem(of row: AssetRow, _ files: any AssetStore) throws -> String? {
         do {
             guard let file = try files.open(row.file) else { return "is missing" }
@@ -188,11 +188,11 @@ package struct StoreVerification: Sendable {
     }
 }
 
-/// Copies files of assets from one place to another.
+/// Copies asset files between asset stores.
 package enum AssetCopy {
     private static let pieceSize = 1 << 20
 
-    /// Reads a file and gives its content's hash.
+    /// Reads a file and returns the hash of its content; `take` receives each piece.
     static func content(of file: any AssetFileReader, _ take: (UnsafeRawBufferPointer) throws -> Void = { _ in }) throws
         -> [UInt8]
     {
@@ -210,9 +210,9 @@ package enum AssetCopy {
         }
     }
 
-    /// Copies the files of all of a store's rows that are not there yet.
-    /// - Parameter progress: is called with the bytes of each file that is there then.
-    /// - Returns: what could not be copied, in words.
+    /// Copies the files of all rows that the target does not have yet.
+    /// - Parameter progress: called with the size in bytes of each file, copied or already there.
+    /// - Returns: a description of each file that could not be copied.
     package static func all(
         of engine: any StorageEngine, from source: any AssetStore, to target: any AssetStore,
         progress: @escaping @Sendable (Int64) -> Void
@@ -237,7 +237,7 @@ package enum AssetCopy {
 
     private static func copy(_ row: AssetRow, from source: any AssetStore, to target: any AssetStore) throws -> String?
     {
-        // What an attempt before copied.
+        // Copied by an earlier attempt.
         if let there = try target.open(row.file), there.size == row.size { return nil }
         guard let file = try source.open(row.file) else { return "is missing" }
         let writer = try target.makeFile()

@@ -2,18 +2,19 @@ import NephosCrypto
 import NephosStorage
 import NephosWire
 
-/// What a request does with assets: the addresses of those that it reads, the receipts of those that it saves.
+/// Makes a request's asset addresses and receipts: download addresses for the assets that it reads, receipts for those
+/// that it saves.
 struct AssetAccess: Sendable {
     let tokens: AssetTokens
-    /// How addresses begin: `https://cloud.example.org/assets/1/iCloud.org.example.App/development`.
+    /// The prefix of addresses: `https://cloud.example.org/assets/1/iCloud.org.example.App/development`.
     let address: String
     /// The caller's account; 0 for no account.
     var account: Int64
-    /// When the request began, in milliseconds since 1970.
+    /// The start of the request, in milliseconds since 1970.
     let now: Int64
-    /// Whether the store has any file. Where it has none, records are not searched for assets.
+    /// Whether the store has any file; if not, records are not searched for assets.
     let hasAssets: Bool
-    /// Bytes that a database's files may have.
+    /// The maximum total bytes of a database's files.
     let databaseLimit: Int64
 
     init(
@@ -28,15 +29,15 @@ struct AssetAccess: Sendable {
         self.databaseLimit = databaseLimit
     }
 
-    /// Where a file may be uploaded for a field.
+    /// The address for uploading a file for a field.
     func uploadURL(for target: AssetTarget, isPrivate: Bool, isSealed: Bool) -> String {
         let token = AssetTokens.Upload(
             target: target, isPrivate: isPrivate, isSealed: isSealed, expires: now + Limits.uploadLifetime)
         return "\(address)/\(AssetAddress.upload)/\(tokens.text(token))"
     }
 
-    /// The asset of a record that the caller may read, as the answer has it: with an address that a client completes with
-    /// a file name (CloudKit Web Services, Asset Dictionary).
+    /// The answer's form of an asset that the caller may read: its download address ends with a placeholder, which the
+    /// client replaces with a file name (CloudKit Web Services, Asset Dictionary).
     func linked(_ asset: AssetValue, in zone: ZoneKey, of recordName: () -> String) -> AssetValue {
         var linked = asset
         linked.content = nil
@@ -50,7 +51,7 @@ struct AssetAccess: Sendable {
         return linked
     }
 
-    /// A value by which an uploaded file can be saved in its field.
+    /// The value with which a client saves an uploaded file in its field.
     func receipt(_ asset: AssetRow, for target: AssetTarget, isPrivate: Bool) -> AssetValue {
         let receipt = AssetTokens.Receipt(
             target: target, content: asset.content, size: asset.size, expires: now + Limits.receiptLifetime)
@@ -63,14 +64,14 @@ struct AssetAccess: Sendable {
     }
 }
 
-/// The parts of assets' addresses: `/assets/1/{container}/{environment}/upload/{token}` and
+/// The parts of asset addresses: `/assets/1/{container}/{environment}/upload/{token}` and
 /// `/assets/1/{container}/{environment}/{content}/{token}/{file name}`.
 package enum AssetAddress {
     package static let module = "assets"
     package static let version = "1"
     package static let upload = "upload"
 
-    /// The part that names a content, of what is in a file of the caller's. It blocks.
+    /// The content part of the address for the bytes of a caller's local file. It blocks.
     package static func content(ofFileAt path: String) throws -> String {
         let (source, hash) = (try FileSource(path), StreamingHash(.content))
         var offset: Int64 = 0
@@ -82,6 +83,6 @@ package enum AssetAddress {
         }
     }
 
-    /// Whether it can name a content.
+    /// Whether the text has the form of the content part.
     package static func isContent(_ text: String) -> Bool { AssetContent.content(named: text) != nil }
 }

@@ -2,19 +2,19 @@ import NephosCrypto
 import NephosStorage
 import NephosWire
 
-/// Decides which files the assets of a save stand for:
+/// Resolves the assets of a save to files:
 ///
-/// - one with a receipt is the uploaded file, where the receipt was given for this field of this record, to this account;
-///   the same receipt again is a retry; the wrapped key of a sealed file comes with it;
-/// - one without is a value that was read from this very field, and leaves its file as it is;
-/// - any other is refused: what a client says of a file is no proof that it may have it.
+/// - an asset with a receipt resolves to the uploaded file, if the receipt was given to this account for this field of
+///   this record; repeating the receipt is a retry; the wrapped key of a sealed file comes with it;
+/// - an asset without a receipt must equal a stored value of this very field, and leaves its file unchanged;
+/// - any other is refused: a client's description of a file does not prove that it may have the file.
 struct AssetAdmission {
     let access: AssetAccess
     let zone: ZoneKey
     let scope: DatabaseScope
     let reader: StorageReader
 
-    /// The fields with assets as they are stored, and the uploads that the save makes the database's.
+    /// The asset fields in their stored form, and the unsaved uploads that the save moves into the database.
     func admit(
         _ fields: RecordFields, of recordName: String, stored: RecordRow?
     ) throws -> (fields: RecordFields, uploads: [AssetRow]) {
@@ -72,9 +72,9 @@ struct AssetAdmission {
         throw refusal(target, "its receipt has expired: upload the file again")
     }
 
-    /// The file that a receipt is for: an upload of the account's, or one that the database has.
+    /// The file of a receipt: an upload of the account's, or a file of the database.
     private func file(of receipt: AssetTokens.Receipt) throws -> AssetRow? {
-        // A receipt for any field is for a file that is there.
+        // A receipt for any field is for a file of the database.
         guard UnsavedUpload.isOne(for: receipt.target), !receipt.target.isAnyField else {
             return try reader.asset(owner: zone.owner, content: receipt.content)
         }
@@ -104,7 +104,7 @@ extension ServiceError {
     }
 }
 
-/// Which files a record refers to, from the pair of old and new.
+/// Updates a record's asset references by the diff of its old and new fields.
 enum AssetReferences {
     static func update(
         _ zone: ZoneKey, _ recordName: String, old: [UInt8]?, new: [UInt8]?, now: Int64,

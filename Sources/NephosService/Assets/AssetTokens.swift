@@ -7,28 +7,28 @@ extension ZoneKey {
     func isShared(with account: Int64) -> Bool { owner != .everyone && owner.rawValue != account }
 }
 
-/// Where a file may be saved: a field of a record, by an account.
+/// The destination of a file: a field of a record, saved by an account.
 struct AssetTarget: Equatable, Sendable {
     var zone: ZoneKey
     var account: Int64
     var recordName: String
     var fieldName: String
 
-    /// Any field of any record of the zone: of a file that the account can read anyway.
+    /// Any field of any record of the zone, for a file that the account can already read.
     static func anyField(in zone: ZoneKey, account: Int64) -> AssetTarget {
         AssetTarget(zone: zone, account: account, recordName: "", fieldName: "")
     }
 
     var isAnyField: Bool { recordName.isEmpty && fieldName.isEmpty }
 
-    /// Whether a receipt for this is good for `target`.
+    /// Whether a receipt for this target is valid for `target`.
     func includes(_ target: AssetTarget) -> Bool {
         self == target || self == .anyField(in: target.zone, account: target.account)
     }
 }
 
-/// The texts by which clients upload, save and download files, each good for what it names and nothing else. A bearer of
-/// one needs no account; none can be forged or changed.
+/// The authenticated tokens with which clients upload, save and download files. Each grants only the operation that it
+/// names. Bearers need no account; a token cannot be forged or changed.
 struct AssetTokens: Sendable {
     let key: AuthenticationKey
     /// The container and its environment.
@@ -38,10 +38,10 @@ struct AssetTokens: Sendable {
         case assetUpload, assetReceipt, assetDownload
     }
 
-    /// A file may be uploaded.
+    /// Grants the upload of a file.
     struct Upload: Equatable, Sendable {
         var target: AssetTarget
-        /// Whether the database is one account's, whose assets have more attributes.
+        /// Whether the database is private to one account; its assets have more attributes.
         var isPrivate: Bool
         /// Whether the file is sealed.
         var isSealed = false
@@ -51,7 +51,7 @@ struct AssetTokens: Sendable {
         fileprivate var flags: UInt8 { (isPrivate ? 1 : 0) | (isSealed ? 2 : 0) }
     }
 
-    /// A file was uploaded, and may be saved.
+    /// Grants saving an uploaded file.
     struct Receipt: Equatable, Sendable {
         var target: AssetTarget
         var content: [UInt8]
@@ -59,21 +59,21 @@ struct AssetTokens: Sendable {
         var expires: Int64
     }
 
-    /// A file may be downloaded, by a reader of that zone's records.
+    /// Grants a reader of the zone's records the download of a file.
     struct Download: Equatable, Sendable {
         var zone: ZoneKey
         /// 0 for no account.
         var account: Int64
-        /// The record, which has to refer to the file still when it is read, and to be the account's to read; empty in the
-        /// account's own database.
+        /// The record that must still refer to the file, and be readable by the account, at the time of the download;
+        /// empty in the account's own database.
         var recordName = ""
         var content: [UInt8]
         var size: Int64
         var expires: Int64
     }
 
-    /// Whether what is good for `lifetime` until `expires` is good now, by a clock that may differ from that of the server
-    /// which gave it: it is not over, and was not given at a time that has not come.
+    /// Whether a token with this lifetime and expiry is valid now, within `Limits.clockSkew` between servers: it has
+    /// not expired, and was not issued in the future.
     static func isGood(until expires: Int64, lifetime: Int64, now: Int64) -> Bool {
         (-Limits.clockSkew...lifetime + Limits.clockSkew).contains(expires - now)
     }
@@ -95,7 +95,7 @@ struct AssetTokens: Sendable {
                 + Self.bytes(token.size) + Self.bytes(token.expires) + Self.bytes(token.recordName) + token.content)
     }
 
-    /// Nil for what is no token of this store's for an upload.
+    /// Nil unless the text is an upload token of this store.
     func upload(_ text: String) -> Upload? {
         guard var reader = reader(text, .assetUpload), let target = reader.target(), let flags = reader.byte(),
             let expires = reader.integer(), reader.rest.isEmpty
@@ -103,7 +103,7 @@ struct AssetTokens: Sendable {
         return Upload(target: target, isPrivate: flags & 1 != 0, isSealed: flags & 2 != 0, expires: expires)
     }
 
-    /// Nil for what is no receipt of this store's.
+    /// Nil unless the text is a receipt of this store.
     func receipt(_ text: String) -> Receipt? {
         guard var reader = reader(text, .assetReceipt), let target = reader.target(), let size = reader.integer(),
             let expires = reader.integer()
@@ -111,7 +111,7 @@ struct AssetTokens: Sendable {
         return Receipt(target: target, content: Array(reader.rest), size: size, expires: expires)
     }
 
-    /// Nil for what is no token of this store's for a download.
+    /// Nil unless the text is a download token of this store.
     func download(_ text: String) -> Download? {
         guard var reader = reader(text, .assetDownload), let owner = reader.integer(), let zone = reader.integer(),
             let account = reader.integer(), let size = reader.integer(), let expires = reader.integer(),
@@ -184,7 +184,7 @@ enum AssetContent {
         return String(decoding: digits, as: UTF8.self)
     }
 
-    /// Nil for what is no name.
+    /// Nil if the text is not a content's name.
     static func content(named name: String) -> [UInt8]? {
         let digits = Array(name.utf8)
         guard digits.count == 64 else { return nil }
@@ -207,7 +207,8 @@ enum AssetContent {
 }
 
 extension AssetTokens {
-    // What Apple's service says of files of private databases, beside their checksums. Ours encrypts none by it.
+    // Attributes that Apple's service adds to the checksums of private databases' files. This server encrypts nothing
+    // with them.
 
     /// 16 bytes in base64.
     func wrappingKey(_ asset: AssetRow) -> String {

@@ -4,8 +4,7 @@ import NephosThreads
 package import NephosWire
 import Synchronization
 
-/// A file that is being uploaded: its bytes come one piece after the other, from one task. It is gone unless it is
-/// finished.
+/// A file being uploaded: one task appends its bytes, piece by piece. It is discarded unless finished.
 package final class AssetUpload: Sendable {
     private let store: Store
     private let token: AssetTokens.Upload
@@ -14,12 +13,12 @@ package final class AssetUpload: Sendable {
     private let file: any AssetFileWriter
     private let hashes = Hashes()
     private let size = Mutex(Int64(0))
-    /// Bytes that the client announced; nil where it did not.
+    /// Bytes that the client announced; nil if unknown.
     private let announced: Int64?
 
-    /// What is known of the content so far. It goes from thread to thread with the pieces.
+    /// The hashes of the content so far. Pieces may update them on different threads.
     private final class Hashes: @unchecked Sendable {
-        // `@unchecked`: pieces come one after the other, as said above.
+        // `@unchecked`: pieces are appended one at a time.
         let content = StreamingHash(.content)
         let checksum = FileChecksum()
     }
@@ -60,7 +59,7 @@ package final class AssetUpload: Sendable {
     }
 
     /// Adds a file's bytes.
-    /// - Parameter progress: is called with how many there are so far.
+    /// - Parameter progress: called with the bytes appended so far.
     package func append(
         contentsOfFile path: String, progress: @escaping @Sendable (Int64) -> Void
     ) async throws(ServiceError) {
@@ -81,8 +80,8 @@ package final class AssetUpload: Sendable {
         }
     }
 
-    /// Keeps the file.
-    /// - Returns: what a client saves in the field.
+    /// Publishes the file.
+    /// - Returns: the value that a client saves in the field.
     package func finish() async throws(ServiceError) -> UploadedFile {
         let size = size.withLock { $0 }
         guard announced == nil || announced == size else {

@@ -1,7 +1,7 @@
 import NephosStorage
 import NephosWire
 
-/// `assets/upload`: an address for each file, good for one field of one record that the caller may save.
+/// `assets/upload`: one upload address per file, valid for one field of one record that the caller may save.
 struct AssetUploadTokens {
     let request: AssetUploadRequest
     let caller: Caller
@@ -50,8 +50,8 @@ struct AssetUploadTokens {
     }
 }
 
-/// The right to upload a file for a field, and to use one again: of an account that may save the one record, and read the
-/// other. Whether a save is allowed is decided again when the record is saved; here it keeps strangers' files away.
+/// The permissions for uploading a file for a field (the account may save the record) and for rereferencing one (it may
+/// read the record). The save itself is authorised again; this check keeps strangers' files away.
 enum AssetRules {
     static func checkMaySave(
         _ field: AssetField, recordName: String, in zone: FoundZone, isNew: Bool, _ permissions: RecordPermissions,
@@ -59,7 +59,7 @@ enum AssetRules {
     ) throws {
         var stored = isNew ? nil : try reader.record(zone: zone.key, named: recordName)
         if let shared = zone.shared {
-            // What the account cannot see is for it to make, if anything is.
+            // A record that the account cannot see counts as new: creating it is what may be permitted.
             if stored != nil, try !shared.mayRead(recordName, reader) { stored = nil }
             let standings =
                 stored == nil ? shared.participations.map(\.standing) : [try shared.standing(on: recordName, reader)]

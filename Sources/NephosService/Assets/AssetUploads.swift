@@ -2,17 +2,18 @@ import NephosStorage
 import NephosWire
 import Synchronization
 
-/// The uploads under way in a store, so that neither an account nor all of them together take more than their share of
-/// descriptors, disk and quota.
+/// The uploads in progress in a store: bounds the descriptors, disk and quota that one account, and all accounts
+/// together, may take.
 final class AssetUploads: Sendable {
-    /// Whose an upload is, and what it has to fit into.
+    /// The uploader of a file, and the limits that apply.
     struct Terms: Sendable {
         var account: Int64
-        /// What it counts towards: the account's own database, or what it uploads elsewhere.
+        /// The owner whose bytes the upload counts towards: the account's own database, or its unsaved uploads to other
+        /// databases.
         var owner: OwnerID
-        /// Bytes that a file may have.
+        /// The maximum bytes of a file.
         var sizeLimit: Int64
-        /// Bytes that the database's files may have, and have.
+        /// The maximum, and the present, total bytes of the database's files.
         var databaseLimit: Int64
         var databaseBytes: Int64
     }
@@ -32,8 +33,8 @@ final class AssetUploads: Sendable {
 
     var isEmpty: Bool { state.withLock { $0.count == 0 } }
 
-    /// Makes room for an upload.
-    /// - Parameter size: bytes of the file; nil where they are not known yet.
+    /// Reserves capacity for an upload.
+    /// - Parameter size: bytes of the file; nil if unknown.
     func begin(_ terms: Terms, size: Int64?) throws(ServiceError) -> Reservation {
         let begins = state.withLock { state in
             let share = state.accounts[terms.account] ?? Share()
@@ -48,12 +49,12 @@ final class AssetUploads: Sendable {
         return reservation
     }
 
-    /// The room of one upload. It is given back with the object.
+    /// The capacity reserved for one upload. Released with the object.
     final class Reservation: Sendable {
         private let uploads: AssetUploads
         private let terms: Terms
         private let size = Mutex(Int64(0))
-        /// Bytes that the database's files may have.
+        /// The maximum total bytes of the database's files.
         var databaseLimit: Int64 { terms.databaseLimit }
 
         fileprivate init(_ uploads: AssetUploads, _ terms: Terms) {
@@ -63,7 +64,7 @@ final class AssetUploads: Sendable {
 
         deinit { uploads.end(terms, size.withLock { $0 }) }
 
-        /// Makes the room as large as the file is by now.
+        /// Grows the reservation to the file's size so far.
         func grow(to total: Int64) throws(ServiceError) {
             if total > terms.sizeLimit { throw .assetTooLarge(limit: terms.sizeLimit) }
             let more = size.withLock { total - $0 }
@@ -79,7 +80,7 @@ final class AssetUploads: Sendable {
             let (total, isTooMuch) = terms.databaseBytes.addingReportingOverflow(pending + more)
             if isTooMuch || total > terms.databaseLimit { return .assetQuotaExceeded(limit: terms.databaseLimit) }
             let bytes = state.accounts[terms.account]?.bytes ?? 0
-            // One file of the allowed size always has room.
+            // One file of the allowed size always fits.
             if bytes > 0, bytes + more > max(Limits.uploadedBytesPerAccount, terms.sizeLimit) { return .tooManyUploads }
             state.owners[terms.owner] = pending + more
             state.accounts[terms.account, default: Share()].bytes += more

@@ -1,7 +1,7 @@
 import Glibc
 import NephosStorage
 
-/// A file of the caller's that is uploaded in its own process. Everything blocks.
+/// A caller's local file, uploaded in the same process. Everything blocks.
 final class FileSource: Sendable {
     static let pieceSize = 1 << 20
     private let descriptor: Int32
@@ -23,7 +23,7 @@ final class FileSource: Sendable {
     }
 }
 
-/// A new file of the caller's that an asset is written to. Everything blocks.
+/// A new local file of the caller's, to which an asset is written. Everything blocks.
 final class FileTarget {
     private let descriptor: Int32
 

@@ -3,15 +3,15 @@ import NephosStorage
 import NephosThreads
 package import NephosWire
 
-/// A file that may be downloaded. It can be read to its end also when it is deleted meanwhile.
+/// A file that may be downloaded. It stays readable to its end even if it is deleted meanwhile.
 package final class DownloadedAsset: Sendable {
     private let file: any AssetFileReader
     private let threads: BlockingPool
     /// Bytes of the file.
     package let size: Int64
-    /// What tells its content from others.
+    /// Identifies the content: its name (`AssetContent`).
     package let content: String
-    /// The name of the account that its address was given to; nil for none.
+    /// The name of the account to which the address was given; nil for none.
     package let account: String?
 
     init(_ file: any AssetFileReader, _ asset: AssetRow, for account: AccountRow?, _ threads: BlockingPool) {
@@ -22,12 +22,12 @@ package final class DownloadedAsset: Sendable {
         self.account = account?.name
     }
 
-    /// Reads bytes at an offset without waiting for the disk; nil where it would have to.
+    /// Reads bytes at an offset without waiting for the disk; nil if it would have to wait.
     package func readNow(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws -> Int? {
         try file.readNow(into: buffer, at: offset)
     }
 
-    /// Reads up to `count` bytes at an offset on a thread that may wait, and calls `completion` there.
+    /// Reads up to `count` bytes at an offset on a thread that may block, and calls `completion` there.
     package func read(
         _ count: Int, at offset: Int64, _ completion: @escaping @Sendable (Result<[UInt8], any Error>) -> Void
     ) {
@@ -38,8 +38,8 @@ package final class DownloadedAsset: Sendable {
         }
     }
 
-    /// Writes the file to a path where none is.
-    /// - Parameter progress: is called with how many bytes were written.
+    /// Writes the file to a path where none exists.
+    /// - Parameter progress: called with the bytes written so far.
     package func copy(
         toFile path: String, progress: @escaping @Sendable (Int64) -> Void
     ) async throws(ServiceError) {
@@ -68,7 +68,7 @@ package final class DownloadedAsset: Sendable {
 }
 
 extension NephosService {
-    /// Says where files may be uploaded (CloudKit Web Services, assets/upload).
+    /// Gives upload addresses for files (CloudKit Web Services, assets/upload).
     package func assetUploads(
         _ request: AssetUploadRequest, _ context: RequestContext
     ) async throws(ServiceError) -> AssetUploadResponse {
@@ -84,7 +84,7 @@ extension NephosService {
         }
     }
 
-    /// Gives values by which files of existing fields can be saved in other fields (CloudKit Web Services,
+    /// Gives receipts with which the files of existing fields can be saved in other fields (CloudKit Web Services,
     /// assets/rereference).
     package func rereferenceAssets(
         _ request: RereferenceRequest, _ context: RequestContext
@@ -101,10 +101,10 @@ extension NephosService {
         }
     }
 
-    /// Begins to receive a file that is uploaded to an address of `assetUploads`.
+    /// Begins to receive a file at an address from `assetUploads`.
     /// - Parameters:
     ///   - token: the last part of the address.
-    ///   - size: bytes of the file; nil where they are not known.
+    ///   - size: bytes of the file; nil if unknown.
     package func beginUpload(
         _ token: String, size: Int64?, container: String, _ environment: ContainerEnvironment, requestID: String
     ) async throws(ServiceError) -> AssetUpload {
@@ -126,7 +126,7 @@ extension NephosService {
         }
     }
 
-    /// Makes room for an upload: in the account's own database, or among its unsaved uploads.
+    /// Reserves capacity for an upload: in the account's own database, or among its unsaved uploads.
     private func reserve(
         _ upload: AssetTokens.Upload, size: Int64?, in store: Store
     ) async throws -> AssetUploads.Reservation {
@@ -152,7 +152,7 @@ extension NephosService {
         }
         var used = try await look()
         let missing = used.database + (size ?? fileLimit) - limit
-        // Of another's database nothing is let go: its owner's uploads have to stay.
+        // Evicts nothing from another account's private database: its owner's uploads have to stay.
         if missing > 0, !target.zone.isShared(with: target.account) {
             try await assets.makeRoom(for: missing, in: target.zone.owner)
             used = try await look()
@@ -164,17 +164,17 @@ extension NephosService {
                     databaseBytes: used.database), size: size)
         }
         guard used.database + (size ?? 0) <= limit else { throw ServiceError.assetQuotaExceeded(limit: limit) }
-        // One file has room also where the account's own database is full.
+        // One file fits even if the account's own database is full.
         return try assets.uploads.begin(
             AssetUploads.Terms(
                 account: target.account, owner: uploads, sizeLimit: fileLimit,
                 databaseLimit: max(limit - used.own, fileLimit), databaseBytes: used.uploads), size: size)
     }
 
-    /// Opens a file that is downloaded from an address of a record's asset.
+    /// Opens a file for download at the address of a record's asset.
     /// - Parameters:
     ///   - content: the part of the address that names the content.
-    ///   - token: the part behind it.
+    ///   - token: the part after it.
     package func openAsset(
         _ content: String, _ token: String, container: String, _ environment: ContainerEnvironment, requestID: String
     ) async throws(ServiceError) -> DownloadedAsset {
@@ -188,7 +188,7 @@ extension NephosService {
             var asset = found.0
             var file = try await store.assets.open(asset.file)
             if file == nil, let (now, _) = try await self.asset(of: download, in: store), now.file != asset.file {
-                // An upload of the same content has taken its place since.
+                // An upload of the same content has replaced the file since.
                 asset = now
                 file = try await store.assets.open(now.file)
             }
@@ -200,7 +200,8 @@ extension NephosService {
         }
     }
 
-    /// The row of the file that an address leads to, and the account that it was given to; nil where it leads nowhere any more.
+    /// The row of an address's file, and the account to which the address was given; nil if the address no longer
+    /// resolves.
     private func asset(
         of download: AssetTokens.Download, in store: Store
     ) async throws -> (AssetRow, AccountRow?)? {
@@ -228,7 +229,7 @@ extension NephosService {
         }
     }
 
-    /// A request that authorises itself, so that it names no database and no account.
+    /// Runs a request that its token authorises, so that it names no database and no account.
     private func withStore<Response: Sendable>(
         _ container: String, _ environment: ContainerEnvironment, _ requestID: String,
         _ body: (Store) async throws -> Response

@@ -2,17 +2,17 @@ import NephosStorage
 import NephosThreads
 import Synchronization
 
-/// The files of a store's assets: those being uploaded, those that are kept, and those that go.
+/// The asset files of a store: uploads in progress, stored files, and condemned files.
 final class StoreAssets: Sendable {
     let files: any AssetStore
     let uploads = AssetUploads()
-    /// Bytes that a database's files may have.
+    /// The maximum total bytes of a database's files.
     let databaseLimit: Int64
     private let engine: any StorageEngine
     private let environment: ServiceEnvironment
     private let anyAsset = Atomic(false)
     private let collection = WorkLoop()
-    /// When files that are not needed any more are looked for again, milliseconds since 1970.
+    /// The time of the next collection of unneeded files, milliseconds since 1970.
     private let nextCollection = Mutex(Int64.min)
 
     init(
@@ -24,12 +24,13 @@ final class StoreAssets: Sendable {
         self.environment = environment
     }
 
-    /// Whether the store has any file. Records of one that has none are not searched for assets.
+    /// Whether the store has any file; if not, records are not searched for assets.
     var hasAssets: Bool { anyAsset.load(ordering: .acquiring) }
 
-    /// Finds out whether there are files, and ends what a process left that was killed between a file and its row.
+    /// Determines `hasAssets`, and ends the leftovers of a process killed between publishing a file and committing its
+    /// row.
     func resume() async throws {
-        // Another server may keep the first one at any time.
+        // Another server may store the first file at any time.
         let any = try await engine.isShared ? true : engine.read { try $0.hasAssets() }
         anyAsset.store(any, ordering: .releasing)
         // Other servers may be receiving files.
@@ -39,7 +40,7 @@ final class StoreAssets: Sendable {
     /// The age, in seconds, after which an announced upload counts as abandoned.
     private static let leftoverAge = Limits.receiptLifetime / 1000
 
-    /// Ends what was published and may have no row: of a process that ended, or because object storage could not be told.
+    /// Ends published files that may have no row, left by a process that ended or while object storage was unreachable.
     private func endLeftovers(olderThan age: Int64) async throws {
         let left = try await files.threads.run { [files] in try files.leftovers(olderThan: age) }
         if left.isEmpty { return }
@@ -57,27 +58,28 @@ final class StoreAssets: Sendable {
                 }
             }
         }
-        // Records are not to wait for object storage that cannot be reached.
+        // Records must not wait for unreachable object storage.
         if files.threads === BlockingPool.network { Task { try await end() } } else { try await end() }
     }
 
-    /// Whether the disk has room for more bytes without taking it from what saves of records need.
+    /// Whether the bytes fit on the disk and leave `Limits.freeDisk` for saves of records.
     func hasRoom(for bytes: Int64) throws -> Bool {
         guard let free = try files.freeBytes() else { return true }
         return free - bytes >= Limits.freeDisk
     }
 
-    /// Opens a published file; nil where there is none of that name.
+    /// Opens a published file; nil if none has the name.
     func open(_ name: String) async throws -> (any AssetFileReader)? {
         if let file = try files.openNow(name) { return file }
         return try await files.threads.run { [files] in try files.open(name) }
     }
 
-    /// Keeps an uploaded file: a database has each content once, so that of one which is there already goes. Where the
-    /// one that is there is missing or damaged, the uploaded file takes its place; so it does among an account's uploads.
+    /// Stores an uploaded file. A database stores each content once, so the upload of a known content is discarded,
+    /// unless the stored file is missing or damaged: then the upload replaces it. An account's unsaved uploads are
+    /// always replaced.
     /// - Parameters:
-    ///   - limit: bytes that its owner's files may have.
-    ///   - check: throws where the file may not be kept any more.
+    ///   - limit: the maximum total bytes of the owner's files.
+    ///   - check: throws if the file may not be stored any more.
     func keep(
         _ asset: AssetRow, _ file: any AssetFileWriter, limit: Int64,
         _ check: @escaping @Sendable (StorageReader) throws -> Void
@@ -96,7 +98,7 @@ final class StoreAssets: Sendable {
         }
         let damaged = isWhole ? nil : known
         var asset = asset
-        // No name is given twice, so that no deletion that is under way meets a newer file of the same content.
+        // File names are unique, so a deletion in progress cannot remove a newer file of the same content.
         asset.file = "\(AssetContent.name(asset.content))-\(environment.makeUUID().filter { $0 != "-" }.lowercased())"
         let name = asset.file
         try await files.threads.run { try file.publish(as: name) }
@@ -104,7 +106,7 @@ final class StoreAssets: Sendable {
         do {
             kept = try await insert(asset, insteadOf: damaged, limit: limit, check)
         } catch {
-            // Where the answer to the commit was lost, its row may be there.
+            // If the outcome of the commit is unknown, its row may exist.
             if (error as? StorageError)?.code != .unknownOutcome { try? await files.threads.run { file.discard() } }
             throw error
         }
@@ -114,23 +116,23 @@ final class StoreAssets: Sendable {
     }
 
     /// Inserts the row of a published file.
-    /// - Returns: the row of the content, which names another file where that was there first.
+    /// - Returns: the content's row, which names another file if that was stored first.
     private func insert(
         _ new: AssetRow, insteadOf damaged: AssetRow?, limit: Int64,
         _ check: @escaping @Sendable (StorageReader) throws -> Void
     ) async throws -> AssetRow {
-        // A reader of a record that has the file has to find it: it counts before it is committed.
+        // Set before the commit: a reader of a record with the file must find `hasAssets` true.
         anyAsset.store(true, ordering: .releasing)
         return try await engine.write { transaction in
             try check(transaction)
             if var known = try Self.keepKnown(new, transaction) {
-                // What came since the look at the file is another upload's, and whole.
+                // A file that replaced `damaged` since the check is another upload's, and intact.
                 guard new.owner.rawValue < 0 || known.file == damaged?.file else { return known }
                 try transaction.replaceFile(of: known, by: new.file)
                 known.file = new.file
                 return known
             }
-            // Others may have been faster since the upload began.
+            // Concurrent uploads may have used the quota since this one began.
             guard try Self.bytes(of: new.owner, transaction) + new.size <= limit else {
                 throw ServiceError.assetQuotaExceeded(limit: limit)
             }
@@ -139,18 +141,18 @@ final class StoreAssets: Sendable {
         }
     }
 
-    /// The bytes of an owner's files; those of an account's database count with what it uploaded elsewhere and did not save.
+    /// The bytes of an owner's files; an account's database includes its unsaved uploads to other databases.
     static func bytes(of owner: OwnerID, _ reader: StorageReader) throws -> Int64 {
         let bytes = try reader.assetBytes(owner: owner)
         guard owner.rawValue > 0 else { return bytes }
         return try bytes + reader.assetBytes(owner: .uploads(of: owner.rawValue))
     }
 
-    /// Lets a database's files go that no record refers to and no receipt is for, the oldest first, before their time: they
-    /// are not to keep its owner from saving.
-    /// - Parameter bytes: how many are missing.
+    /// Condemns a database's files without a reference or valid receipt, oldest first, before their retention ends, so
+    /// that they do not keep the owner from saving.
+    /// - Parameter bytes: the bytes to free.
     func makeRoom(for bytes: Int64, in owner: OwnerID) async throws {
-        // What was let go of now is kept until then, and what has a receipt for longer.
+        // A file that is unreferenced now is retained until before this time; a file with a receipt is retained longer.
         let time = environment.now() + Limits.assetRetention + 1
         var missing = bytes
         for _ in 0..<Limits.collectionStepsForRoom where missing > 0 {
@@ -161,7 +163,7 @@ final class StoreAssets: Sendable {
             let freed = try await engine.write { transaction -> Int64 in
                 var freed: Int64 = 0
                 for row in chosen {
-                    // A save may have come in between.
+                    // A save may have referenced it since.
                     guard let now = try transaction.asset(owner: owner, content: row.content), now.neededUntil < time
                     else { continue }
                     try transaction.condemn(now)
@@ -175,7 +177,7 @@ final class StoreAssets: Sendable {
         collectNow()
     }
 
-    /// - Returns: whether there may be more.
+    /// - Returns: the first rows that have the bytes, and whether there may be more rows.
     private static func first(of rows: [AssetRow], with bytes: Int64) -> ([AssetRow], Bool) {
         var (sum, count) = (Int64(0), 0)
         while count < rows.count, sum < bytes {
@@ -193,7 +195,7 @@ final class StoreAssets: Sendable {
 
     // MARK: Collection
 
-    /// Looks for files that are not needed any more, if that was not done for a while.
+    /// Wakes the collection of unneeded files if it is due.
     func collectIfDue() {
         let now = environment.now()
         guard nextCollection.withLock({ $0 }) <= now else { return }
@@ -211,7 +213,7 @@ final class StoreAssets: Sendable {
         }
     }
 
-    /// The same, whenever it was done last.
+    /// Wakes the collection, whenever it last ran.
     func collectNow() {
         nextCollection.withLock { $0 = .min }
         collectIfDue()
@@ -220,15 +222,14 @@ final class StoreAssets: Sendable {
     /// Returns once nothing is being collected.
     func settle() async { await collection.waitUntilIdle() }
 
-    /// Ends collecting.
+    /// Stops the collection.
     func stop() async { await collection.close() }
 
-    /// Deletes the files that were not needed any more before a time. First their rows go, in transactions that a save sees
-    /// or that see it, so that no record refers to a file that is being deleted; what a crash leaves is deleted the next
-    /// time.
+    /// Deletes the files that were unneeded before a time. Their rows are condemned first, in transactions serialised
+    /// with saves, so that no record refers to a file being deleted; files left by a crash are deleted the next time.
     func collect(neededBefore time: Int64) async throws {
         let limit = Limits.assetsPerCollectionStep
-        // Reading first costs no commit where there is nothing to do, which is nearly always.
+        // Reading first costs no commit if there is nothing to collect, the common case.
         while try await engine.read({ try $0.hasAsset(neededBefore: time) }) {
             _ = try await engine.write { try $0.condemnAssets(neededBefore: time, limit: limit) }
         }
@@ -236,7 +237,7 @@ final class StoreAssets: Sendable {
             let condemned = try await engine.read { try $0.condemnedAssetFiles(limit: limit) }
             if condemned.isEmpty { return }
             let isRemoved = try await files.threads.run { [files] in
-                // A backup that is being taken may need them: they stay condemned until the next time.
+                // A running backup may need the files: they stay condemned until the next collection.
                 guard let lock = try files.lockForRemoval() else { return false }
                 for file in condemned { try files.remove(file) }
                 return withExtendedLifetime(lock) { true }
@@ -246,7 +247,7 @@ final class StoreAssets: Sendable {
         }
     }
 
-    /// What went wrong below the rules is logged, not sent.
+    /// Internal errors are logged, not sent.
     func translate(_ error: any Error) -> ServiceError {
         if let error = error as? ServiceError { return error }
         if error is CancellationError { return .unavailable }

@@ -2,12 +2,12 @@ import NephosCrypto
 import NephosStorage
 import NephosThreads
 
-/// The content of a stored file, read to see whether it is what its row says.
+/// Verifies that a stored file has its row's content.
 ///
-/// It is read piece by piece, so that other work on files goes on between two of them. `@unchecked`: pieces are read one
-/// after the other.
+/// It reads piece by piece, so that other file work can run between two pieces. `@unchecked`: pieces are read one at a
+/// time.
 final class StoredContent: @unchecked Sendable {
-    /// Bytes that a thread reads at a time.
+    /// Bytes read at a time.
     private static let pieceSize = 4 << 20
 
     private let file: any AssetFileReader

@@ -1,9 +1,9 @@
 import NephosCrypto
 import NephosStorage
 
-/// Files that were uploaded to a database that is not the uploader's own, the public one among them, and not saved yet: they
-/// count towards the account that uploaded them, and end with its part in the zone. Each is kept for the field that it is
-/// for, whatever the database has, so that an upload tells nothing of that.
+/// Files uploaded to a database other than the uploader's own, such as the public one, and not saved yet. They count
+/// towards the uploading account, and expire when it leaves the zone. Each is stored for its field, even if the
+/// database has the content already, so that an upload does not reveal the database's contents.
 enum UnsavedUpload {
     static func isOne(for target: AssetTarget) -> Bool { target.zone.owner != OwnerID(rawValue: target.account) }
 
@@ -12,14 +12,14 @@ enum UnsavedUpload {
         try reader.asset(owner: .uploads(of: target.account), content: key(content, target))
     }
 
-    /// Under what content the file's row is among the account's uploads.
+    /// The content key of the file's row among the account's uploads.
     static func key(_ content: [UInt8], _ target: AssetTarget) -> [UInt8] {
         let place = StreamingHash(.content)
         place.update(Array(target.recordName.utf8) + [0] + Array(target.fieldName.utf8))
         return bytes(target.zone.id) + place.finish().prefix(placeSize) + content
     }
 
-    /// The account has no part in the zone any more.
+    /// Expires the account's uploads to a zone in which it no longer participates.
     static func end(account: Int64, _ zone: ZoneKey, in transaction: StorageTransaction) throws {
         try transaction.expireAssets(
             owner: .uploads(of: account), contentFrom: bytes(zone.id), to: bytes(zone.id + 1))

@@ -1,15 +1,16 @@
 import Synchronization
 
-/// What failed and waits to be tried again: its pause doubles with each failure, from `Limits.firstJobPause` to
+/// Exponential back-off for failed work: the pause doubles with each failure, from `Limits.firstJobPause` to
 /// `Limits.longestJobPause` milliseconds.
 struct BackOff {
     private struct Failure {
         var count: Int
-        /// When it is tried again, milliseconds since 1970.
+        /// The time of the next attempt, milliseconds since 1970.
         var due: Int64
     }
 
-    /// How many failures are remembered; beyond, the one that is due first is forgotten, and tried again at once.
+    /// The maximum number of failures remembered; beyond it, the failure that is due first is evicted, and retried at
+    /// once.
     let limit: Int
     private var failures: [Int64: Failure] = [:]
 
@@ -19,12 +20,12 @@ struct BackOff {
 
     func waiting(at now: Int64) -> [Int64] { failures.filter { $0.value.due > now }.map(\.key) }
 
-    /// When the next of them is due, milliseconds since 1970; nil where none failed.
+    /// The earliest due time, milliseconds since 1970; nil if nothing failed.
     var nextDue: Int64? { failures.values.map(\.due).min() }
 
     mutating func succeeded(_ id: Int64) { failures[id] = nil }
 
-    /// - Returns: the milliseconds until it is tried again.
+    /// - Returns: the milliseconds until the next attempt.
     mutating func failed(_ id: Int64, now: Int64) -> Int64 {
         let count = failures[id]?.count ?? 0
         let pause = min(Limits.firstJobPause << min(count, 30), Limits.longestJobPause)
@@ -36,11 +37,11 @@ struct BackOff {
     }
 }
 
-/// Wakes a loop when the next of what failed is due.
+/// Wakes a loop when the next retry is due.
 final class RetryTimer: Sendable {
     private let task = Mutex<Task<Void, Never>?>(nil)
 
-    /// Takes the place of the pause that was waited for before.
+    /// Replaces the previous timer.
     /// - Parameter due: milliseconds since 1970.
     func wake(at due: Int64, _ environment: ServiceEnvironment, _ wake: @escaping @Sendable () -> Void) {
         let pause = Duration.milliseconds(max(1, due - environment.now()))
@@ -51,7 +52,7 @@ final class RetryTimer: Sendable {
                     try await environment.sleep(pause)
                     wake()
                 } catch {
-                    // Cancelled: another one waits, or the store closes.
+                    // Cancelled: replaced by another timer, or the store closes.
                 }
             }
         }

@@ -1,21 +1,21 @@
 import NephosStorage
 
-/// Work that a commit leaves to the background. The row is written in that commit, so a crash loses none.
+/// A job that a commit defers to the background. The commit inserts its row, so a crash loses no job.
 enum BackgroundJob: String {
-    /// Deletes the records that a deleted record of the default zone owned. The subject is the sequence of the deletion
-    /// and the record's name.
+    /// Cascades the deletion of a default zone's record to the records that it owned. The subject is the sequence of
+    /// the deletion and the record's name.
     case cascade
-    /// Removes what a deleted zone held.
+    /// Purges the contents of a deleted zone.
     case purgeZone
-    /// Removes the entries of an index that is gone (`IndexRemoval`).
+    /// Removes the entries of a dropped index (`IndexRemoval`).
     case removeIndex
-    /// Puts the records of a subtree under the share that they are under (`ShareMove`).
+    /// Updates a subtree's records to the share that they are now under (`ShareMove`).
     case moveShared
     /// Notifies the participants of a share (`ShareNotification`).
     case notifyShare
-    /// Notes shares whose keys are missing (`KeyAttentionJob`). It is of no zone.
+    /// Notes shares whose keys are missing (`KeyAttentionJob`). It belongs to no zone.
     case noteKeys
-    /// Erases what a deleted account had (`AccountErasure`). The zone has the account's owner and no number.
+    /// Erases a deleted account's data (`AccountErasure`). The zone key has the account's owner and the ID 0.
     case eraseAccount
 
     static func cascade(from tombstone: RecordRow) -> JobRow {

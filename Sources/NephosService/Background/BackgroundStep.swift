@@ -1,17 +1,17 @@
 import NephosStorage
 import NephosWire
 
-/// One step of a job, small enough that other writers get their turn.
+/// One step of a job, small enough that it does not block other writers for long.
 struct BackgroundStep {
     let job: JobRow
-    /// How many records it may delete.
+    /// The maximum number of records to delete.
     let limit: Int
     let environment: ServiceEnvironment
     let indexes: IndexWriter
     let notifier: Notifier
 
-    /// Does a step in the transaction and removes the job when nothing is left.
-    /// - Returns: whether there are subscribers to tell.
+    /// Runs a step in the transaction, and removes the job when nothing is left.
+    /// - Returns: whether there are subscribers to notify.
     func run(in transaction: StorageTransaction) throws -> Bool {
         if BackgroundJob(rawValue: job.kind) == .notifyShare {
             try transaction.removeJob(id: job.id)
@@ -33,7 +33,7 @@ struct BackgroundStep {
             case .notifyShare, .noteKeys, .eraseAccount, nil: true
             }
         if isDone { try transaction.removeJob(id: job.id) }
-        // Only the default zone leaves deletions to the background.
+        // Only the default zone defers deletions to the background.
         guard let changes, changes.areTold,
             let zone = try transaction.zone(owner: job.zone.owner, named: ZoneIDDictionary.defaultZoneName)
         else { return false }
@@ -53,7 +53,7 @@ struct BackgroundStep {
         return step.leftEvents
     }
 
-    /// Does a step of the move, which leaves a job for the rest.
+    /// Runs a step of the move, which inserts a job for the remainder.
     private func moveShared(in transaction: StorageTransaction) throws -> Bool {
         let changes = SharedChanges(notifier.watched)
         try ShareMove(job)?.step(limit: limit, now: environment.now(), changes, in: transaction)
@@ -61,7 +61,8 @@ struct BackgroundStep {
         return true
     }
 
-    /// Removes a step's worth of what a deleted zone held; its files first, as they have to be known to be needed no more.
+    /// Purges a step's worth of a deleted zone's contents: asset references first, so that the files are marked as
+    /// unneeded.
     private func purgeZone(in transaction: StorageTransaction) throws -> Bool {
         let references = try transaction.purgeAssetReferences(
             zone: job.zone, limit: Limits.assetsPerCollectionStep,
@@ -71,14 +72,15 @@ struct BackgroundStep {
         return try transaction.purgeRecords(zone: job.zone, limit: limit) < limit
     }
 
-    /// Deletes a step's worth of the records that the deleted one owned, each leaving a job for those it owns itself.
+    /// Deletes a step's worth of the records that the deleted record owned; each inserts a job for the records that it
+    /// owns itself.
     private func cascade(_ changes: RecordChanges?, in transaction: StorageTransaction) throws -> Bool {
         guard let space = job.subject.firstIndex(of: " "), let deletedAt = Int64(job.subject[..<space]) else {
             return true
         }
         let target = String(job.subject[job.subject.index(after: space)...])
-        // The record may have been saved anew meanwhile: then only those that belonged to the deleted one go. The sequence
-        // of its deletion separates the two.
+        // If the record was saved again meanwhile, only records that the deleted one owned are deleted: their sequences
+        // are below that of the deletion.
         let isBack = try transaction.record(zone: job.zone, named: target).map { !$0.isDeleted } ?? false
         let sources = try transaction.references(
             zone: job.zone, to: target, kinds: [.deleteSelf], after: nil, limit: limit)

@@ -1,26 +1,26 @@
 import NephosStorage
 import Synchronization
 
-/// Does the jobs of one store, one at a time, as long as there are any. They are in the store, so what a crash
-/// interrupts goes on when the store is opened again. One that fails is tried again later, and holds up no other.
+/// Runs the jobs of one store, one at a time, until none is left. Jobs are rows, so they resume when the store is
+/// opened after a crash. A failed job is retried with back-off, and does not delay the others.
 final class BackgroundWork: Sendable {
     private let engine: any StorageEngine
     private let environment: ServiceEnvironment
     private let indexes: IndexCatalog
     private let accounts: Accounts
-    /// Milliseconds that deletions are remembered; nil is for ever.
+    /// Milliseconds that tombstones are retained; nil for ever.
     private let retention: Int64?
     private let notifier: Notifier
     private let tellSubscribers: @Sendable () -> Void
     private let loop = WorkLoop()
-    /// When old deletions are looked for again, milliseconds since 1970.
+    /// The time of the next purge of tombstones, milliseconds since 1970.
     private let nextPurge = Mutex(Int64.min)
     private let nextKeyPurge = Mutex(Int64.min)
-    /// Bytes of outcomes that this process has kept for accounts since they were looked at.
+    /// Bytes of request outcomes that this process stored, by account, since the account's last purge.
     private let outcomes = Mutex([Int64: Int]())
     private let schedule = Mutex(JobSchedule())
     private let pieces = Mutex(PieceSize())
-    /// Waits for the job that may be tried again next.
+    /// Wakes the loop for the next retry.
     private let retry = RetryTimer()
 
     init(
@@ -36,8 +36,8 @@ final class BackgroundWork: Sendable {
         self.retention = retention
     }
 
-    /// Whether it is time to look for old deletions. Every change of records asks; without one, nothing ages
-    /// that a client sees.
+    /// Whether a purge of tombstones or request outcomes is due. Checked at every change of records: without changes,
+    /// nothing visible to a client ages.
     var isPurgeDue: Bool {
         isDeletionPurgeDue || nextKeyPurge.withLock { $0 } <= environment.now()
     }
@@ -46,28 +46,28 @@ final class BackgroundWork: Sendable {
         retention != nil && nextPurge.withLock { $0 } <= environment.now()
     }
 
-    /// Says that it is time to look for old deletions, whenever that was done last.
+    /// Makes the purge of tombstones due, whenever it last ran.
     func wakeToForget() {
         nextPurge.withLock { $0 = .min }
         wake()
     }
 
-    /// Says that there may be jobs.
+    /// Wakes the loop: there may be jobs.
     func wake() { loop.wake { await self.doJobs() } }
 
-    /// Returns once no job is left but for those that failed, which are tried again later.
+    /// Returns once the loop is idle: only failed jobs are left, which are retried later.
     func settle() async {
         wake()
         await loop.waitUntilIdle()
     }
 
-    /// Stops after the step that is being done.
+    /// Stops after the current step.
     func close() async {
         await loop.close()
         retry.cancel()
     }
 
-    /// - Returns: false where nothing more can be done for now.
+    /// - Returns: false after a failure, so that the loop waits for the next wake.
     private func doJobs() async -> Bool {
         defer { retryLater() }
         while !loop.isClosed {
@@ -86,8 +86,8 @@ final class BackgroundWork: Sendable {
         return true
     }
 
-    /// Notes how much is kept of an account's request that was carried out.
-    /// - Returns: whether it is time to look at that account's.
+    /// Counts the bytes stored for the outcome of an account's request.
+    /// - Returns: whether a purge of that account's outcomes is due.
     func noteOutcome(_ bytes: Int, of account: Int64) -> Bool {
         outcomes.withLock { outcomes in
             outcomes[account, default: 0] += bytes
@@ -95,7 +95,7 @@ final class BackgroundWork: Sendable {
         }
     }
 
-    /// Removes the outcomes of requests that are not repeated any more, and those that are too many.
+    /// Purges request outcomes that are too old to be retried, or exceed the limits.
     private func forgetRequestKeys() async {
         let now = environment.now()
         let isDue = nextKeyPurge.withLock { $0 } <= now
@@ -113,7 +113,7 @@ final class BackgroundWork: Sendable {
         if isDue { nextKeyPurge.withLock { $0 = now + Limits.requestKeyPurgeInterval } }
     }
 
-    /// - Throws: only where the store is closed: what fails otherwise waits.
+    /// - Throws: only if the store is closed; a job that fails otherwise backs off.
     private func doStep(of job: JobRow) async throws {
         do {
             let limit = pieces.withLock { $0.records }
@@ -128,7 +128,8 @@ final class BackgroundWork: Sendable {
                 return (try step.run(in: transaction), start.duration(to: .now))
             }
             guard let done else {
-                // Another server does it, or did. Should that one die, this one takes it over.
+                // Another server claimed the job, or finished it. Retry later: if that server dies, this one takes
+                // over.
                 _ = schedule.withLock { $0.failed(job, now: environment.now()) }
                 return
             }
@@ -145,7 +146,7 @@ final class BackgroundWork: Sendable {
         }
     }
 
-    /// Wakes the loop when the next job that failed may be tried again.
+    /// Wakes the loop when the next failed job is due.
     private func retryLater() {
         guard !loop.isClosed, let due = schedule.withLock({ $0.nextDue }) else { return }
         retry.wake(at: due, environment) { [weak self] in self?.wake() }
@@ -162,12 +163,13 @@ final class BackgroundWork: Sendable {
         nextPurge.withLock { $0 = now + min(retention, Limits.purgeInterval) }
     }
 
-    /// Forgets the deletions of records and zones before a time, step by step, so that other writers get their turn.
-    /// - Returns: how many.
+    /// Purges the tombstones of records and zones deleted before a time, in steps, so that other writers are not
+    /// blocked for long.
+    /// - Returns: the numbers purged.
     func forgetDeletions(before time: Int64) async throws -> (records: Int, zones: Int) {
         let limit = Limits.recordsPerBackgroundStep
         var (records, zones) = (0, 0)
-        // Reading first costs no commit where there is nothing to do, which is nearly always.
+        // Reading first costs no commit if there is nothing to purge, the common case.
         while !loop.isClosed, try await engine.read({ try $0.hasTombstone(deletedBefore: time) }) {
             records += try await engine.write { try $0.purgeTombstones(deletedBefore: time, limit: limit) }
         }

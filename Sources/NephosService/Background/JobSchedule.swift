@@ -1,13 +1,15 @@
 import NephosStorage
 
-/// The order of background jobs: round-robin by owner, the oldest of an owner first, but for those that notify, which take
-/// no time and go before its others. A failed job is retried with back-off, and does not delay the others.
+/// The order of background jobs: round-robin by owner, and the owner's oldest job first, except that its notification
+/// jobs go before its others because they are short. A failed job is retried with back-off, and does not delay the
+/// others.
 struct JobSchedule {
     private var failures = BackOff()
     /// The owner of the last job.
     private var lastOwner = OwnerID(rawValue: .min)
 
-    /// The next job that may be done now (milliseconds since 1970); nil where none may.
+    /// The next job that is due; nil if none is.
+    /// - Parameter now: milliseconds since 1970.
     func next(now: Int64, _ reader: StorageReader) throws -> JobRow? {
         guard
             let job = try first(after: lastOwner, now, reader) ?? first(after: OwnerID(rawValue: .min), now, reader)
@@ -15,7 +17,7 @@ struct JobSchedule {
         return try job.notifies ? job : notification(after: job, now, reader) ?? job
     }
 
-    /// A later job of the owner's that notifies.
+    /// A later notification job of the same owner.
     private func notification(after job: JobRow, _ now: Int64, _ reader: StorageReader) throws -> JobRow? {
         var position = JobPosition(job)
         for _ in 0..<Limits.jobsReadForNotification / Limits.jobsPerRead {
@@ -45,10 +47,10 @@ struct JobSchedule {
 
     mutating func succeeded(_ job: JobRow) { failures.succeeded(job.id) }
 
-    /// - Returns: the milliseconds until it is tried again.
+    /// - Returns: the milliseconds until the next attempt.
     mutating func failed(_ job: JobRow, now: Int64) -> Int64 { failures.failed(job.id, now: now) }
 
-    /// When a job that failed may be tried again, milliseconds since 1970; nil where none failed.
+    /// The earliest due time of a failed job, milliseconds since 1970; nil if none failed.
     var nextDue: Int64? { failures.nextDue }
 }
 

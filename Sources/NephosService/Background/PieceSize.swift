@@ -1,11 +1,12 @@
-/// How many records a piece of background work has: as many as hold up other writers for about as long as they may.
+/// The number of records in one background step, adapted so that a step blocks other writers for about
+/// `Limits.backgroundStepTime`.
 struct PieceSize {
     private(set) var records = Limits.recordsPerBackgroundStep
 
-    /// The same of something else, of which a first piece has so many.
+    /// The adapted size for another kind of item, of which `first` is the initial step size.
     func count(of first: Int) -> Int { max(1, first * records / Limits.recordsPerBackgroundStep) }
 
-    /// A piece of this size took so long.
+    /// Adapts the size to the duration of a step.
     mutating func took(_ duration: Duration) {
         if duration > Limits.backgroundStepTime {
             records = max(Limits.recordsPerBackgroundStep / 16, records / 2)

@@ -1,7 +1,7 @@
 import NephosStorage
 
-/// Removes the outcomes of requests: those that are old, those of an account beyond its number and bytes; and where a store has too
-/// many in all, the oldest of the accounts that have most, so that no account's are gone early for another's.
+/// Purges request outcomes: expired ones, and those beyond an account's number and bytes. If the store exceeds its
+/// total, the oldest outcomes of the accounts with most are purged, so that one account does not evict another's.
 struct RequestKeyPurge {
     let engine: any StorageEngine
     let isStopped: @Sendable () -> Bool
@@ -21,7 +21,7 @@ struct RequestKeyPurge {
         }
     }
 
-    /// Looks at some accounts alone.
+    /// Purges the outcomes of these accounts only.
     func run(_ accounts: some Collection<Int64>, now: Int64) async throws {
         for account in accounts where !isStopped() { try await purge(account, keeping: perAccount, now: now) }
     }
@@ -36,7 +36,7 @@ struct RequestKeyPurge {
 
     private func purge(_ account: Int64, keeping count: Int, now: Int64) async throws {
         let bytes = bytesPerAccount
-        // The newest that has so many newer ones, or with which they take too much, goes too.
+        // The time of the newest outcome beyond the number or the bytes; it is purged too.
         let excess = try await engine.read { reader in
             [
                 try reader.requestKeyTime(account: account, behind: count),
@@ -49,7 +49,7 @@ struct RequestKeyPurge {
     private func purge(_ account: Int64, before time: Int64) async throws {
         let limit = Limits.recordsPerBackgroundStep
         while !isStopped() {
-            // Most accounts have none to remove: no write is to wait for that.
+            // Reading first spares a write transaction: most accounts have nothing to purge.
             let oldest = try await engine.read { try $0.oldestRequestKeyTime(account: account) }
             guard let oldest, oldest < time else { return }
             let removed = try await engine.write {

@@ -1,17 +1,17 @@
 import Synchronization
 
-/// Does one kind of work whenever it is woken: one pass at a time, and one more if it was woken meanwhile.
+/// Runs one kind of work when woken: one pass at a time, and another if it was woken during the pass.
 final class WorkLoop: Sendable {
     private struct State {
         var isRunning = false
         var isClosed = false
-        /// Set while running: look again before stopping.
+        /// Woken during a pass: run another before stopping.
         var isWoken = false
-        /// What passes began and did not wait for.
+        /// The number of tasks that `begin` started and that still run.
         var begun = 0
         var waiters: [CheckedContinuation<Void, Never>] = []
 
-        /// The waiters, if there is nothing more to wait for.
+        /// Takes the waiters if the loop is idle.
         mutating func takeWaitersIfIdle() -> [CheckedContinuation<Void, Never>] {
             guard !isRunning, begun == 0 else { return [] }
             defer { waiters = [] }
@@ -21,11 +21,11 @@ final class WorkLoop: Sendable {
 
     private let state = Mutex(State())
 
-    /// Whether nothing new may be begun.
+    /// Whether no new pass may begin.
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// Says that there may be something to do.
-    /// - Parameter pass: does it; returns false where it failed, so that trying again waits for the next wake.
+    /// Wakes the loop: there may be work.
+    /// - Parameter pass: does the work; returns false if it failed, so that the retry waits for the next wake.
     func wake(_ pass: @escaping @Sendable () async -> Bool) {
         let starts = state.withLock { state in
             if state.isClosed { return false }
@@ -39,7 +39,7 @@ final class WorkLoop: Sendable {
         if starts { Task { await self.run(pass) } }
     }
 
-    /// Does something beside the passes; `waitUntilIdle()` waits for it too.
+    /// Starts work concurrent with the passes; `waitUntilIdle()` waits for it too.
     func begin(_ work: @escaping @Sendable () async -> Void) {
         state.withLock { $0.begun += 1 }
         Task {
@@ -62,7 +62,7 @@ final class WorkLoop: Sendable {
         }
     }
 
-    /// Lets what runs come to its end, and begins no further pass.
+    /// Waits for the running pass, and begins no other.
     func close() async {
         state.withLock { $0.isClosed = true }
         await waitUntilIdle()

@@ -1,5 +1,5 @@
-/// A record's change tag: its change sequence in base 36. Sequences are unique in a store and only grow, so every save
-/// gives a record a tag that it never had (`recordChangeTag`, Apple's documentation).
+/// A record's change tag: its change sequence in base 36. Sequences are unique in a store and monotonic, so every save
+/// gives a record a new tag (`recordChangeTag`, Apple's documentation).
 enum ChangeTag {
     static func make(sequence: Int64) -> String {
         withBytes(sequence: sequence) { String(decoding: $0, as: UTF8.self) }
@@ -9,7 +9,7 @@ enum ChangeTag {
         tag == make(sequence: sequence)
     }
 
-    /// The same as `make` gives, in UTF-8, for the time of the call.
+    /// Passes the tag of `make` to `body` in UTF-8; the bytes are valid only during the call.
     static func withBytes<Result>(
         sequence: Int64, _ body: (UnsafeRawBufferPointer) throws -> Result
     ) rethrows -> Result {

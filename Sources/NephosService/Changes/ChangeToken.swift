@@ -1,24 +1,24 @@
-/// A position in a change feed, opaque to clients: which feed, and the change sequence up to which it was read.
+/// A position in a change feed, opaque to clients: the feed, and the change sequence up to which it was read.
 ///
-/// A zone's token names the zone's incarnation, so one of a zone that was deleted and made again no longer fits.
-/// `TokenCodec` sees to it that one of another database or another store does not either.
+/// A zone's token names the zone's incarnation, so it expires when the zone is deleted and made again. `TokenCodec`
+/// rejects tokens of another database or store.
 struct ChangeToken: Equatable {
     enum Feed: Equatable {
         case database
-        /// By the id of its row.
+        /// A zone, by its row's ID.
         case zone(Int64)
     }
 
     var feed: Feed
     var sequence: Int64
-    /// While a first fetch goes on, the change sequence that was the last when it began: what was deleted up to there is
-    /// no news to a client that never had it. 0 otherwise.
+    /// During a first fetch, the feed's last change sequence when it began: the client never had the records that were
+    /// deleted up to there, so it needs no tombstones of them. 0 otherwise.
     var firstFetchEnd: Int64
-    /// While a fetch goes on, the last change sequence in the feed when its page was read: what has changed up to there is
-    /// not where it was before. 0 otherwise.
+    /// During a fetch, the feed's last change sequence when the page was read: records changed up to there have left
+    /// their earlier positions. 0 otherwise.
     var seen: Int64
 
-    /// What is known of deletions: of those up to here nothing is missing.
+    /// The change sequence up to which the client knows every deletion.
     var deletionsKnown: Int64 { max(sequence, firstFetchEnd) }
 
     private static let version: UInt8 = 2
@@ -30,20 +30,19 @@ struct ChangeToken: Equatable {
         self.seen = seen
     }
 
-    /// Whether it was given in a time of which the store has lost everything.
+    /// Whether the token has a change sequence that the store gave and has lost since, by a restore from a backup.
     private func isLost(_ strings: TokenCodec) -> Bool {
         [sequence, firstFetchEnd, seen].contains(where: strings.isLost)
     }
 
     // MARK: Expiry
 
-    /// The token that `text` holds, which has not expired.
+    /// Decodes a token that has not expired.
     /// - Parameters:
     ///   - last: the last change sequence in the feed.
     ///   - forgotten: the change sequence up to which the feed has purged its tombstones.
-    /// - Throws: `changeTokenExpired` for what is no token, for one of another feed, for one from before the tombstones
-    ///   that were purged, and for one from when there were changes that the store does not have: it was restored from a
-    ///   backup.
+    /// - Throws: `changeTokenExpired` if `text` is no token, is of another feed, is older than purged tombstones, or
+    ///   has a change sequence that the store lost when it was restored from a backup.
     init(
         unexpired text: String, _ strings: TokenCodec, _ feed: Feed, last: Int64, forgotten: Int64
     ) throws(ServiceError) {
@@ -53,8 +52,8 @@ struct ChangeToken: Equatable {
         self = token
     }
 
-    /// The end of a fetch of several pages, or a token that is not to be passed.
-    /// - Throws: `changeTokenExpired` for what is neither, and for one of another feed.
+    /// Decodes the end of a fetch of several pages, or a change token as the bound of a fetch.
+    /// - Throws: `changeTokenExpired` if `text` is neither, or is of another feed.
     init(fetchEnd text: String, _ strings: TokenCodec, _ feed: Feed) throws(ServiceError) {
         let token = ChangeToken(text, strings, for: .fetchEnd) ?? ChangeToken(text, strings)
         guard let token, token.feed == feed, !token.isLost(strings) else { throw .changeTokenExpired }
@@ -67,13 +66,13 @@ struct ChangeToken: Equatable {
         strings.text(bytes, for: purpose)
     }
 
-    /// Nil for what is no token of that database's, for that purpose.
+    /// Nil unless `text` is a token of that database, for that purpose.
     init?(_ text: String, _ strings: TokenCodec, for purpose: TokenCodec.Purpose = .syncToken) {
         guard let bytes = strings.content(of: text, for: purpose) else { return nil }
         self.init(bytes: bytes)
     }
 
-    /// Its version, which numbers follow, and the numbers.
+    /// The version, the kind (which fields follow), and the fields.
     var bytes: [UInt8] {
         var numbers = [sequence]
         var kind: UInt8 = 0

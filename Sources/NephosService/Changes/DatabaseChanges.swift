@@ -1,7 +1,7 @@
 import NephosStorage
 import NephosWire
 
-/// `changes/database`: which zones changed or went away since a token. The cost follows the number of those zones.
+/// `changes/database`: the zones that changed or were deleted since a token. The cost is proportional to their number.
 struct FetchDatabaseChanges {
     let request: DatabaseChangesRequest
     let caller: Caller
@@ -49,12 +49,12 @@ struct FetchDatabaseChanges {
         _ position: FeedPosition, limit: Int, _ reader: StorageReader
     ) throws -> [(sequence: Int64, zone: ZoneDictionary)] {
         guard let owner = caller.owner else { return [] }
-        // The default zone may be among them, and has no feed.
+        // Filters the default zone, which has no feed.
         let live = try reader.zones(owner: owner, changedAfter: position.start, limit: limit + 1)
             .filter { ZoneRules.hasChangeFeed($0.name) }.map { zone in
                 (zone.changed, ZoneRegistry.dictionary(zone, for: caller))
             }
-        // The default zone goes when development is reset, and is there again at once.
+        // A reset of development deletes the default zone, and makes it again at once.
         let deleted = try reader.deletedZones(
             owner: owner, after: max(position.start, position.deletionsKnown), limit: limit + 1
         ).filter { ZoneRules.hasChangeFeed($0.name) }.map { zone in

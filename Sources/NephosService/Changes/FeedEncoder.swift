@@ -1,14 +1,14 @@
 import NephosStorage
 import NephosWire
 
-/// The end of a feed's path: encodes the changes of a page, in the form that its client takes.
+/// The last stage of a feed: encodes the changes of a page in the client's format.
 protocol FeedEncoder {
     func add(change record: RecordRowView, _ projection: RecordProjection) throws
-    /// Hands over what was added. Nothing can be added any more.
+    /// Delivers the encoded changes. Nothing may be added afterwards.
     func finish(into changes: inout RecordZoneChanges) throws
 }
 
-/// Record dictionaries.
+/// Encodes record dictionaries.
 extension RecordEncoder: FeedEncoder {
     func add(change record: RecordRowView, _ projection: RecordProjection) throws {
         guard record.isDeleted, !record.isDamaged else { return try add(record, projection) }
@@ -24,14 +24,14 @@ extension RecordEncoder: FeedEncoder {
     }
 }
 
-/// Packed records, which our own library takes (`PackedRecords`). Shares have more members than those, and are given as
-/// dictionaries.
+/// Encodes packed records, a format of the Nephos library (`PackedRecords`). Shares have members that the format lacks,
+/// and are encoded as dictionaries.
 final class PackedRecordEncoder: FeedEncoder {
     private let users: UserNames
     private let shares: RecordEncoder
     private var writer: PackedRecordsWriter
 
-    /// - Parameter size: about how many bytes of records come.
+    /// - Parameter size: the approximate bytes of records to reserve.
     init(reserving size: Int, _ accounts: Accounts, _ reader: StorageReader, _ caller: Caller) {
         users = UserNames(accounts, reader, own: caller.account)
         shares = RecordEncoder(encoded: false, reserving: 0, accounts, reader, caller)

@@ -1,40 +1,41 @@
 import NephosStorage
 
-/// Where a page of a feed begins, and where the fetch that it belongs to ends.
+/// The start of a page of a feed, and the end of the fetch that the page belongs to.
 ///
-/// A fetch of several pages ends where the feed ended when it began, if its client says so by sending that end with each
-/// next page. So what changes while it goes on comes once, in the next fetch, and not a second time in this one.
+/// A fetch of several pages ends at the feed's end when it began, if its client sends that end with each next page. So
+/// a concurrent change arrives once, in the next fetch, and not also in this one.
 struct FeedPosition {
     let feed: ChangeToken.Feed
     let start: Int64
-    /// What was deleted up to here is no news.
+    /// The change sequence up to which the client needs no tombstones.
     let deletionsKnown: Int64
-    /// Whether nothing was fetched before.
+    /// Whether this fetch starts from the beginning of the feed.
     let isFirstFetch: Bool
-    /// The change sequence after which nothing belongs to the fetch.
+    /// The last change sequence that belongs to the fetch.
     let end: Int64
-    /// Up to where the feed was complete when the page was read.
+    /// The change sequence up to which the feed was complete when the page was read.
     private let last: Int64
 
     /// - Parameters:
-    ///   - token: where the last page ended; nil is the beginning.
-    ///   - deletionsSince: a token from before a client that fetches from the beginning first wrote to the feed itself: what was
-    ///     deleted since may be its own.
-    ///   - fetchEnd: what the fetch's last page gave as its end; nil for the first page.
-    ///   - last: up to where the feed is complete.
+    ///   - token: the end of the last page; nil for the beginning.
+    ///   - deletionsSince: for a client that fetches from the beginning, a token from before its own first write to the
+    ///     feed: records deleted since may be its own, so it needs their tombstones.
+    ///   - fetchEnd: the fetch end that the last page gave; nil for the first page.
+    ///   - last: the change sequence up to which the feed is complete.
     ///   - horizon: the store's.
-    ///   - forgotten: the change sequence up to which the feed forgot deletions.
+    ///   - forgotten: the change sequence up to which the feed has purged its tombstones.
     /// - Throws: `changeTokenExpired` for a token that does not fit the feed.
     init(
         _ feed: ChangeToken.Feed, token: String?, deletionsSince: String? = nil, fetchEnd: String?,
         _ strings: TokenCodec, last: Int64, horizon: Int64 = .max, forgotten: Int64
     ) throws(ServiceError) {
         self.feed = feed
-        // The end is past what was forgotten, so that the token of a finished fetch has not expired.
+        // The end is not below `forgotten`, so the token of a finished fetch has not expired.
         let last = max(last, forgotten)
         self.last = last
         if let position = token ?? deletionsSince {
-            // Below the horizon a token may stand where a record was that has changed since, above it.
+            // Below the horizon, a token's sequence may be of a record that has changed since and moved above the
+            // horizon.
             let reach = horizon == .max ? last : max(last, horizon - 1)
             let known = try ChangeToken(unexpired: position, strings, feed, last: reach, forgotten: forgotten)
             let isBeginning = token == nil

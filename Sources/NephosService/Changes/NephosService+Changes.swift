@@ -2,7 +2,7 @@ import NephosStorage
 package import NephosWire
 
 extension NephosService {
-    /// What happened in zones since their tokens (CloudKit Web Services, changes/zone).
+    /// The changes of zones since their tokens (CloudKit Web Services, changes/zone).
     package func recordZoneChanges(
         _ request: RecordZoneChangesRequest, _ context: RequestContext
     ) async throws(ServiceError) -> RecordZoneChangesResponse {
@@ -17,7 +17,7 @@ extension NephosService {
         }
     }
 
-    /// The same for one zone, whose failure is the request's (CloudKit Web Services, records/changes).
+    /// The changes of one zone, whose failure fails the request (CloudKit Web Services, records/changes).
     package func recordChanges(
         _ request: RecordChangesRequest, _ context: RequestContext
     ) async throws(ServiceError) -> RecordChangesResponse {
@@ -29,7 +29,7 @@ extension NephosService {
             return try await store.read(by: caller) { reader in
                 try store.validity.refresh(reader)
                 var budget = PageBudget()
-                // Only the answer of changes/zone has a place for packed records.
+                // Only answers of changes/zone can hold packed records.
                 var zone = request.zone
                 zone.packed = false
                 return RecordChangesResponse(
@@ -38,7 +38,7 @@ extension NephosService {
         }
     }
 
-    /// Which zones changed since a token (CloudKit Web Services, changes/database).
+    /// The zones that changed since a token (CloudKit Web Services, changes/database).
     package func databaseChanges(
         _ request: DatabaseChangesRequest, _ context: RequestContext
     ) async throws(ServiceError) -> DatabaseChangesResponse {

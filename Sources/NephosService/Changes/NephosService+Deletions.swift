@@ -1,8 +1,8 @@
 import NephosStorage
 
 extension NephosService {
-    /// Has the feeds of every open store forget the deletions that are older than a time (milliseconds since 1970), and
-    /// returns when that is done. The background does the same by itself, with the retention that is configured.
+    /// Purges the tombstones in every open store that are older than a time (milliseconds since 1970), and returns when
+    /// done. Background work purges by itself after the configured retention.
     package func forgetDeletions(before time: Int64) async throws(ServiceError) {
         do {
             for store in stores.all { _ = try await store.background.forgetDeletions(before: time) }
@@ -12,10 +12,10 @@ extension NephosService {
         }
     }
 
-    /// Has the background look for old deletions from time to time, until the task is cancelled: they grow old also where
-    /// nothing changes.
+    /// Wakes the purge of tombstones and unneeded asset files at intervals until the task is cancelled: both age even
+    /// without changes.
     package func forgetOldDeletions() async {
-        // Where deletions are remembered for ever there are still files that are not needed any more.
+        // With unlimited retention, there are still unneeded asset files to collect.
         let retention = configuration.deletionRetention ?? .max
         let interval = max(Limits.shortestPurgeInterval, min(retention, Limits.purgeInterval))
         while !Task.isCancelled {

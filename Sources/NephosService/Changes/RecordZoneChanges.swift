@@ -1,12 +1,12 @@
 import NephosStorage
 import NephosWire
 
-/// `changes/zone`: what happened in zones since their tokens. "A record appears once, in its latest state"; a token is
-/// good to keep after every page; the cost follows the number of changes.
+/// `changes/zone`: the changes of zones since their tokens. "A record appears once, in its latest state"; every page's
+/// token can be stored and resumed from; the cost is proportional to the number of changes.
 struct FetchRecordZoneChanges {
     let request: RecordZoneChangesRequest
     let caller: Caller
-    /// Whether the records are to be given in JSON, which is how a server sends them, and not as values.
+    /// Whether to encode records as JSON, the form that a server sends, instead of values.
     var encodesRecords = false
 
     func run(accounts: Accounts, _ reader: StorageReader) throws -> RecordZoneChangesResponse {
@@ -14,7 +14,7 @@ struct FetchRecordZoneChanges {
             throw ServiceError.limitExceeded(
                 "number of zones exceeds the limit of \(Limits.operationsPerRequest): \(request.zones.count)")
         }
-        // However many zones are asked for, one answer has bounds: what does not fit is still to come.
+        // One answer is bounded, however many zones are requested; the remainder comes with the next pages.
         var budget = PageBudget()
         let zones = try request.zones.map { zone -> RecordZoneChangesResponse.Zone in
             do {
@@ -46,7 +46,7 @@ struct FetchRecordZoneChanges {
             .zone(row.key.id), token: zone.syncToken, deletionsSince: zone.deletionsSince, fetchEnd: zone.fetchEnd,
             caller.tokenCodec, last: try reader.completeUpTo(zone: row.key), horizon: reader.horizon,
             forgotten: row.purgedUntil)
-        // A fetch begins with a page as anybody's, so that something is there soon.
+        // The first page of a packed fetch has the ordinary limit, so that it arrives soon.
         let mostPerPage =
             zone.packed && zone.fetchEnd != nil ? Limits.packedChangesPerPage : Limits.changesPerPage
         let limit = max(1, min(zone.resultsLimit ?? .max, mostPerPage))
@@ -121,23 +121,23 @@ struct FetchRecordZoneChanges {
         return end
     }
 
-    /// Bytes that are reserved for a page: what most have.
+    /// Bytes reserved for a page: enough for most.
     private static let pageSize = 256 * 1024
-    /// The same for each record that a page of packed ones can have.
+    /// Bytes reserved for each record of a packed page.
     private static let packedRecordSize = 1024
 }
 
 /// A page of a zone's feed.
 private struct FeedPage {
     let position: FeedPosition
-    /// The record types that are wanted; nil is all.
+    /// The requested record types; nil for all.
     let types: Set<String>?
-    /// The rows that say something new.
+    /// The number of rows that yielded a change.
     private var count = 0
     /// The change sequence up to which the feed was read.
     private(set) var end: Int64
 
-    /// Whether the fetch goes on.
+    /// Whether the fetch has a next page.
     var hasMore: Bool { end < position.end }
 
     init(_ position: FeedPosition, types: Set<String>?) {
@@ -146,8 +146,8 @@ private struct FeedPage {
         end = position.start
     }
 
-    /// Reads until it had `limit` rows, until there is no more, or until the answer is full. `take` gets each row that
-    /// says something new.
+    /// Reads until `limit` rows yielded a change, the fetch ends, or the answer's budget is used up. `take` receives
+    /// each row that yields a change.
     mutating func read(
         _ zone: ZoneKey, limit: Int, budget answer: inout PageBudget, _ reader: StorageReader,
         _ take: (RecordRowView) throws -> Void
@@ -170,7 +170,7 @@ private struct FeedPage {
                     try take(record)
                 }
             }
-            // Nothing that belongs to the fetch is left.
+            // No row of the fetch is left.
             if isAtEnd { end = position.end }
         }
         (answer.rows, answer.size) = (budget.rows, budget.size)

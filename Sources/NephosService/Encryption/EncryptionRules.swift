@@ -2,15 +2,15 @@ import NephosCrypto
 import NephosStorage
 import NephosWire
 
-/// What the service can know of encrypted values, and checks (`CKRecord.encryptedValues`, Apple's documentation;
-/// Documentation/Encryption.md): they come encrypted, in the form that there is, and each with a key that the record's
-/// readers find beside it. Under whose key that one has to be wrapped is known once the batch's shares are (`KeyPlan`).
+/// Checks encrypted values as far as the service can (`CKRecord.encryptedValues`, Apple's documentation;
+/// Documentation/Encryption.md): they arrive encrypted, in the known format, each under a key that the record's readers
+/// find beside it. The group key that must wrap that key is known once the batch's shares are (`KeyPlan`).
 struct EncryptionRules {
     let zone: ZoneKey
     let scope: DatabaseScope
     let reader: StorageReader
 
-    /// - Returns: what the save has to do with keys; nil where that is nothing.
+    /// - Returns: the save's use of record keys; nil if it has none.
     func admit(_ operation: ValidOperation) throws -> RecordKeyUse? {
         var used: [String: SealedFieldValue] = [:]
         for entry in operation.fields.entries where entry.field.isEncrypted {
@@ -44,7 +44,7 @@ struct EncryptionRules {
 
     private func sealed(_ value: FieldValue, field: String, of name: String) throws(ServiceError) -> SealedFieldValue {
         guard case .sealed(let sealed) = value else {
-            // Apple's service encrypts what comes in the clear. This one could not, and must not see it.
+            // Apple's service encrypts values sent in the clear. This one cannot, and must not see them.
             throw .invalid(
                 "field '\(field)' of record '\(name)' is encrypted, and the value is not: clients encrypt it"
                     + " (CKRecord.encryptedValues), or send back what they got")
@@ -59,19 +59,19 @@ struct EncryptionRules {
     static let format: UInt8 = 1
 }
 
-/// What a save has to do with keys.
+/// The record keys that a save brings and uses.
 struct RecordKeyUse {
-    /// The record's keys before.
+    /// The record's stored keys, before the save.
     var stored: [KeyRow]
     var brought: [WrappedRecordKey]
-    /// The values that came, by field.
+    /// The sealed values of the save, by field.
     var used: [String: SealedFieldValue]
-    /// The wrapped keys of assets' files that came, and in which field.
+    /// The wrapped keys of asset files in the save, with their fields.
     var seals: [(field: String, seal: AssetSeal)]
 }
 
 extension AssetSeal {
-    /// The ID of the record key that wrapped it; nil for what has not the form.
+    /// The ID of the record key that wrapped it; nil if it has not the form.
     var keyID: [UInt8]? {
         guard case .wrapped(let bytes) = self, bytes.count == Limits.wrappedAssetKeySize else { return nil }
         return Array(bytes[1...WrappedRecordKey.idSize])
@@ -89,7 +89,7 @@ extension WrappedRecordKey {
             && (groupKeyID.isEmpty || groupKeyID.count == GroupKeyID.size)
     }
 
-    /// A key is wrapped once for each group.
+    /// The key's row. Its ID includes the group, because a key is wrapped once for each group.
     func row(zone: ZoneKey, recordName: String) -> KeyRow {
         var stored = self
         stored.groupKeyID = []
@@ -100,7 +100,7 @@ extension WrappedRecordKey {
 }
 
 extension KeyRow {
-    /// A number as an ID, in whose order the numbers are.
+    /// A number as a big-endian ID, so that IDs sort like their numbers.
     static func id(_ number: Int64) -> [UInt8] {
         stride(from: Int64(56), through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> $0) }
     }

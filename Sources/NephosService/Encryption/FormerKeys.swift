@@ -1,9 +1,9 @@
 import NephosStorage
 import NephosWire
 
-/// The keys of a record that has left a share. What was wrapped for the share goes, since an account that joins it later can open
-/// every version of its key; but not before the record's keys are wrapped for where it went, or for the zone: else not even its
-/// owner could open them. Until then the record is noted for its owner's library.
+/// The keys of a record that has left a share. Keys wrapped for the share are removed, because an account that joins it
+/// later can open every version of its key. They stay until the record's keys are wrapped for its new share or for the
+/// zone, else even the owner could not open them; until then the record is noted for its owner's library.
 enum FormerKeys {
     /// - Parameters:
     ///   - group: the share that the record is under; empty for none.
@@ -30,8 +30,8 @@ enum FormerKeys {
         }
     }
 
-    /// A key that was made for the zone and is wrapped for a share is the participants' too: should the record leave the share,
-    /// what is written then needs another.
+    /// Marks zone keys that are also wrapped for a share as spent. The share's participants have them, so values
+    /// written after the record leaves the share need another key.
     static func spend(_ rows: [KeyRow], in transaction: StorageTransaction) throws {
         for var row in rows where row.isWrapped(for: "") {
             var key = try WrappedRecordKey(decoding: row.body)
@@ -42,7 +42,7 @@ enum FormerKeys {
         }
     }
 
-    /// The same of records that are noted, whose keys may be wrapped by now, or others.
+    /// Settles noted records, whose keys may have been wrapped or replaced since.
     static func settleNoted(_ zone: ZoneKey, in transaction: StorageTransaction) throws {
         for row in try transaction.keys(zone: zone, kind: .leftRecord).prefix(Limits.recordsToWrap) {
             let share = try transaction.sharedRecord(zone: zone, named: row.subject).flatMap {
@@ -60,7 +60,7 @@ enum FormerKeys {
 }
 
 extension KeyRow {
-    /// Of a record's key: its ID without the group.
+    /// The record key's ID, without the group.
     var recordKeyID: ArraySlice<UInt8> { id.prefix(WrappedRecordKey.idSize) }
 
     /// Whether it is a record's key for the group.

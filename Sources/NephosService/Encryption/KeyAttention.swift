@@ -2,13 +2,13 @@ import NephosCrypto
 import NephosStorage
 import NephosWire
 
-/// Has the devices of a share's owner see to its key: the share's record says that it wants keys (`GroupState`), is changed in
-/// the owner's feed, and subscribers are notified.
+/// Makes the devices of a share's owner renew or wrap its key: the share's record says that it wants keys
+/// (`GroupState`), is changed in the owner's feed, and subscribers are notified.
 ///
-/// What was settled is noted again when an account without devices has some, and when it looks a key up in vain; once, until the
-/// owner's devices settle that.
+/// A settled share is noted again when an account gets its first devices, and when an account looks the key up in vain;
+/// once, until the owner's devices settle it.
 enum KeyAttention {
-    /// Whether an account has devices with keys, and no box with the share's present key for them.
+    /// Whether an account has devices with keys, but no box that gives them the share's current key.
     static func lacksKey(
         _ account: AccountRow, _ share: ShareRow, _ caller: Caller, _ reader: StorageReader
     ) throws -> Bool {
@@ -39,8 +39,8 @@ enum KeyAttention {
 
 /// The background job that notes shares whose keys are missing, in bounded steps:
 ///
-/// - of an account that has devices since now, each share that it takes part in and whose key it lacks;
-/// - of a container whose schema has sealed fields since now, each share that has no key.
+/// - for an account that has got its first devices, each share in which it participates without having its key;
+/// - for a container whose schema has got sealed fields, each share that has no key.
 struct KeyAttentionJob {
     enum Subject: Equatable {
         case account(Int64)
@@ -48,7 +48,7 @@ struct KeyAttentionJob {
     }
 
     private let about: Subject
-    /// The share, or the zone, up to which it is done.
+    /// The ID of the share, or of the zone, up to which the job is done.
     private var last: Int64 = 0
 
     init(about: Subject) { self.about = about }
@@ -71,13 +71,13 @@ struct KeyAttentionJob {
         self.last = last
     }
 
-    /// Notes up to a number of shares that follows from `limit`, and leaves a job for the rest.
+    /// Notes a number of shares that is derived from `limit`, and inserts a job for the remainder.
     /// - Parameter now: milliseconds since 1970.
     /// - Returns: whether there are subscribers to notify.
     func step(
         limit: Int, _ indexes: IndexWriter, _ notifier: Notifier, now: Int64, in transaction: StorageTransaction
     ) throws -> Bool {
-        // A share's record, its state and its notifications are some rows.
+        // A share takes several rows: its record, its state and its notifications.
         let count = max(1, limit / 8)
         var rest = self
         let shares: [ShareRow]
@@ -100,7 +100,7 @@ struct KeyAttentionJob {
                         try $0.isLive && Self.isWithoutKey($0, transaction)
                     }
                 }
-                // The shares of a zone that are too many for this step are found by the next one.
+                // If a zone has more shares than fit in this step, the next step scans the zone again.
                 if found.count <= count { rest.last = zone.key.id }
             }
             shares = Array(found.prefix(count))
@@ -125,7 +125,7 @@ struct KeyAttentionJob {
             && GroupState.read(StoredGroupKeys.group(of: share), share.zone, reader).attention == 0
     }
 
-    /// Whether a share has a key that the account has in no box.
+    /// Whether a share has a current key, and no box with it for the account.
     private static func lacksBox(_ account: Int64, _ share: ShareRow, _ reader: StorageReader) throws -> Bool {
         let group = StoredGroupKeys.group(of: share)
         let current = try StoredGroupKeys.currentVersion(of: group, share.zone, reader)

@@ -1,8 +1,8 @@
 import NephosStorage
 import NephosWire
 
-/// What `keys/lookup` answers: the owner has everything; a participant has the keys of the groups of its shares, as far as
-/// they are wrapped for it, and those of the records that it may read; an administrator learns besides who lacks a share's
+/// Answers `keys/lookup`: the owner gets everything; a participant gets the group keys of its shares that are wrapped
+/// for it, and the keys of the records that it may read; an administrator also gets the members that lack a share's
 /// key.
 struct KeyLookup {
     let caller: Caller
@@ -15,7 +15,7 @@ struct KeyLookup {
         let group = request.group
         let standing = KeyStanding(zone, group)
         if request.wantsGroup, mayRead(group) { try addGroup(group, standing, to: &response) }
-        // A name that comes again is answered once.
+        // A repeated name is answered once.
         var seen: Set<String> = []
         response.records = try request.recordNames.compactMap { seen.insert($0).inserted ? try record($0) : nil }
         guard standing.handsKeysOver else { return response }
@@ -38,7 +38,7 @@ struct KeyLookup {
         return response
     }
 
-    /// The share whose present key the caller's devices look up in vain, where its owner's devices have not been notified yet.
+    /// The share whose current key the caller's devices lack, if its owner's devices have not been notified yet.
     func shareWithoutKey(_ request: LookupKeysRequest) throws -> ShareRow? {
         guard request.wantsGroup, let account = caller.account,
             let part = zone.shared?.participations.first(where: {
@@ -57,7 +57,7 @@ struct KeyLookup {
         if let shared = zone.shared, let account = caller.account {
             response.boxes = try StoredGroupKeys.boxes(for: account.id, of: group, zone.key, reader)
             response.ownerEntries = try AccountKeys.entries(of: shared.owner, reader)
-            // One's own, until it is used up.
+            // The caller's own one-time link, until it is used.
             let own = try shared.participations.first { StoredGroupKeys.group(of: $0.share) == group }.flatMap {
                 try reader.participant(share: $0.share.id, account: account.id)?.id
             }
@@ -69,7 +69,7 @@ struct KeyLookup {
 
     private func mayRead(_ group: String) -> Bool {
         guard let shared = zone.shared else { return true }
-        // What is under a share that ended is part of the zone again, with the keys that it has.
+        // In a zone-wide share, the records of an ended share belong to the zone again, with the keys that they have.
         return shared.zoneWide != nil || shared.participations.contains { $0.share.name == group }
     }
 
@@ -91,7 +91,7 @@ struct KeyLookup {
     private func members(of share: ShareRow, _ version: Int64) throws -> [KeysResponse.Member] {
         let boxes = try reader.keys(zone: zone.key, kind: .groupBox, subject: StoredGroupKeys.group(of: share))
         var members: [KeysResponse.Member] = []
-        // The lists of devices are the participants' own: all of them together are bounded.
+        // Participants control the size of their device lists: bound the total.
         var room = Limits.keyListsSize
         for row in try reader.participants(share: share.id)
         where row.isParticipant && row.permission(in: share) != .none && room > 0 {
@@ -110,7 +110,7 @@ struct KeyLookup {
         return members
     }
 
-    /// Adds a record that has a key which is not wrapped for the group.
+    /// Adds a record if one of its keys is not wrapped for the group.
     private func addIfMissing(
         _ name: String, rows known: [KeyRow]? = nil, _ group: String, to response: inout KeysResponse
     ) throws {
@@ -125,8 +125,7 @@ struct KeyLookup {
         response.records.append(KeysResponse.Record(recordName: name, keys: keys))
     }
 
-    /// Adds such records: those of the names and what is below them; of the whole
-    /// zone where a name is empty.
+    /// Adds such records among the names and their descendants; among the whole zone if a name is empty.
     private func addMissing(below names: [String], _ group: String, to response: inout KeysResponse) throws {
         if names.contains("") {
             let rows = Dictionary(grouping: try reader.keys(zone: zone.key, kind: .recordKey), by: \.subject)

@@ -2,31 +2,31 @@ import NephosCrypto
 import NephosStorage
 import NephosWire
 
-/// The groups of keys that a moved record enters and leaves.
+/// The key groups that a moved record enters and leaves.
 struct KeyMove {
-    /// The share that it comes under; empty for none.
+    /// The share that the record enters; empty for none.
     var group: String
-    /// The one that it leaves.
+    /// The share that the record leaves.
     var left: String?
 }
 
-/// Decides, once it is known under which share each record of a batch will be, whether the keys of its values are wrapped for
-/// its readers:
+/// Decides whether the keys of a batch's values are wrapped for the records' readers, once the share of each record is
+/// known:
 ///
-/// - a value that is new is sealed with a key that was made for the record's group, its share or its zone, in the group's
-///   present version: so an account that was removed, or had the record before it moved, does not have it;
-/// - values that were there already may come back as they are;
-/// - what comes under a share brings its keys wrapped for that share, and what leaves one for the zone, as far as a commit
-///   reaches.
+/// - a new value is sealed with a key made for the record's group (its share or its zone) in the group's current
+///   version, so an account that was removed, or had the record before its move, lacks the key;
+/// - values already stored may come back unchanged;
+/// - a record that enters a share brings its keys wrapped for the share, and a record that leaves one brings them
+///   wrapped for the zone, as far as the commit reaches.
 ///
-/// What fails here is refused with `needsKeys`, and our library makes it good. Other clients have no keys: what they move is
-/// noted for the owner's library (`GroupState`).
+/// Violations are refused with `needsKeys`, and our library wraps the keys and retries. Other clients have no keys:
+/// their moves are noted for the owner's library (`GroupState`).
 struct KeyPlan {
     let zone: ZoneKey
     let reader: StorageReader
     /// Whether the caller can wrap keys.
     let knowsKeys: Bool
-    /// The group of a record as the batch leaves it.
+    /// The group of a record after the batch.
     let group: (String) throws -> String
     private var keys: [String: WrappedGroupKey?] = [:]
     /// The groups whose owner has to wrap keys after the commit.
@@ -40,7 +40,7 @@ struct KeyPlan {
     }
 
     /// - Parameter moves: the destinations of moved records, by their names.
-    /// - Returns: whether it refused something.
+    /// - Returns: whether a decision was refused.
     mutating func refuse(
         _ decisions: inout [ItemDecision], moves: [String: KeyMove], newShares: Set<String>
     ) throws -> Bool {
@@ -140,7 +140,8 @@ struct KeyPlan {
 
     // MARK: Records that come under a share, or leave one
 
-    /// The groups whose key was not made, or for whose key keys are not wrapped; the zone's is the empty one.
+    /// The groups that have no fresh key, or for which a moved record's keys are not wrapped; the zone's group is
+    /// empty.
     private mutating func groupsWithoutKeys(
         _ moves: [String: KeyMove], _ newShares: Set<String>
     ) throws -> Set<String> {
@@ -155,12 +156,12 @@ struct KeyPlan {
         }
         if knowsKeys { return missing }
         attention.formUnion(missing.subtracting([""]))
-        // The record of the share that they leave tells their owner's library.
+        // Records that enter the zone are noted for its owner's library on the share that they leave.
         if missing.contains("") { attention.formUnion(moves.values.compactMap { $0.group.isEmpty ? $0.left : nil }) }
         return []
     }
 
-    /// Whether a new share's key is one that no participant of a former share of that name had.
+    /// Whether a new share has a key that no participant of a former share of the same name had.
     private mutating func hasFreshKey(_ group: String) throws -> Bool {
         let current = try version(of: group)
         return try current > 0 && GroupState.read(group, zone, reader).stale != current
@@ -174,7 +175,7 @@ struct KeyPlan {
 
     private mutating func version(of group: String) throws -> Int64 { try key(of: group)?.version ?? 0 }
 
-    /// The group's key in its present version; nil where it has none.
+    /// The group's key in its current version; nil if it has none.
     private mutating func key(of group: String) throws -> WrappedGroupKey? {
         if let known = keys[group] { return known }
         let key = try StoredGroupKeys.last(of: group, zone, reader)

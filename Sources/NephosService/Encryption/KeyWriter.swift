@@ -2,12 +2,14 @@ import NephosCrypto
 import NephosStorage
 import NephosWire
 
-/// Keeps what `keys/group` brings, where the caller may bring it and signed it:
+/// Stores the keys of a `keys/group` request that the caller may bring and has signed:
 ///
-/// - from the owner everything; from an administrator of a share what its owner's devices named it for, the share's next key
-///   and who gets it; from other participants the group's key for their own account;
-/// - a group's key comes in the next version, for the owner's present account key, signed by a device on the caller's list;
-/// - a key for another account is for one that takes part or is invited, and for its present account key.
+/// - the owner may bring everything; an administrator named by the owner's devices may bring the share's next key and
+///   its boxes; other participants may bring the group's key for their own account;
+/// - a group's key has the next version, is for the owner's current account key, and is signed by a device on the
+///   caller's list;
+/// - a key for another account requires that the account participates or is invited, and is for its current account
+///   key.
 struct KeyWriter {
     private let caller: Caller
     private let account: AccountRow
@@ -37,11 +39,11 @@ struct KeyWriter {
             try checkSignature(key, group, devices)
             try transaction.put(StoredGroupKeys.row(key, of: group, zone.key))
         } else if let key = request.key {
-            // Another came first.
+            // A concurrent request stored this version first.
             if key.version <= current { return }
             try check(key, after: current, group, standing, devices)
             try transaction.put(StoredGroupKeys.row(key, of: group, zone.key))
-            // What opened the version before opens nothing new.
+            // Links hold the previous version, and open nothing new.
             for row in try transaction.keys(zone: zone.key, kind: .link, subject: group) {
                 try transaction.removeKey(zone: zone.key, kind: .link, subject: group, id: row.id)
             }
@@ -66,7 +68,7 @@ struct KeyWriter {
                     if try wrap(key, of: record.recordName) { isNew = true }
                 }
             }
-            // Who has the group's key may have waited for the records'.
+            // Participants with the group's key may be waiting for the records' keys.
             if isNew, let share = try share(of: group) { changes.note(share: share.id) }
         }
         try share(of: group).map { try OpenInvitations.close($0, in: transaction) }
@@ -114,7 +116,8 @@ struct KeyWriter {
         }
     }
 
-    /// Whether the owner signs the present version once more, to name other administrators: while no other account has it.
+    /// Whether the owner signs the current version again to name other administrators; allowed while no other account
+    /// has it.
     private func isNamedAnew(_ key: WrappedGroupKey, _ group: String, _ standing: KeyStanding) throws -> Bool {
         guard standing == .owner, !group.isEmpty,
             let last = try StoredGroupKeys.last(of: group, zone.key, transaction), last.version == key.version,
@@ -162,9 +165,9 @@ struct KeyWriter {
         }
         try checkSignature(box.key, group, devices)
         try transaction.put(StoredGroupKeys.box(box.key, for: recipient.id, of: group, zone.key))
-        // A one-time URL is used up with its secret.
+        // The one-time URL is used up: remove its secret.
         try transaction.removeKey(zone: zone.key, kind: .link, subject: group, id: Array(row.id.utf8))
-        // Also to the account's own other devices, which may have waited for it.
+        // Also notifies the account's own other devices, which may be waiting for the key.
         changes.note(account: recipient.id)
     }
 
@@ -175,8 +178,8 @@ struct KeyWriter {
         }
     }
 
-    /// The share of a group, where an account that takes part has devices with keys and not the group's present key: its first device
-    /// came while the key was made.
+    /// The group's share, if a participating account has devices with keys but lacks the group's current key: its first
+    /// device was enrolled while the key was being made.
     func shareWithMembersLeftOut(of group: String) throws -> ShareRow? {
         guard let share = try share(of: group) else { return nil }
         for row in try transaction.participants(share: share.id)
@@ -212,8 +215,8 @@ struct KeyWriter {
 
     // MARK: Keys of records
 
-    /// Keeps a record's key for the group, where the record has that key and it is not wrapped for it yet.
-    /// - Returns: whether it did.
+    /// Stores a record key wrapped for the group, if the record has that key and it is not wrapped for the group yet.
+    /// - Returns: whether the key was stored.
     private func wrap(_ key: WrappedRecordKey, of name: String) throws -> Bool {
         let rows = try transaction.keys(zone: zone.key, kind: .recordKey, subject: name)
         let row = key.row(zone: zone.key, recordName: name)
@@ -265,7 +268,7 @@ struct KeyWriter {
 }
 
 extension ServiceError {
-    /// The library makes itself known anew where it meets this.
+    /// On this error the library enrols its device again.
     static let unlistedDevice = ServiceError(
         .accessDenied, .permissionFailure, "the key is not signed by a device on the account's list")
 }

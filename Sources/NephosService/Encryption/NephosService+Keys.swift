@@ -5,7 +5,7 @@ package import NephosWire
 extension NephosService {
     // MARK: - Keys of encrypted values
 
-    /// The account's devices and what opens its keys (`keys/account`).
+    /// The account's device list and the boxes with its keys (`keys/account`).
     package func accountKeys(
         _ request: AccountKeysRequest, _ context: RequestContext
     ) async throws(ServiceError) -> AccountKeysResponse {
@@ -15,8 +15,8 @@ extension NephosService {
         }
     }
 
-    /// Appends to the list of the account's devices (`keys/enroll`). Where another came first nothing is changed: the answer
-    /// says what the list is.
+    /// Appends to the account's device list (`keys/enroll`). If another entry came first, nothing is changed, and the
+    /// answer has the current list.
     package func enroll(
         _ request: EnrollRequest, _ context: RequestContext
     ) async throws(ServiceError) -> AccountKeysResponse {
@@ -37,8 +37,8 @@ extension NephosService {
         }
     }
 
-    /// Ends the account's list of devices and all its keys (`keys/reset`). The zones that have encrypted values go with them:
-    /// those cannot be read any more.
+    /// Removes the account's device list and all its keys (`keys/reset`). Zones with encrypted values are deleted too,
+    /// because the values can no longer be read.
     package func resetKeys(
         _ request: ResetKeysRequest, _ context: RequestContext
     ) async throws(ServiceError) -> AccountKeysResponse {
@@ -60,7 +60,7 @@ extension NephosService {
         }
     }
 
-    /// The keys of a group and of records of its zone, as far as the caller may read them (`keys/lookup`).
+    /// The keys of a group and of its zone's records that the caller may read (`keys/lookup`).
     package func lookupKeys(
         _ request: LookupKeysRequest, _ context: RequestContext
     ) async throws(ServiceError) -> KeysResponse {
@@ -74,7 +74,7 @@ extension NephosService {
             let (response, missing) = try await store.read(by: caller) { reader -> (KeysResponse, ShareRow?) in
                 guard let zone = try Self.zone(request.zoneID, caller, reader) else {
                     let address = caller.address(request.zoneID)
-                    // The default zone, which always exists, is made by the first save.
+                    // Clients see the default zone as always existing; the first save makes its row.
                     if address.isOwn, ZoneRules.isDefault(address.zoneName) { return (KeysResponse(), nil) }
                     throw try ZoneRegistry.notFound(address, caller, .toRead, reader)
                 }
@@ -100,8 +100,8 @@ extension NephosService {
         store.background.wake()
     }
 
-    /// Gives a group its next key, wraps it for others, and keeps the keys of records that were wrapped under it
-    /// (`keys/group`). Where another came first nothing is changed: the answer has the group's keys.
+    /// Stores a group's next key, its boxes for other accounts, and the record keys wrapped under it (`keys/group`). If
+    /// another key came first, nothing is changed, and the answer has the group's keys.
     package func putGroupKey(
         _ request: PutGroupKeyRequest, _ context: RequestContext
     ) async throws(ServiceError) -> KeysResponse {
@@ -122,7 +122,7 @@ extension NephosService {
                 try writer.write(request)
                 var leftEvents = false
                 if request.key != nil, let share = try writer.shareWithMembersLeftOut(of: request.group) {
-                    // Even where something is noted already: the library that settles that has not seen this.
+                    // Note it even if already noted: the library that settles the earlier note has not seen this.
                     try GroupState.note(share, endsAccess: false, in: transaction)
                     let indexes = IndexWriter(
                         definitions: try store.indexes.definitions(in: transaction), accounts: store.accounts)
@@ -140,7 +140,7 @@ extension NephosService {
         }
     }
 
-    /// A zone of the caller's private database, or one that is shared with it; nil where there is none.
+    /// A zone of the caller's private database, or one that is shared with it; nil if there is none.
     private static func zone(
         _ zoneID: ZoneIDDictionary?, _ caller: Caller, _ reader: StorageReader
     ) throws -> FoundZone? {

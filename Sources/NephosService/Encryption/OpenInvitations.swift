@@ -1,10 +1,12 @@
 import NephosStorage
 import NephosWire
 
-/// Whether an account may yet come to a share's key by its URL. While one may, the key is wrapped under the secret of the URL;
-/// afterwards only the secret stays, wrapped for participants that have the key: so the URL stays the same.
+/// Whether an account may still get a share's key through its URL. While one may, the key is stored wrapped under the
+/// URL's secret; afterwards only the secret stays, wrapped for participants that have the key, so that the URL does not
+/// change.
 enum OpenInvitations {
-    /// A public share is open; so is an invitation until the account has the key. One-time URLs have secrets of their own.
+    /// True for a public share, and for an invitation until its account has the key. One-time URLs have their own
+    /// secrets.
     static func exist(in share: ShareRow, _ reader: StorageReader) throws -> Bool {
         if share.openPermission != .none { return true }
         let group = StoredGroupKeys.group(of: share)
@@ -22,7 +24,7 @@ enum OpenInvitations {
         }
     }
 
-    /// Removes the key from the share's link where no account may come by it any more.
+    /// Removes the key from the share's link once no account may get it there any more.
     static func close(_ share: ShareRow, in transaction: StorageTransaction) throws {
         let group = StoredGroupKeys.group(of: share)
         guard share.isLive, var link = try StoredGroupKeys.link(of: group, share.zone, transaction), !link.key.isEmpty,

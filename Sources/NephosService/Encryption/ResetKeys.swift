@@ -1,9 +1,9 @@
 import NephosStorage
 import NephosWire
 
-/// The reset of what is encrypted (`CKErrorUserDidResetEncryptedDataKey`, Apple's documentation): no device has the
-/// keys any more, so the zones that need them go, and answer `zoneNotFound` that says so until they are made again. The
-/// default zone stays, as every database has it: its encrypted values do not open from then on.
+/// The reset of encrypted data (`CKErrorUserDidResetEncryptedDataKey`, Apple's documentation): no device has the keys
+/// any more, so the zones that need them are deleted, and answer `zoneNotFound` with that reason until they are made
+/// again. The default zone stays, because every database has it; its encrypted values can no longer be opened.
 struct ResetKeys {
     let caller: Caller
     let environment: ServiceEnvironment
@@ -37,7 +37,8 @@ struct ResetKeys {
         while try transaction.purgeKeys(zone: zone, limit: Limits.recordsToWrap) > 0 {}
     }
 
-    /// The keys of what others share with the account are for keys that it has no more: their owners hand them over again.
+    /// Removes the account's boxes for others' shares, because they are for its former account key, and notes the
+    /// shares so that their owners wrap the keys again.
     private func forget(
         _ membership: MembershipRow, of account: AccountRow, in transaction: StorageTransaction
     ) throws -> Bool {

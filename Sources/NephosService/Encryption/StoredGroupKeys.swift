@@ -1,19 +1,19 @@
 import NephosStorage
 import NephosWire
 
-/// The keys of a zone, or of a share in it.
+/// The stored keys of groups: a zone, or a share in it.
 enum StoredGroupKeys {
-    /// 0 where the group has none.
+    /// 0 if the group has no key.
     static func currentVersion(of group: String, _ zone: ZoneKey, _ reader: StorageReader) throws -> Int64 {
         try last(of: group, zone, reader)?.version ?? 0
     }
 
-    /// The present version; nil where the group has none.
+    /// The key in its current version; nil if the group has none.
     static func last(of group: String, _ zone: ZoneKey, _ reader: StorageReader) throws -> WrappedGroupKey? {
         try reader.keys(zone: zone, kind: .groupKey, subject: group).last.map { try WrappedGroupKey(decoding: $0.body) }
     }
 
-    /// By version.
+    /// The key's versions, in order.
     static func all(of group: String, _ zone: ZoneKey, _ reader: StorageReader) throws -> [WrappedGroupKey] {
         try reader.keys(zone: zone, kind: .groupKey, subject: group).map { try WrappedGroupKey(decoding: $0.body) }
     }
@@ -30,7 +30,7 @@ enum StoredGroupKeys {
             body: key.encoded())
     }
 
-    /// Those for an account, by version.
+    /// The boxes for an account, in order of version.
     static func boxes(
         for account: Int64, of group: String, _ zone: ZoneKey, _ reader: StorageReader
     ) throws -> [WrappedGroupKey] {
@@ -40,7 +40,7 @@ enum StoredGroupKeys {
         .map { try WrappedGroupKey(decoding: $0.body) }
     }
 
-    /// Takes the key from an account.
+    /// Removes an account's boxes with the group's key.
     static func removeBoxes(
         of account: Int64, _ group: String, _ zone: ZoneKey, in transaction: StorageTransaction
     ) throws {
@@ -52,7 +52,7 @@ enum StoredGroupKeys {
 
     // MARK: Links
 
-    /// That of the share's URL has no ID, that of a one-time URL the participant's.
+    /// The row of a link. The ID is empty for the share's URL, and the participant's for a one-time URL.
     static func row(_ link: WrappedLink, participantID: String = "", of group: String, _ zone: ZoneKey) -> KeyRow {
         KeyRow(zone: zone, kind: .link, subject: group, id: Array(participantID.utf8), body: link.encoded())
     }
@@ -74,7 +74,7 @@ enum StoredGroupKeys {
 
     // MARK: Administrators
 
-    /// The lists of devices of the administrators who signed keys, as they were then.
+    /// The administrators that signed keys, each with its device list at that time.
     static func signers(
         of group: String, _ zone: ZoneKey, _ reader: StorageReader
     ) throws -> [GroupSigner] {
@@ -85,7 +85,7 @@ enum StoredGroupKeys {
         KeyRow(zone: zone, kind: .groupSigner, subject: group, id: KeyRow.id(account), body: signer.encoded())
     }
 
-    /// The group whose key a share has: a zone that is shared as a whole has its own.
+    /// The group whose key a share has: its own, or the zone's (empty) for a zone-wide share.
     static func group(of share: ShareRow) -> String { share.isZoneWide ? "" : share.name }
 
     static func hasKey(_ share: ShareRow, _ reader: StorageReader) throws -> Bool {
@@ -93,10 +93,10 @@ enum StoredGroupKeys {
     }
 }
 
-/// What an account is to a group.
+/// An account's role in a key group.
 enum KeyStanding: Equatable {
     case owner, administrator, participant
-    /// It takes no part in the share, or there is none.
+    /// The account does not participate in the share, or there is none.
     case outsider
 
     init(_ zone: FoundZone, _ group: String) {
@@ -108,24 +108,24 @@ enum KeyStanding: Equatable {
         self = part.map { $0.role == .administrator ? .administrator : .participant } ?? .outsider
     }
 
-    /// Whether its library does what others lack.
+    /// Whether the account's library wraps keys for members that lack them.
     var handsKeysOver: Bool { self == .owner || self == .administrator }
 }
 
 extension ShareParticipantRow {
-    /// The account that takes part, or is invited; nil where that is not known.
+    /// The account that participates, or is invited; nil if unknown.
     func invitedAccount(_ reader: StorageReader) throws -> AccountRow? {
         if account != 0 { return try reader.liveAccount(id: account) }
         return address.isEmpty ? nil : try reader.account(named: address)
     }
 }
 
-/// What happened to a group that its owner's library makes good at its next sync: a participant has not its key, or
-/// has it and takes part no more.
+/// A group's open key work for its owner's library at its next sync: a participant lacks the group's key, or an account
+/// that no longer participates has it.
 struct GroupState: Equatable {
-    /// Counts what happened; 0 is nothing that is not made good.
+    /// Identifies the latest note; 0 if all are settled.
     var attention: Int64 = 0
-    /// The version of the key that an account has which is not to have the next; 0 is none.
+    /// The key version that must be replaced, because an account has it that must not have the next; 0 for none.
     var stale: Int64 = 0
 
     static func read(_ group: String, _ zone: ZoneKey, _ reader: StorageReader) throws -> GroupState {
@@ -144,19 +144,19 @@ struct GroupState: Equatable {
                 body: KeyRow.id(attention) + KeyRow.id(stale)))
     }
 
-    /// Notes that something is to be made good.
-    /// - Parameter endsAccess: whether an account that has the key is not to have the next one.
+    /// Notes that the group needs key work.
+    /// - Parameter endsAccess: whether an account that has the key must not have the next one.
     static func note(
         _ group: String, _ zone: ZoneKey, endsAccess: Bool, in transaction: StorageTransaction
     ) throws {
         var state = try read(group, zone, transaction)
-        // A number that never comes again: what is settled late settles nothing that came since.
+        // A unique number: settling an earlier note does not settle a later one.
         state.attention = try transaction.nextSequence()
         if endsAccess { state.stale = try StoredGroupKeys.currentVersion(of: group, zone, transaction) }
         try state.write(group, zone, in: transaction)
     }
 
-    /// The same of a share, where it has a key.
+    /// Notes that a share needs key work, if it has a key.
     static func note(_ share: ShareRow, endsAccess: Bool, in transaction: StorageTransaction) throws {
         guard try StoredGroupKeys.hasKey(share, transaction) else { return }
         try note(StoredGroupKeys.group(of: share), share.zone, endsAccess: endsAccess, in: transaction)

@@ -1,11 +1,11 @@
 import NephosStorage
 
-/// Entries of one zone in the order of their indexes, many in little memory: their bytes are in one array.
+/// Index entries of one zone, sortable into index order. One byte array holds all of them, to save memory.
 struct EntryBatch: Sendable {
     private struct Entry {
         var definition: Int64
         var record: Int64
-        /// Where its value begins; its name follows, up to where the next one's value begins.
+        /// Offset of the value. The name follows, up to the next entry's value.
         var start: Int
         var valueCount: Int32
         var nameCount: Int32
@@ -16,7 +16,7 @@ struct EntryBatch: Sendable {
 
     var count: Int { entries.count }
 
-    /// Bytes of memory.
+    /// Size in memory, in bytes.
     var size: Int { bytes.count + entries.count * MemoryLayout<Entry>.stride }
 
     mutating func add(_ definition: Int64, _ value: [UInt8], _ record: RecordRow) {
@@ -38,8 +38,8 @@ struct EntryBatch: Sendable {
         }
     }
 
-    /// Puts them in the order in which a store keeps them: by index, by value, by name. No value is the beginning of
-    /// another one, so value and name compare as one.
+    /// Sorts into storage order: by index, value and name. No value is a prefix of another, so value and name compare
+    /// as one key.
     mutating func sort() {
         bytes.withUnsafeBufferPointer { bytes in
             func key(_ entry: Entry) -> Slice<UnsafeBufferPointer<UInt8>> {

@@ -1,10 +1,10 @@
 import NephosStorage
 
-/// Makes indexes: defines them, then gives every record its entries, in steps that let other writers have their turn.
+/// Builds indexes: defines them, then writes every record's entries in steps, between which other writers run.
 ///
-/// From its definition on an index is kept up by every save (`IndexWriter`), so a build reads the records written
-/// before, which the change feed lists: zone by zone up to the sequence of the definition. How far it came is stored with
-/// each step; after a crash it goes on there. No query reads an index before it is ready: they wait.
+/// Every save maintains an index from its definition on (`IndexWriter`), so a build reads only older records: it
+/// follows the change feed of each zone up to the definition's sequence. Each step stores the build position; after a
+/// crash the build resumes there. Queries wait until an index is ready.
 actor IndexBuilder {
     private let engine: any StorageEngine
     private let catalog: IndexCatalog
@@ -22,7 +22,7 @@ actor IndexBuilder {
     }
 
     /// Returns once the record type has these indexes, ready to be read.
-    /// - Returns: false where the schema has no use for one of them; then none is made.
+    /// - Returns: false if the schema does not allow one of them; then it makes none.
     func make(_ signatures: [IndexSignature], of recordType: String) async throws -> Bool {
         while true {
             switch try await define(signatures, recordType) {
@@ -33,22 +33,22 @@ actor IndexBuilder {
         }
     }
 
-    /// Goes on with what a stop interrupted.
+    /// Resumes builds that a shutdown interrupted.
     func resume() {
         Task { await settle() }
     }
 
-    /// Returns once no index is being made, or making one failed (the next query tries again).
+    /// Returns once no build is running, or a build failed (the next query retries it).
     func settle() async {
         do {
             let isDone = try await engine.read { try $0.indexDefinitions().allSatisfy(\.isReady) }
             if !isDone { try await build() }
         } catch {
-            // A failure of building was logged; one of reading shows again where it matters.
+            // A failed build was logged; a failed read recurs at the next caller that needs the index.
         }
     }
 
-    /// Stops after the step that is being done.
+    /// Stops after the current step.
     func close() async {
         isClosed = true
         _ = try? await building?.value
@@ -58,7 +58,7 @@ actor IndexBuilder {
         case ready, building, notAllowed
     }
 
-    /// Defines the indexes that do not exist.
+    /// Defines the missing indexes.
     private func define(_ signatures: [IndexSignature], _ recordType: String) async throws -> Definition {
         let rows = try await engine.read { try $0.indexDefinitions() }.filter { $0.recordType == recordType }
         let missing = signatures.map(\.text).filter { text in !rows.contains { $0.components == text } }
@@ -69,7 +69,8 @@ actor IndexBuilder {
             return areReady ? .ready : .building
         }
         return try await changing { transaction in
-            // The schema may have changed since the query was planned: what it dropped is not made again.
+            // The schema may have changed since the query was planned: do not recreate an index that the change
+            // dropped.
             let type = try Schema(transaction).recordTypes[recordType]
             guard signatures.allSatisfy({ $0.isAllowed(by: type) }) else { return .notAllowed }
             let known = try transaction.indexDefinitions()
@@ -82,7 +83,7 @@ actor IndexBuilder {
         }
     }
 
-    /// Builds what is not ready, joining a build that runs already.
+    /// Builds the indexes that are not ready, or joins a running build.
     private func build() async throws {
         if let building { return try await building.value }
         let task = Task { try await self.buildAll() }
@@ -111,8 +112,8 @@ actor IndexBuilder {
         throw StorageError(.closed, "the store is closed")
     }
 
-    /// Gives many records of a zone their entries, where one comes next that has as many.
-    /// - Returns: false where none does.
+    /// Bulk-builds the entries of the next zone if it has many records.
+    /// - Returns: false if the next zone has few.
     private func buildLargeZone() async throws -> Bool {
         guard var bulk = try await engine.read({ try IndexBulkBuild($0) }) else { return false }
         let accounts = accounts
@@ -142,7 +143,7 @@ actor IndexBuilder {
         return true
     }
 
-    /// Writes to the definitions as `IndexCatalog` wants it.
+    /// Writes index definitions inside the change bracket that `IndexCatalog` requires.
     private func changing<T: Sendable>(
         _ body: @escaping @Sendable (StorageTransaction) throws -> T
     ) async throws -> T {
@@ -155,11 +156,11 @@ actor IndexBuilder {
     }
 }
 
-/// A step of building indexes.
+/// One step of an index build.
 struct IndexBuildStep {
     let accounts: Accounts
 
-    /// Gives the next records their entries in the oldest indexes that are not ready.
+    /// Writes the next records' entries for the oldest indexes that are not ready.
     /// - Returns: whether all indexes are ready.
     func run(in transaction: StorageTransaction, records: Int = Limits.recordsPerIndexStep) throws -> Bool {
         try transaction.runAlone()
@@ -184,7 +185,8 @@ struct IndexBuildStep {
         return false
     }
 
-    /// The oldest that are not ready: those that are at the same place go together, so that the records are read once.
+    /// The oldest indexes that are not ready. Indexes at the same build position are built together, to read records
+    /// once.
     static func next(_ rows: [IndexDefinitionRow]) -> [IndexDefinitionRow] {
         guard let first = rows.first(where: { !$0.isReady }) else { return [] }
         return rows.filter {
@@ -193,7 +195,7 @@ struct IndexBuildStep {
         }
     }
 
-    /// An index that this version does not know is not for it to build.
+    /// Marks an index that this version cannot parse as ready: this version does not build it.
     private func finish(_ row: IndexDefinitionRow, in transaction: StorageTransaction) throws {
         var row = row
         row.isReady = true
@@ -201,16 +203,16 @@ struct IndexBuildStep {
     }
 }
 
-/// Reads records from where a building came to.
+/// Reads records from the build position on.
 private struct IndexPass {
     let recordType: String
     let indexes: TypeIndexes
-    /// Records written later have their entries.
+    /// The newest definition's change sequence. Saves have written the entries of later records.
     let lastSequence: Int64
-    /// The zone it is at, or the next one's least id.
+    /// The current zone, or a lower bound of the next zone's id.
     private(set) var zone: Int64
     private(set) var sequence: Int64
-    /// Whether a record was damaged.
+    /// Whether a damaged record was found.
     private(set) var leavesOut = false
     private var rowsLeft: Int
     private var entries: [IndexEntryRow] = []
@@ -226,7 +228,7 @@ private struct IndexPass {
         self.sequence = sequence
     }
 
-    /// - Returns: whether there are no more records.
+    /// - Returns: whether no records are left.
     mutating func run(_ writer: IndexWriter, _ transaction: StorageTransaction) throws -> Bool {
         var isDone = false
         while rowsLeft > 0 && !isDone {
@@ -238,7 +240,7 @@ private struct IndexPass {
             zone = next.key.id
             try read(next.key, writer, transaction)
         }
-        // In the order of the index, which is how the store writes them fastest.
+        // The store inserts fastest in index order.
         entries.sort { left, right in
             left.definition != right.definition
                 ? left.definition < right.definition : left.value.lexicographicallyPrecedes(right.value)
@@ -250,7 +252,7 @@ private struct IndexPass {
     private mutating func read(
         _ key: ZoneKey, _ writer: IndexWriter, _ transaction: StorageTransaction
     ) throws {
-        // A zone costs a little even if it is empty.
+        // Even an empty zone has a small cost.
         rowsLeft -= 10
         while rowsLeft > 0 {
             let limit = Limits.recordsPerIndexRead

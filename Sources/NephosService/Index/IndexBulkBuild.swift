@@ -1,35 +1,35 @@
 import NephosStorage
 
-/// Builds indexes over a zone of many records. Their entries are gathered in snapshots, which holds up no writer, sorted,
-/// and written in the order of the index, some in each transaction: written in the order of the records, every few
-/// thousand entries would change as many pages of an index that is large already.
+/// Builds indexes over a zone of many records: gathers entries in snapshots, which block no writer, sorts them, and
+/// writes them in index order in several transactions. In record order, every few thousand entries would change as many
+/// pages of a large index.
 ///
-/// A record that is saved between the two has its entries by then (`IndexWriter`), and is left out: each transaction looks
-/// through what the zone's feed got since the gathering began. How far the building came is stored with the last entries,
-/// so that after a crash these records come again; an entry that exists is not written twice.
+/// A record saved after it was gathered has its entries already (`IndexWriter`) and is skipped: each transaction scans
+/// the zone's feed since gathering began. The build position is stored with the last entries, so after a crash these
+/// records are gathered again; an existing entry is not written twice.
 struct IndexBulkBuild: Sendable {
-    /// The definitions that are built, as they were found.
+    /// The definitions being built, as read at the start.
     private let definitions: [IndexDefinitionRow]
     private let recordType: String
     private let zone: ZoneKey
-    /// Records written later have their entries.
+    /// The newest definition's change sequence. Saves have written the entries of later records.
     private let lastSequence: Int64
-    /// The last record that was gathered.
+    /// The change sequence of the last gathered record.
     private var sequence: Int64
-    /// Whether one of those that were gathered was damaged.
+    /// Whether a gathered record was damaged.
     private var leavesOut = false
-    /// Whether the zone has no more.
+    /// Whether the zone has no more records.
     private var isAtEnd = false
-    /// Up to where the feed was looked through for records that were saved since, and their numbers.
+    /// The scanned position in the feed, and the numbers of the records saved since gathering began.
     private var checked: Int64
     private var touched: Set<Int64> = []
     private var written = 0
-    /// Entries of the next transaction: as many as hold up other writers for about as long as they may.
+    /// Entries of the next transaction, bounded by how long it may block other writers.
     var room = Limits.entriesPerIndexWrite
-    /// Whether the feed got more than a transaction looks through: then nothing was written.
+    /// Whether the feed grew by more than one transaction scans; then nothing was written.
     private(set) var isBehind = false
 
-    /// Nil where few records come next: those are built in one transaction (`IndexBuildStep`).
+    /// Nil if few records come next: one transaction builds those (`IndexBuildStep`).
     init?(_ reader: StorageReader) throws {
         let rows = try reader.indexDefinitions()
         definitions = IndexBuildStep.next(rows)
@@ -48,7 +48,7 @@ struct IndexBulkBuild: Sendable {
         if count < Limits.recordsPerIndexStep { return nil }
     }
 
-    /// The entries of the next records.
+    /// Gathers the entries of the next records.
     func gather(_ reader: StorageReader, _ accounts: Accounts) throws -> Gathered {
         var gathered = Gathered(sequence: sequence)
         let known = IndexDefinitions(definitions)
@@ -82,12 +82,12 @@ struct IndexBulkBuild: Sendable {
     struct Gathered: Sendable {
         var sequence: Int64
         var isAtEnd = true
-        /// Whether a record was damaged.
+        /// Whether a damaged record was found.
         var leavesOut = false
         var entries = EntryBatch()
     }
 
-    /// - Returns: whether there are enough to be written.
+    /// - Returns: whether enough entries are gathered to write them.
     mutating func add(_ gathered: Gathered, to entries: inout EntryBatch) -> Bool {
         entries.add(gathered.entries)
         sequence = gathered.sequence
@@ -98,19 +98,19 @@ struct IndexBulkBuild: Sendable {
         return true
     }
 
-    /// Whether the next writing is the last, which stores how far the building came.
+    /// Whether the next write is the last, which stores the build position.
     func endsNext(_ entries: EntryBatch) -> Bool { written + room >= entries.count }
 
-    /// Writes the next of the entries.
-    /// - Returns: what is left to do; nil where the zone or an index is gone, the building is somewhere else, or it has to
-    ///   gather again.
+    /// Writes the next entries.
+    /// - Returns: the rest of the build; nil if the zone or an index is gone, the build is at another position, or the
+    ///   entries must be gathered again.
     func write(_ entries: EntryBatch, in transaction: StorageTransaction) throws -> IndexBulkBuild? {
-        // A save that goes on beside it would not find the entries that are to be removed with it.
+        // A concurrent save would miss the entries that it has to remove.
         try transaction.runAlone()
         guard try IndexBuildStep.next(transaction.indexDefinitions()) == definitions,
             let name = try transaction.zones(after: zone.id - 1, limit: 1).first?.name,
             let row = try transaction.zone(owner: zone.owner, named: name), row.key == zone,
-            // A record that was deleted and forgotten since is not in the feed, and its number can be another's.
+            // A purged tombstone is missing from the feed, and another record may reuse its number.
             row.purgedUntil <= checked
         else { return nil }
         var rest = self
@@ -131,14 +131,14 @@ struct IndexBulkBuild: Sendable {
         return rest
     }
 
-    /// Looks through some of what the zone's feed got, in a snapshot: what is left for the transactions is little.
+    /// Scans a part of the zone's feed in a snapshot, which leaves little for the write transactions to scan.
     func catchingUp(_ reader: StorageReader) throws -> (rest: IndexBulkBuild, isDone: Bool) {
         var rest = self
         let isDone = try rest.checkFeed(reader)
         return (rest, isDone)
     }
 
-    /// - Returns: whether there is nothing more.
+    /// - Returns: whether the scan reached the end of the feed.
     private mutating func checkFeed(_ reader: StorageReader) throws -> Bool {
         var count = 0
         var last = checked
@@ -147,7 +147,7 @@ struct IndexBulkBuild: Sendable {
             last = record.sequence
             count += 1
         }
-        // What is beyond it comes again with the next look, beside what was committed between.
+        // Records beyond `complete` come again in the next scan, together with records committed in between.
         let complete = try reader.completeUpTo(zone: zone)
         let isDone = count < Limits.recordsPerIndexStep || last >= complete
         checked = max(checked, isDone ? complete : last)

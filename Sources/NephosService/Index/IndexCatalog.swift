@@ -1,16 +1,16 @@
 import NephosStorage
 
-/// The store's indexes, kept in memory. A save must never miss one that is in the store, and pays nothing to make sure: a
-/// definition is announced, so the building of its index finds what was saved before.
+/// In-memory cache of the store's index definitions. A save must not miss an index of the store, and pays nothing for
+/// the check: definitions are announced first, so an index build finds the records saved before.
 typealias IndexCatalog = VersionedCache<IndexDefinitions>
 
 extension VersionedCache<IndexDefinitions> {
-    /// The definitions as a transaction has to see them.
+    /// The definitions that a transaction must see.
     func definitions(in transaction: StorageTransaction) throws -> IndexDefinitions {
         try definitions(asOf: now, transaction)
     }
 
-    /// The definitions in a snapshot that was taken after `moment`.
+    /// The definitions in a snapshot taken after `moment`.
     func definitions(asOf moment: Moment, _ reader: StorageReader) throws -> IndexDefinitions {
         try content(asOf: moment, reader) { IndexDefinitions(try reader.indexDefinitions()) }
     }

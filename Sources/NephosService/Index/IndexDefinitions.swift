@@ -6,19 +6,19 @@ struct IndexDefinition: Hashable, Sendable {
     var id: Int64
     var signature: IndexSignature
     var isReady: Bool
-    /// Whether it lacks records that were damaged when it was built (`IndexDefinitionRow.leftOut`).
+    /// Whether the index lacks records that were damaged when it was built (`IndexDefinitionRow.leftOut`).
     var leavesOut = false
 }
 
 /// The indexes over the records of one type.
 struct TypeIndexes: Sendable {
     private(set) var definitions: [IndexDefinition] = []
-    /// The developer's fields that the indexes are of.
+    /// The developer's fields in the indexes.
     private(set) var fields: [String] = []
-    /// Whether an index needs to know what users are called.
+    /// Whether an index needs user record names.
     private(set) var needsUsers = false
-    /// Whether an index has something that every save changes, or is being built: then a save that changes nothing of the
-    /// record moves it out of the building's way all the same.
+    /// Whether an index depends on a value that every save changes, or is being built. During a build, even a save that
+    /// changes no value gives the record a new sequence, which the build does not reach.
     private(set) var looksAtEverySave = false
     /// Whether an index lacks records that were damaged when it was built.
     private(set) var leavesOut = false
@@ -46,13 +46,13 @@ struct TypeIndexes: Sendable {
     }
 }
 
-/// The indexes of a store, those being built included.
+/// The indexes of a store, including those being built.
 struct IndexDefinitions: Sendable {
     private var byType: [String: TypeIndexes] = [:]
 
     init(_ rows: [IndexDefinitionRow]) {
         for row in rows {
-            // One that a newer version made is left alone.
+            // Skip an index that a newer version made.
             guard let signature = IndexSignature(row.components) else { continue }
             byType[row.recordType, default: TypeIndexes()].add(
                 IndexDefinition(

@@ -1,8 +1,8 @@
 import NephosWire
 
-/// Which entries a record has in an index.
+/// The entries of a record in an index.
 extension IndexSignature {
-    /// The values of a record's entries, each once; none where a component has nothing of the record.
+    /// The distinct values of a record's entries; empty if a component has no value for the record.
     func entries(of record: QueryableRow) -> [[UInt8]] {
         guard let first = components.first else { return [[]] }
         var values = first.values(of: record)
@@ -19,7 +19,7 @@ extension IndexSignature {
 }
 
 extension IndexComponent {
-    /// What an index holds of the record in this component, each once.
+    /// The distinct values of the record for this component.
     func values(of record: QueryableRow) -> [[UInt8]] {
         let value = key.value(in: record)
         switch kind {

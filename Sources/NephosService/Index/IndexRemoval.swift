@@ -1,9 +1,9 @@
 import NephosStorage
 
-/// The removal of an index's entries, zone by zone. Its job says how far it is.
+/// The removal of an index's entries, zone by zone. The job's subject stores the progress.
 struct IndexRemoval {
     let definition: Int64
-    /// The last zone that has none any more.
+    /// The last zone without entries of the index.
     var zone: Int64
     let recordType: String
 
@@ -27,8 +27,8 @@ struct IndexRemoval {
             subject: "\(definition) \(zone) \(recordType)")
     }
 
-    /// Removes some entries and leaves a job for the rest.
-    /// - Returns: true: this job is done.
+    /// Removes some entries and inserts a job for the rest.
+    /// - Returns: always true: this job is done.
     func step(in transaction: StorageTransaction) throws -> Bool {
         var rest = self
         var room = Limits.entriesPerIndexRemoval

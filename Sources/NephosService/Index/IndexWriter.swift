@@ -1,23 +1,23 @@
 import NephosStorage
 import NephosWire
 
-/// Keeps the entries of records up with what is written, inside the transaction that writes them.
+/// Maintains the index entries of records, inside the transaction that writes the records.
 ///
-/// In development every field with a type that can be indexed may be queried ("the server indexes all fields with data
-/// types it can use in the predicate of a query"; `CKRecord`, Apple's documentation). Making all those entries with every
-/// save would cost several times the save itself, so an index is made when the first query needs it: the schema says what
-/// may be asked, `IndexDefinitions` what was. A type that was never queried costs its saves one look into a dictionary.
+/// In development every field with an indexable type may be queried ("the server indexes all fields with data types it
+/// can use in the predicate of a query"; `CKRecord`, Apple's documentation). Writing all those entries with every save
+/// would cost several times the save itself, so the first query that needs an index makes it: the schema says which
+/// queries are allowed, `IndexDefinitions` which indexes exist. For a type that was never queried, a save pays one
+/// dictionary lookup.
 struct IndexWriter {
     let definitions: IndexDefinitions
     let accounts: Accounts
 
-    /// Makes the entries of a record those of `new`, given that they are those of `old`, or none yet in an index that is
-    /// being built.
+    /// Replaces the entries of `old` with those of `new`. An index that is being built may lack the entries of `old`.
     func update(
         old: RecordRow?, new: RecordRow?, _ known: KnownFields = .none, in transaction: StorageTransaction
     ) throws {
         if let old, let new, old.type != new.type {
-            // Another type has other indexes.
+            // A different type has different indexes.
             try update(old: old, new: nil, in: transaction)
             return try update(old: nil, new: new, known, in: transaction)
         }
@@ -25,7 +25,7 @@ struct IndexWriter {
         let previous = old.flatMap { $0.isDeleted ? nil : $0 }
         let next = new.flatMap { $0.isDeleted ? nil : $0 }
         if let previous, let next {
-            // What a save leaves as it was needs no look at the fields.
+            // An unchanged record needs no look at its fields.
             if !indexes.looksAtEverySave, previous.fields == next.fields, previous.parent == next.parent,
                 previous.share == next.share
             {
@@ -42,8 +42,8 @@ struct IndexWriter {
         for definition in indexes.definitions {
             let gone = before.map(definition.signature.entries) ?? []
             let come = after.map(definition.signature.entries) ?? []
-            // While an index is being built the old entries may not be there yet, and the build does not reach a
-            // record that was saved meanwhile.
+            // During a build the old entries may be missing, and the build does not reach a record saved meanwhile:
+            // insert all.
             let missing = definition.isReady ? Self.difference(come, gone) : come
             func entries(_ values: [[UInt8]]) -> [IndexEntryRow] {
                 values.map { value in
@@ -67,7 +67,7 @@ struct IndexWriter {
             modifier: try accounts.userRecordName(id: row.modifiedBy, reader))
     }
 
-    /// A record with what the indexes of its type want to know of it.
+    /// The record with the fields and users that its type's indexes need.
     func record(
         _ row: RecordRow, _ indexes: TypeIndexes, _ reader: StorageReader
     ) throws -> QueryableRow {
@@ -85,7 +85,8 @@ struct IndexWriter {
 }
 
 extension IndexDefinition {
-    /// Whether a save that sent these fields may change the entries of the record, or has to make them.
+    /// Whether a save that sent these fields may change the record's entries, or must write them for an index being
+    /// built.
     fileprivate func mayMove(_ old: RecordRow, _ new: RecordRow, _ sent: RecordFields) -> Bool {
         !isReady
             || signature.components.contains { component in

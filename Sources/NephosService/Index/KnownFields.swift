@@ -1,10 +1,10 @@
 import NephosWire
 
-/// What a save has of a record's fields, as values, beside their bytes.
+/// The record fields that a save has as values, besides their encoded bytes.
 enum KnownFields {
     case none
-    /// The fields that were sent: all others are as they were stored.
+    /// The sent fields; all others are unchanged.
     case sent(RecordFields)
-    /// All that the record has.
+    /// All fields of the record.
     case all(RecordFields)
 }

@@ -1,11 +1,10 @@
 import Glibc
 import NephosWire
 
-/// A part of the globe between two meridians and two parallels: a square of a grid over longitude and latitude whose
-/// squares are halved level by level. Its place on the Z-shaped curve through the grid orders locations, so a square is a
-/// range of them.
+/// A cell of a grid over longitude and latitude, halved in both directions at each level. A position on the Z-order
+/// curve through the grid orders locations, so each cell is one range of locations.
 struct LocationCell: Hashable {
-    /// How often the globe was halved, up to `deepest`.
+    /// Number of halvings of the globe, up to `deepest`.
     var level: Int
     /// Counted from the west and from the south.
     var x: UInt64
@@ -14,12 +13,12 @@ struct LocationCell: Hashable {
     static let deepest = 32
     static let globe = LocationCell(level: 0, x: 0, y: 0)
 
-    /// Where locations are that no map has (a latitude over 90 degrees): behind all cells.
+    /// The tag of invalid locations (such as a latitude over 90 degrees), which sort after all cells.
     private static let elsewhere = OrderedBytes.Tag.location + 1
 
     // MARK: - Entries
 
-    /// A location in an index: its place on the curve, then the location itself.
+    /// A location in an index: its position on the curve, then the exact location.
     static func entry(_ location: LocationValue) -> [UInt8] {
         let exact = OrderedBytes.coordinate(location.latitude) + OrderedBytes.coordinate(location.longitude)
         guard abs(location.latitude) <= 90, abs(location.longitude) <= 180 else { return [elsewhere] + exact }
@@ -28,7 +27,7 @@ struct LocationCell: Hashable {
         return [OrderedBytes.Tag.location] + OrderedBytes.bigEndian(curve) + exact
     }
 
-    /// The location of an entry; nil where the record has none.
+    /// The location of an entry; nil if the record has none.
     static func location(of entry: ArraySlice<UInt8>) -> LocationValue? {
         guard entry.count >= 17, entry.first != OrderedBytes.Tag.missing else { return nil }
         let exact = entry.dropFirst(entry.first == elsewhere ? 1 : 9)
@@ -37,7 +36,7 @@ struct LocationCell: Hashable {
             longitude: OrderedBytes.coordinate(from: exact.dropFirst(8).prefix(8)))
     }
 
-    /// The smallest cell with two entries; nil where one of them is in no cell.
+    /// The smallest cell that encloses two entries; nil if one of them is in no cell.
     init?(enclosing first: ArraySlice<UInt8>, _ last: ArraySlice<UInt8>) {
         guard let one = Self.curve(of: first), let other = Self.curve(of: last) else { return nil }
         level = min((one ^ other).leadingZeroBitCount / 2, Self.deepest)
@@ -82,7 +81,7 @@ struct LocationCell: Hashable {
         return (value | value >> 16) & 0xFFFF_FFFF
     }
 
-    /// The entries of the locations in this cell.
+    /// The range of the entries in this cell.
     var range: ByteRange {
         if level == 0 { return ByteRange(from: [OrderedBytes.Tag.location], to: [Self.elsewhere]) }
         let shift = UInt64(2 * (Self.deepest - level))
@@ -96,8 +95,8 @@ struct LocationCell: Hashable {
 
     // MARK: - Circles
 
-    /// Ranges that hold the entries of all locations whose distance from `center` is between the two, and of others
-    /// nearby: the fewer, the more ranges there may be.
+    /// Ranges that cover all locations at a distance from `center` between `inner` and `outer`. They include nearby
+    /// locations, too: the higher the limit of ranges, the fewer.
     static func covering(
         _ center: LocationValue, from inner: Double = 0, to outer: Double, ranges limit: Int = 20
     ) -> [ByteRange] {
@@ -143,7 +142,7 @@ struct LocationCell: Hashable {
     /// Metres from south to north.
     private var height: Double { side * .pi * LocationValue.meanEarthRadius }
 
-    /// Metres by which computed distances may be wrong.
+    /// Bound of the error of computed distances, in metres.
     private static let tolerance = 1.0
 
     private func meets(_ center: LocationValue, _ inner: Double, _ outer: Double) -> Bool {
@@ -152,25 +151,26 @@ struct LocationCell: Hashable {
     }
 
     private func isWithin(_ center: LocationValue, _ inner: Double, _ outer: Double) -> Bool {
-        // Of two points as far apart as south and north, one is at least half as far away: that spares the most.
+        // The south or the north edge is at least half the height away, so this cheap check rejects most cells.
         height <= 2 * outer && (inner <= 0 || least(from: center) >= inner) && greatest(from: center) <= outer
     }
 
-    /// The distance of the cell's nearest point.
+    /// The distance to the cell's nearest point.
     func least(from point: LocationValue) -> Double {
         let radians = Double.pi / 180
         if isBetweenMeridians(point.longitude) {
             let degrees = max(0, south - point.latitude, point.latitude - north)
             return degrees * radians * LocationValue.meanEarthRadius
         }
-        // On a parallel the distance grows with the difference in longitude, so the nearest point is on a meridian's edge.
+        // Along a parallel the distance grows with the difference in longitude, so the nearest point is on a meridian
+        // edge.
         let (south, north) = (south, north)
         let (sine, cosine) = (sin(point.latitude * radians), cos(point.latitude * radians))
         func least(at meridian: Double) -> Double {
             func distance(at latitude: Double) -> Double {
                 point.distance(to: LocationValue(latitude: latitude, longitude: meridian))
             }
-            // Where the great circle that is the meridian comes nearest.
+            // The latitude at which the meridian's great circle is nearest.
             let nearest = atan2(sine, cosine * cos((meridian - point.longitude) * radians)) / radians
             let ends = min(distance(at: south), distance(at: north))
             return nearest > south && nearest < north ? min(ends, distance(at: nearest)) : ends
@@ -178,7 +178,7 @@ struct LocationCell: Hashable {
         return min(least(at: west), least(at: west + side * 360))
     }
 
-    /// The distance of the cell's farthest point: what is farthest from here is nearest to the other side of the globe.
+    /// The distance to the cell's farthest point, which is the point nearest to the antipode.
     func greatest(from point: LocationValue) -> Double {
         let opposite = LocationValue(
             latitude: -point.latitude, longitude: point.longitude > 0 ? point.longitude - 180 : point.longitude + 180)

@@ -1,21 +1,21 @@
 import NephosWire
 
-/// Encodes values so that their bytes, compared one by one, are in the values' order. Encodings can be joined: none is the
-/// beginning of another one of its kind, so the first that differs decides.
+/// Encodes values so that their bytes, compared lexicographically, sort in the values' order. Encodings can be
+/// concatenated: none is a prefix of another one of its kind, so the first that differs decides.
 ///
 /// | value | bytes |
 /// | --- | --- |
 /// | none | `01` |
-/// | string | `02`, its UTF-8 with `00` as `00 FF`, what of that fits into `stringLimit` bytes, then `00 01` |
-/// | INT64, DOUBLE | `03`, the nearest double, then what the double lacks: both kinds compare as numbers, exactly |
+/// | string | `02`, its UTF-8 with `00` as `00 FF`, truncated to `stringLimit` bytes, then `00 01` |
+/// | INT64, DOUBLE | `03`, the nearest double, then the remainder: both kinds compare as numbers, exactly |
 /// | TIMESTAMP | `04`, its seconds as eight bytes |
-/// | REFERENCE | `05`, the record name as a string's |
+/// | REFERENCE | `05`, the record name, encoded as a string |
 /// | LOCATION | `06`, latitude and longitude |
 enum OrderedBytes {
-    /// Bytes that a string has in an index. What is longer is found by these and then compared whole on the record. An entry
-    /// of `Limits.fieldsPerIndex` strings and a record's name stays below what PostgreSQL has room for, 2,704 bytes.
+    /// Bytes of a string in an index. A longer string is found by this prefix, then compared whole on the record. An
+    /// entry of `Limits.fieldsPerIndex` strings and a record name stays below PostgreSQL's limit of 2,704 bytes.
     static let stringLimit = 256
-    /// Bytes of a string that an order compares: a continuation carries as many.
+    /// Bytes of a string that an order compares; a continuation marker carries as many.
     static let comparedLimit = 65_536
 
     enum Tag {
@@ -27,13 +27,13 @@ enum OrderedBytes {
         static let location: UInt8 = 0x06
     }
 
-    /// More than every encoding, complements included: tags are neither `00` nor `FF`.
+    /// Greater than every encoding, complements included: tags are neither `00` nor `FF`.
     static let end: [UInt8] = [0xFF]
 
     // MARK: - Values
 
-    /// A value's place in an ascending order. What has none (a list, bytes, a location) is there with what is missing;
-    /// references are in the order of their names.
+    /// The sort key of a value in ascending order. Values without an order (a list, bytes, a location) sort with
+    /// missing values; references sort by name.
     static func order(_ value: FieldValue?, limit: Int = stringLimit) -> [UInt8] {
         switch value {
         case .string(let text): string(text, tag: Tag.string, limit: limit)
@@ -45,8 +45,8 @@ enum OrderedBytes {
         }
     }
 
-    /// The bytes that values have in common where conditions take them for equal; nil for what cannot be looked for.
-    /// Strings are folded as `QuerySemantics` says.
+    /// The bytes shared by all values that conditions treat as equal; nil for values that cannot be queried. Strings
+    /// are folded by the rules of `QuerySemantics`.
     static func equality(_ value: FieldValue) -> [UInt8]? {
         switch value {
         case .string(let text): string(QuerySemantics.equalityForm(text), tag: Tag.string)
@@ -57,25 +57,25 @@ enum OrderedBytes {
         }
     }
 
-    /// A word of a text, as the tokenizer gives it.
+    /// A word from the tokenizer.
     static func token(_ token: String) -> [UInt8] { string(token, tag: Tag.string) }
 
-    /// Whether the encoding holds the whole string: only then does it decide by itself.
+    /// Whether the encoding holds the whole string: only then is it exact.
     static func isWhole(_ text: String) -> Bool { isWhole(count(text)) }
 
-    /// With one byte less than the limit a `00` does not fit, and others may share what is before it.
+    /// At one byte below the limit an escaped `00` does not fit, so a longer string may have the same encoding.
     private static func isWhole(_ count: Int) -> Bool { count < stringLimit - 1 }
 
-    /// Whether an index has all of a prefix that is looked for.
+    /// Whether an index holds the whole of a queried prefix.
     static func holds(prefix: String) -> Bool { count(prefix) <= stringLimit }
 
-    /// Bytes that a string would have without a limit, or more than the limit.
+    /// The untruncated encoding's length in bytes; for lengths above the limit, only some number above it.
     private static func count(_ text: String) -> Int {
         let count = text.utf8.count
         return count > stringLimit ? count : text.utf8.reduce(count) { $1 == 0 ? $0 + 1 : $0 }
     }
 
-    /// The beginning that the encodings of all strings with a prefix share.
+    /// The common prefix of the encodings of all strings with this prefix.
     static func prefix(_ text: String) -> [UInt8] {
         var bytes = [Tag.string]
         append(text, to: &bytes)
@@ -104,8 +104,8 @@ enum OrderedBytes {
         }
     }
 
-    /// Takes from the front of `rest` one value of an ascending order, and appends it as an index has it.
-    /// - Returns: whether an index truncates it, as it does long strings.
+    /// Removes the first value of an ascending order from `rest` and appends its index form to `index`.
+    /// - Returns: whether an index truncates the value, which happens to long strings.
     static func cutFirst(of rest: inout ArraySlice<UInt8>, to index: inout [UInt8]) -> Bool {
         guard let tag = rest.popFirst() else { return false }
         index.append(tag)
@@ -155,7 +155,7 @@ enum OrderedBytes {
         return [Tag.number] + bigEndian(bits(value)) + [UInt8(rest >> 8), UInt8(truncatingIfNeeded: rest)]
     }
 
-    /// Eight bytes in the order of the numbers; the two zeros are one.
+    /// Eight bytes in numeric order; both zeros are equal.
     static func coordinate(_ value: Double) -> [UInt8] { bigEndian(bits(value)) }
 
     static func coordinate(from bytes: ArraySlice<UInt8>) -> Double {
@@ -174,7 +174,7 @@ enum OrderedBytes {
 
     // MARK: - Ranges
 
-    /// The least bytes that are more than all that begin with `bytes`.
+    /// The least bytes greater than everything with the prefix `bytes`.
     static func successor(_ bytes: [UInt8]) -> [UInt8] {
         var bytes = bytes
         while let last = bytes.popLast() {
@@ -186,11 +186,11 @@ enum OrderedBytes {
         return end
     }
 
-    /// Turns the order round.
+    /// Reverses the order.
     static func complement(_ bytes: [UInt8]) -> [UInt8] { bytes.map { ~$0 } }
 }
 
-/// Encodings that are at least `from` and less than `to`. Both bounds end where an encoding ends or can be continued.
+/// Encodings in `from..<to`. Both bounds end where an encoding ends or can continue.
 struct ByteRange: Hashable {
     var from: [UInt8]
     var to: [UInt8]
@@ -202,7 +202,7 @@ struct ByteRange: Hashable {
         self.to = to
     }
 
-    /// What begins with `bytes`.
+    /// All encodings with the prefix `bytes`.
     init(prefix bytes: [UInt8]) {
         self.init(from: bytes, to: bytes.isEmpty ? OrderedBytes.end : OrderedBytes.successor(bytes))
     }
@@ -215,14 +215,14 @@ struct ByteRange: Hashable {
             to: to.lexicographicallyPrecedes(other.to) ? to : other.to)
     }
 
-    /// The same encodings among complements.
+    /// The range of the complements of these encodings.
     var complement: ByteRange {
         ByteRange(
             from: to == OrderedBytes.end ? [] : OrderedBytes.successor(OrderedBytes.complement(to)),
             to: from.isEmpty ? OrderedBytes.end : OrderedBytes.successor(OrderedBytes.complement(from)))
     }
 
-    /// The same encodings behind `bytes`.
+    /// The same encodings, each prefixed with `bytes`.
     func behind(_ bytes: [UInt8]) -> ByteRange {
         if bytes.isEmpty { return self }
         return ByteRange(

@@ -1,10 +1,10 @@
 import NephosStorage
 import NephosWire
 
-/// Which indexes a schema has a use for.
+/// The indexes that a schema allows.
 extension IndexSignature {
-    /// Whether queries that the type allows may use the index. What the system knows of every record can always be
-    /// indexed; whether it may be asked for is another question. One of several fields has to be declared.
+    /// Whether queries that the type allows may use the index. System fields can always be indexed; query validation
+    /// checks whether they may be queried. An index of several fields must be declared.
     func isAllowed(by type: RecordTypeSchema?) -> Bool {
         guard let type, components.count < 2 || type.indexes.contains(self) else { return false }
         return hasOptions(of: type)
@@ -18,11 +18,11 @@ extension IndexSignature {
         }
     }
 
-    /// The indexes that answer a query by one condition or order, as an option of a field allows.
+    /// The one-component indexes that a field's options allow queries to use.
     static func answering(_ options: IndexOptions, field: String, _ type: SchemaType) -> [IndexSignature] {
         let key = QueryKey(name: field)
         if key == .system(.recordName) { return [IndexSignature([])] }
-        // Hardly anybody asks for it: a query that does has it made.
+        // Queries by etag are rare: the first one makes the index.
         if field == SystemField.etag.rawValue { return [] }
         if type.scalar == .location && !type.isList {
             return options.isDisjoint(with: IndexComponent.Kind.cell.options)
@@ -34,7 +34,7 @@ extension IndexSignature {
 }
 
 extension IndexComponent.Kind {
-    /// The options that allow it; any of them will do.
+    /// The options that allow the kind; any one is enough.
     fileprivate var options: IndexOptions {
         switch self {
         case .equality: .queryable
@@ -45,11 +45,11 @@ extension IndexComponent.Kind {
     }
 }
 
-/// Makes the indexes of a store those of its new schema, in the transaction that changes it.
+/// Adjusts a store's indexes to its new schema, in the transaction that changes the schema.
 ///
-/// An index that no query may use any more is gone with that transaction; the background removes its entries. One that the
-/// change adds to a field which records may have already, and one of several fields, is defined, and built in the
-/// background. All others are made when a query first needs them.
+/// An index that no query may use any more is dropped in that transaction; a background job removes its entries. The
+/// change defines two kinds of index, which the background builds: an index that it adds to a field that records may
+/// already have, and an index of several fields. A query makes any other index when it first needs it.
 struct IndexAdjustment {
     let schema: Schema
     let old: Schema
@@ -87,7 +87,7 @@ struct IndexAdjustment {
     }
 }
 
-/// How far the indexes of a store are.
+/// The build and removal progress of a store's indexes.
 enum IndexProgress {
     static func report(_ reader: StorageReader) throws -> IndexesReport {
         let zones = try reader.zones(after: 0, limit: .max).map(\.key)
@@ -109,7 +109,7 @@ enum IndexProgress {
         return IndexesReport(indexes: indexes)
     }
 
-    /// By zones, and within the zone that the building is at by the sequences of its changes.
+    /// The built fraction: zones done, plus the part of the current zone by change sequence.
     private static func progress(
         _ row: IndexDefinitionRow, _ zones: [ZoneKey], _ reader: StorageReader
     ) throws -> Double {

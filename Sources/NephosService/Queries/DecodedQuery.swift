@@ -3,7 +3,7 @@ package import NephosWire
 /// A request of `records/query`, decoded once for all requests with the same body.
 package final class DecodedQuery: Sendable {
     package let request: QueryRecordsRequest
-    /// The query and where it looks, on the wire: everything but the page.
+    /// Cache key: the query and its zones on the wire, without the page.
     let text: QueryBytes
 
     package init(_ request: QueryRecordsRequest) {
@@ -14,8 +14,8 @@ package final class DecodedQuery: Sendable {
     }
 }
 
-/// The decoded-request cache, by bodies: decoding a short query takes as long as finding ten records. Requests for later
-/// pages come once and are not cached.
+/// The decoded-request cache, keyed by body: decoding a short query takes as long as finding ten records. Requests for
+/// later pages are unique and not cached.
 final class DecodedQueries: Sendable {
     private let cache = QueryCache<QueryBytes, DecodedQuery>(capacity: Limits.queryCacheSize)
 

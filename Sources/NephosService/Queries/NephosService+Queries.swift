@@ -13,11 +13,11 @@ extension NephosService {
         try decodedQueries.query(decoding: body)
     }
 
-    /// The same for a decoded query, as a server has it.
+    /// Finds records by a decoded query, which a server has already.
     package func queryRecords(
         _ decoded: DecodedQuery, _ context: RequestContext
     ) async throws(ServiceError) -> QueryRecordsResponse {
-        // Before the records are read: what changes meanwhile comes with the next fetch.
+        // Before the read: a change made meanwhile then comes with the next fetch.
         let syncToken = try await currentSyncToken(of: decoded.request.zoneID, context)
         return try await perform(context, reads: true) { store, caller in
             try self.checkMayRead(caller)

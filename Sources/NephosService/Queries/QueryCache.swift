@@ -1,11 +1,11 @@
 import NephosWire
 import Synchronization
 
-/// A cache of what queries decode to, or of their plans, that evicts the least recently used entries.
+/// An LRU cache of decoded queries or of plans.
 ///
-/// It is bounded in bytes, by the cost that its caller gives with each entry. Keys are compared whole.
+/// Its capacity is in bytes, by the cost that the caller gives for each entry. Keys are compared whole.
 final class QueryCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    /// An entry and its neighbours by last use.
+    /// An entry in the LRU list.
     private struct Node {
         var entry: (key: Key, value: Value)?
         var cost = 0
@@ -14,7 +14,8 @@ final class QueryCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 
     private struct State {
-        /// The first is no entry: the list begins and ends there, with the most recently used entry next to it.
+        /// The first node is a sentinel: the list begins and ends there, and the most recently used entry is next to
+        /// it.
         var nodes = [Node()]
         var indexes: [Key: Int] = [:]
         var free: [Int] = []
@@ -39,7 +40,7 @@ final class QueryCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             linkFirst(index)
         }
 
-        /// Removes an entry, and returns it for the caller to free.
+        /// Removes an entry and returns it, so that the caller frees it.
         mutating func remove(_ index: Int) -> (key: Key, value: Value)? {
             unlink(index)
             guard let entry = nodes[index].entry else { return nil }
@@ -69,7 +70,7 @@ final class QueryCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         self.capacity = capacity
     }
 
-    /// The cost of the most expensive entry that is cached: one caller cannot fill the cache with few requests.
+    /// The most that one entry may cost, so that a caller cannot fill the cache with few requests.
     private var mostPerEntry: Int { capacity / 512 }
 
     var count: Int { state.withLock { $0.indexes.count } }
@@ -82,12 +83,12 @@ final class QueryCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    /// Caches a value, in place of the one that has the key, and evicts entries until it fits. A value that costs too much
-    /// is not cached.
-    /// - Parameter cost: the bytes that key and value take, approximately.
+    /// Caches a value in place of the key's old one, and evicts entries until it fits. A value over `mostPerEntry` is
+    /// not cached.
+    /// - Parameter cost: approximate bytes of key and value.
     func insert(_ value: Value, for key: Key, cost: Int) {
         if cost > mostPerEntry { return }
-        // Freed without the lock.
+        // Freed outside the lock.
         var evicted: [(key: Key, value: Value)] = []
         state.withLock { state in
             if let index = state.indexes[key] { state.remove(index).map { evicted.append($0) } }
@@ -99,7 +100,7 @@ final class QueryCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 }
 
-/// Bytes as the key of a cache, hashed once.
+/// Bytes as a cache key, hashed once.
 struct QueryBytes: Hashable, Sendable {
     let bytes: [UInt8]
     private let hash: Int
@@ -118,6 +119,6 @@ struct QueryBytes: Hashable, Sendable {
 
     func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 
-    /// Values, names and members, which take more memory decoded than their bytes.
+    /// Number of values, names and members, which take more memory decoded than encoded.
     var partCount: Int { bytes.count { $0 == UInt8(ascii: ",") } + 1 }
 }

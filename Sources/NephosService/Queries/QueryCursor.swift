@@ -1,37 +1,36 @@
 import NephosStorage
 
-/// Where a page ended, opaque to clients as a continuation marker.
+/// The end of a page, opaque to clients as a continuation marker.
 ///
-/// Paging is stable while others write: no record comes twice, and none that matches all the time is missed.
+/// Paging is stable under concurrent writes: no record comes twice, and a record that matches throughout is not missed.
 ///
-/// - Where the order is by name, a record cannot change its place, and the place alone is enough.
-/// - Otherwise the marker also has the change sequence at the first page, and which records were given. A record that was
-///   written since may have moved: it comes at its new place if it was not given before. When the order is at its end,
-///   the change feed since the first page tells which records were written meanwhile: those that match and were not given
-///   come then, at the end. They had moved from in front of a page to behind it.
-/// - At most `QueryBounds.rememberedResults` are remembered. From then on only those are added that were written since the
-///   first page; a record that is written afterwards and is not among them is taken for given: it never comes twice, and
-///   may be missed.
+/// - In an order by name a record cannot move, and the position alone is enough.
+/// - Otherwise the marker also has the change sequence at the first page and the returned records. A record written
+///   since then may have moved: it comes at its new position unless it was returned before. At the end of the order,
+///   the change feed since the first page gives the records written meanwhile. Those that match and were not returned
+///   come last: they had moved from after a page to before it.
+/// - At most `QueryBounds.rememberedResults` are remembered. After that, only records written since the first page are
+///   added. A record written later that was not remembered counts as returned: it never comes twice, but may be missed.
 struct QueryCursor: Equatable {
     enum Phase: Equatable {
-        /// Behind this result.
+        /// After this result.
         case ordered(QueryPosition)
-        /// In the change feed of the zone with this id, or the next one, behind this sequence.
+        /// In the change feed of the zone with this id, or the next one, after this sequence.
         case changes(zone: Int64, sequence: Int64)
     }
 
     var phase: Phase
-    /// The change sequence at the first page; 0 where the order is stable.
+    /// The change sequence at the first page; 0 for a stable order.
     var start: Int64
-    /// The change sequence when the page was read; 0 where the order is stable.
+    /// The change sequence when the page was read; 0 for a stable order.
     var seen: Int64 = 0
     var given: GivenRecords
-    /// The order, where the query left it to the service.
+    /// The order, if the service chose it.
     var order: String?
 
     private static let version: UInt8 = 4
 
-    /// - Parameter query: the query, and where it looks.
+    /// - Parameter query: the query and its zones.
     func text(_ strings: TokenCodec, query: [UInt8]) -> String {
         strings.text(bytes, for: .continuationMarker, of: query)
     }
@@ -67,7 +66,7 @@ struct QueryCursor: Equatable {
         self.order = order
     }
 
-    /// Nil for what is no marker of the query's.
+    /// Nil if the text is not a marker of this query.
     init?(_ text: String, _ strings: TokenCodec, query: [UInt8]) {
         guard let bytes = strings.content(of: text, for: .continuationMarker, of: query) else { return nil }
         self.init(bytes: bytes)
@@ -98,19 +97,19 @@ struct QueryCursor: Equatable {
     }
 }
 
-/// The results of the pages so far, by their numbers.
+/// The results of the pages so far, as record numbers.
 struct GivenRecords: Equatable {
-    /// Bytes that a number takes in a marker.
+    /// Bytes of a number in a marker.
     private static let size = 6
 
     private var numbers: [Int64] = []
-    /// The change sequence at which no more were remembered.
+    /// The change sequence at which the memory became full.
     private(set) var fullSince: Int64?
     private var known: Set<Int64>?
 
     init() {}
 
-    /// Nil for what is no such bytes.
+    /// Nil if the bytes are malformed.
     init?(bytes: [UInt8], fullSince: Int64?) {
         guard bytes.count % Self.size == 0 else { return nil }
         self.fullSince = fullSince
@@ -126,12 +125,12 @@ struct GivenRecords: Equatable {
 
     var count: Int { numbers.count }
 
-    /// Bytes that their numbers take in a marker.
+    /// Bytes of the numbers in a marker.
     var byteCount: Int { Self.size * count }
 
     fileprivate func write(to bytes: inout ByteWriter) {
         bytes.append(upTo: byteCount + 2) { output in
-            // Each in eight bytes, the last two of which the next one overwrites.
+            // Each store writes eight bytes; the next one overwrites the last two.
             for (index, number) in numbers.enumerated() {
                 output.storeBytes(of: (number << 16).bigEndian, toByteOffset: index * Self.size, as: Int64.self)
             }
@@ -139,7 +138,7 @@ struct GivenRecords: Equatable {
         }
     }
 
-    /// Makes room for so many more.
+    /// Reserves capacity for `count` more.
     mutating func reserve(_ count: Int) { numbers.reserveCapacity(numbers.count + count) }
 
     mutating func insert(_ number: RowNumber) {

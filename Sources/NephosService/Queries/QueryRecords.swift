@@ -1,15 +1,15 @@
 import NephosStorage
 import NephosWire
 
-/// `records/query`: validate, plan, read one page. Indexes that the plan lacks are made first.
+/// `records/query`: validate, plan, read one page. Builds missing indexes of the plan first.
 ///
-/// No value, as it goes into closures whole.
+/// A class, because closures capture it whole.
 final class QueryRecords: Sendable {
     private let decoded: DecodedQuery
     private let caller: Caller
     private let container: String
     private let bounds: QueryBounds
-    /// Whether the records are to be given in JSON, which is how a server sends them, and not as values.
+    /// Whether to encode the records as JSON, as a server does, or return values.
     private let encodesRecords: Bool
 
     init(
@@ -31,12 +31,12 @@ final class QueryRecords: Sendable {
 
     private struct Page: Sendable {
         var response: QueryRecordsResponse
-        /// How many candidates it looked at, where it has a marker.
+        /// The number of candidates examined, if the response has a marker.
         var looks = 0
     }
 
-    /// Pages, counted until so many candidates were looked at; the answer has the marker of what is left. They are pages of
-    /// their own, so that counting many is no long read.
+    /// Counts matches page by page up to a bound of examined candidates; then the response has a marker. A page has its
+    /// own snapshot, so that a long count is no long read.
     private func count(on store: Store) async throws -> QueryRecordsResponse {
         var total = QueryRecordsResponse(records: [], continuationMarker: request.continuationMarker, count: 0)
         var looks = 0
@@ -61,7 +61,7 @@ final class QueryRecords: Sendable {
                     "the records that have the same value in the first field of the order have more than"
                         + " \(bounds.sortedBytes) bytes: declare an index of all its fields in the schema")
             } catch let missing as MissingIndexes {
-                // The schema may have changed since: then it is the next look that refuses the query.
+                // The schema may have changed since: then the next attempt refuses the query.
                 let isAllowed = try await store.indexBuilder.make(missing.signatures, of: request.query.recordType)
                 if !isAllowed && wasDisallowed {
                     throw ServiceError.invalid("the schema changed since the query's first page: begin again")
@@ -87,7 +87,7 @@ final class QueryRecords: Sendable {
 
     // MARK: - In a snapshot
 
-    /// When a snapshot was about to be taken.
+    /// The catalogs' moments just before a snapshot is taken.
     private struct Moments: Sendable {
         var schema: SchemaCatalog.Moment
         var indexes: IndexCatalog.Moment
@@ -97,9 +97,9 @@ final class QueryRecords: Sendable {
         _ marker: String?, _ store: Store, _ moments: Moments, _ bounds: QueryBounds, _ reader: StorageReader
     ) throws -> Page {
         if marker != nil { try store.validity.refresh(reader) }
-        // The zone first: without it the type does not matter.
+        // Zones first: without the zone the type does not matter.
         let zones = try zones(reader)
-        // The versions are read before the schema and the indexes: a plan can be newer than its versions, never older.
+        // Read versions before the schema and the indexes: a plan may be newer than its versions, never older.
         let key = marker == nil ? try planKey(store, moments, zones, reader) : nil
         let known = bounds.collects ? key.flatMap { store.plannedQueries.find($0) } : nil
         let query = try known?.query ?? validated(store, moments.schema, reader)
@@ -170,7 +170,7 @@ final class QueryRecords: Sendable {
         do throws(ServiceError) {
             return try validate(known)
         } catch {
-            // What the known schema lacks may have been added since.
+            // The cached schema may be stale: a missing type or field may exist by now.
             let schema = try Schema(reader)
             let query = try validate(schema)
             store.schemas.remember(schema, at: try reader.version(of: .catalog), asOf: moment)
@@ -185,7 +185,7 @@ final class QueryRecords: Sendable {
                 "the continuationMarker is not one of this query's: send what the last page gave, with the query of the first page"
             )
         }
-        // Places in an order by name stay; what the others remember of changes is lost.
+        // Positions in an order by name stay valid; other markers refer to lost changes.
         if [cursor.start, cursor.seen].contains(where: caller.tokenCodec.isLost) {
             throw .invalid("the store was restored from a backup since the query's last page: begin again")
         }
@@ -201,7 +201,7 @@ final class QueryRecords: Sendable {
             }
             return try reader.zones(owner: owner).sorted { $0.key.id < $1.key.id }.map(zone)
         }
-        // Where the next page is to begin says up to where the zone was complete.
+        // The start of the next page depends on the zone's complete sequence.
         reader.expectFeeds()
         let address = caller.address(request.zoneID)
         guard let found = try ZoneRegistry.find(address, caller, reader) else {
@@ -212,10 +212,10 @@ final class QueryRecords: Sendable {
 
     // MARK: - Answer
 
-    /// Bytes that are reserved for a record: what most have.
+    /// Bytes reserved per record; most records fit.
     private static let recordSize = 1024
 
-    /// Nil where the records are only counted.
+    /// Nil if the query only counts records.
     private func encoder(_ page: QueryPage) -> RecordEncoder? {
         if request.wantsCount { return nil }
         return RecordEncoder(
@@ -223,7 +223,7 @@ final class QueryRecords: Sendable {
             page.reader, caller)
     }
 
-    /// One for each zone: records name their zone where the query is of all.
+    /// One for each zone: records name their zone in a query of all zones.
     private func projections(_ zones: [QueryZone]) -> [RecordProjection] {
         zones.map { zone in
             RecordProjection(

@@ -1,4 +1,4 @@
-/// All or nothing: in an atomic batch one failure fails every other item of its zone, with `batchRequestFailed`
+/// In an atomic batch one failure fails every other item of its zone with `batchRequestFailed`
 /// (`CKModifyRecordsOperation.isAtomic`, Apple's documentation).
 enum AtomicBatch {
     static func settle(_ decisions: [ItemDecision]) -> [ItemDecision] {

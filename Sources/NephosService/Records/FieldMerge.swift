@@ -1,8 +1,8 @@
 import NephosStorage
 import NephosWire
 
-/// What a save makes of a record: changed fields replace the stored ones, a cleared field goes, the rest stays byte for
-/// byte. Dates and users are the server's (`CKRecord`, Apple's documentation).
+/// Merges a save into the stored record: changed fields replace the stored ones, a cleared field is removed, the rest
+/// stays byte for byte. Dates and users are set by the server (`CKRecord`, Apple's documentation).
 struct FieldMerge {
     var zone: ZoneKey
     /// Milliseconds since 1970.
@@ -33,7 +33,7 @@ struct FieldMerge {
         return row
     }
 
-    /// The fields of a replacement, with those that it leaves as they are. Of a record of another type it leaves none.
+    /// The fields of a replacement, plus the stored fields that it keeps. It keeps none from a record of another type.
     private static func kept(
         _ operation: ValidOperation, _ stored: RecordRow, type: String, _ fields: RecordFields
     ) throws -> EncodedFields {
@@ -57,7 +57,7 @@ struct FieldMerge {
         return row
     }
 
-    /// Refuses a record that grew over its limit by merging.
+    /// Refuses a record that exceeds its size limit after merging.
     static func checkSize(_ row: RecordRow) throws(ServiceError) {
         // The encoded form is never smaller than the data, so the common case needs no decoding.
         guard row.fields.count > Limits.recordSize else { return }
@@ -65,7 +65,7 @@ struct FieldMerge {
         try RecordSize.check(fields, of: row.name)
     }
 
-    /// The record as a change leaves it that has no fields.
+    /// The record after a change that has no fields.
     func touched(_ stored: RecordRow) -> RecordRow {
         var row = stored
         row.modifiedAt = now

@@ -1,14 +1,14 @@
 import NephosStorage
 import NephosWire
 
-/// What is to be done for one item of a batch.
+/// The decision for one item of a batch.
 enum ItemDecision {
-    // Boxed: decisions are passed around, and a planned save is many words.
+    // Boxed: decisions are passed around, and a planned save is large.
     indirect case save(PlannedSave)
     case delete(RecordRow)
-    /// The caller leaves the share that the record is of.
+    /// The caller leaves the share of the record.
     case leave(RecordRow)
-    /// Nothing to delete, and that is all right.
+    /// There is nothing to delete, which is a success.
     case nothing
     case refuse(ServiceError, server: RecordRow?)
 
@@ -18,31 +18,32 @@ enum ItemDecision {
     }
 }
 
-/// A record as a save will leave it; its sequence is given when it is written.
+/// The record after the save; its sequence is assigned when it is written.
 struct PlannedSave {
     var row: RecordRow
-    /// The record as it is stored; nil where it is new.
+    /// The stored record; nil for a new one.
     var stored: RecordRow?
-    /// The fields that were sent, for the schema.
+    /// The sent fields, for the schema.
     var fields: RecordFields
     var oldEdges: Set<ReferenceEdge>
     var newEdges: Set<ReferenceEdge>
-    /// Whether `fields` are all that the record will have.
+    /// Whether `fields` are all fields of the saved record.
     var isWhole: Bool
-    /// Whether the record loses fields that were not sent, and keeps others.
+    /// Whether the save drops some fields that were not sent and keeps others.
     var keepsSome = false
-    /// The caller's uploads that become the database's with it.
+    /// The caller's uploads that the save transfers to the database.
     var uploads: [AssetRow] = []
-    /// The keys of encrypted values that it brings along.
+    /// The keys of the save's encrypted values.
     var keys: [KeyRow] = []
-    /// Those of which the record has no value any more.
+    /// Keys that no value of the record needs any more.
     var droppedKeys: [KeyRow] = []
-    /// What it has to do with keys, until it is known which are needed.
+    /// The record's key use, until the needed keys are known.
     var keyUse: RecordKeyUse?
 
-    /// Whether a record that the caller does not see has the name: then the save is refused, once nothing else refuses it.
+    /// Whether a record that the caller cannot see has the name: then the save is refused, after all other checks
+    /// passed.
     var isNameTaken = false
 
-    /// What the indexes need not read again.
+    /// The field values that index maintenance need not decode again.
     var known: KnownFields { isWhole ? .all(fields) : keepsSome ? .none : .sent(fields) }
 }

@@ -1,11 +1,11 @@
 import NephosStorage
 import NephosWire
 
-/// `records/lookup`: the records of the given names, in the order they were asked for.
+/// `records/lookup`: the records of the given names, in request order.
 struct LookupRecords {
     let request: LookupRecordsRequest
     let caller: Caller
-    /// Whether the records are to be given in JSON, which is how a server sends them, and not as values.
+    /// Whether to encode the records as JSON, as a server does, or return values.
     let encodesRecords: Bool
 
     init(
@@ -44,16 +44,16 @@ struct LookupRecords {
         return response
     }
 
-    /// Bytes that are reserved for a record: what most have.
+    /// Bytes reserved per record; most records fit.
     private static let recordSize = 1024
 
-    /// Adds an item's record to the answer.
-    /// - Returns: why it could not.
+    /// Adds an item's record to the response.
+    /// - Returns: the error if it could not.
     private func find(
         _ item: LookupRecordsRequest.Item, _ permissions: RecordPermissions, _ zones: inout [ZoneAddress: FoundZone?],
         _ records: RecordEncoder, _ room: inout Int, _ reader: StorageReader
     ) throws -> ServiceError? {
-        // One record may come as often as it is asked for.
+        // A request may name the same record many times.
         if room <= 0 {
             return .limitExceeded(
                 "the answer holds \(Limits.lookupSize) bytes of records before this one; look up fewer at a time")
@@ -73,7 +73,7 @@ struct LookupRecords {
         }
         guard let zone else {
             let error = try ZoneRegistry.notFound(address, caller, .toRead, reader)
-            // A zone that the request itself names is the request's error.
+            // An error of the request's own zone is the request's error.
             if item.zoneID == nil { throw error }
             return error
         }
@@ -92,7 +92,7 @@ struct LookupRecords {
         return error
     }
 
-    /// The names that are looked up in a zone, each once.
+    /// The distinct names to look up in a zone.
     private func names(in address: ZoneAddress) -> [String] {
         let items = request.records.filter { caller.address($0.zoneID ?? request.zoneID) == address }
         return Array(Set(items.map { caller.currentUser.resolve($0.recordName) })).filter(\.isStorable)

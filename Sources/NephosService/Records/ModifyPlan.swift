@@ -1,21 +1,21 @@
 import NephosStorage
 import NephosWire
 
-/// Everything a batch does to one zone, decided. Applying it is the only place that writes records.
+/// All decisions of a batch for one zone. Only `apply` writes records.
 struct ModifyPlan {
     let decisions: [ItemDecision]
-    /// The records that go with the deleted ones, at once.
+    /// The records that the deletions cascade to in the transaction.
     let cascade: [String]
-    /// The deleted records whose owned records are deleted in the background.
+    /// The deleted records whose cascade runs in the background.
     let backgroundCascade: [String]
-    /// What was found of them, where they are many.
+    /// The reference graph of a large cascade.
     private let graph: BatchGraph?
-    /// What happens to the zone's shares.
+    /// The changes to the zone's shares.
     let sharing: SharePlan
-    /// What the saves that are left add to the schema, and the schema with it.
+    /// The schema additions of the remaining saves, and the schema with them.
     let additions: SchemaAdditions
     let schema: Schema
-    /// Whether the batch mentions record types or fields that the schema it was planned with lacks.
+    /// Whether the batch uses record types or fields that its schema lacks.
     let needsSchemaRead: Bool
 
     init(
@@ -31,7 +31,7 @@ struct ModifyPlan {
         var additions = SchemaAdditions(maker: draft.maker)
         var growing = JustInTimeSchema(environment: draft.environment, schema: base, maker: draft.maker)
         if draft.hasGrown {
-            // Only now is it known which saves remain, so only now what the schema gains.
+            // The schema grows only by the saves that remain, which are known only now.
             for case .save(let save) in decisions where growing.admits(save.row.type) {
                 let added = try growing.admit(save.fields, recordType: save.row.type).additions
                 additions.recordTypes += added.recordTypes
@@ -44,7 +44,7 @@ struct ModifyPlan {
 
     var leavesJobs: Bool { !backgroundCascade.isEmpty || !sharing.moves.isEmpty }
 
-    /// Writes the plan and says what became of each item.
+    /// Writes the plan and returns each item's outcome.
     func apply(_ batch: ZoneBatch, in transaction: StorageTransaction) throws -> [RecordOutcome] {
         try additions.apply(in: transaction)
         let outcomes = try decisions.map { try apply($0, batch, transaction) }
@@ -54,7 +54,7 @@ struct ModifyPlan {
         return outcomes
     }
 
-    /// The zone is where its newest record is in its database's feed.
+    /// A zone's position in its database's feed is that of its newest record.
     private func noteChange(_ batch: ZoneBatch, in transaction: StorageTransaction) throws {
         let changes = decisions.contains { decision in
             switch decision {
@@ -88,7 +88,7 @@ struct ModifyPlan {
 }
 
 extension ModifyPlan {
-    /// Deletes what goes along, by sets.
+    /// Deletes the cascade in batches.
     private func deleteCascade(_ batch: ZoneBatch, in transaction: StorageTransaction) throws {
         for start in stride(from: 0, to: cascade.count, by: Limits.recordsPerCascadeRead) {
             let names = cascade[start..<min(start + Limits.recordsPerCascadeRead, cascade.count)]
@@ -102,8 +102,8 @@ extension ModifyPlan {
         }
     }
 
-    /// The live records of these names, as far as a deletion looks at them: many were found before the write began. By their
-    /// numbers is a shorter way to others than by their names.
+    /// The live records of these names, as far as the deletion needs them: many were found before the write began. For
+    /// the others, a seek by number is shorter than by name.
     private func rows(
         _ names: ArraySlice<String>, _ batch: ZoneBatch, _ reader: StorageReader
     ) throws -> [RecordRow] {

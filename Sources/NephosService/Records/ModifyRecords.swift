@@ -1,10 +1,10 @@
 import NephosStorage
 import NephosWire
 
-/// `records/modify`: validate (no I/O), then in one transaction load, decide and apply, then answer.
+/// `records/modify`: validates (no I/O), then loads, decides and applies in one transaction, then answers.
 ///
-/// Operations are decided zone by zone, since neither references nor atomicity reach across zones. Within a zone their
-/// order does not matter: a record may come before the records it refers to.
+/// Operations are decided zone by zone, as neither references nor atomicity cross zones. Their order within a zone does
+/// not matter: a record may come before the records it refers to.
 struct ModifyRecords {
     let request: ModifyRecordsRequest
     let caller: Caller
@@ -13,14 +13,14 @@ struct ModifyRecords {
     let environment: ServiceEnvironment
     let configuration: ServiceConfiguration
 
-    /// One operation after validation.
+    /// One validated operation.
     struct Item {
         var address: ZoneAddress
         var operation: Result<ValidOperation, ServiceError>
     }
 
     private let items: [Item]
-    /// The items of each zone, in the order of the request.
+    /// The items of each zone, in request order.
     private let zones: [(address: ZoneAddress, items: [Int])]
 
     // MARK: - Validate
@@ -61,9 +61,9 @@ struct ModifyRecords {
         }
     }
 
-    /// An operation that lacks a key, or names what no record can have, makes the request malformed; but our own library
-    /// asks for the server's record and wants every refusal at its item. What the schema or the database forbids is
-    /// refused at its item for every caller, so that a batch of which one record is wrong saves the others.
+    /// An operation without a required key, or with an invalid name, makes the request malformed. Our own library asks
+    /// for the server's record and gets every refusal at its item. A violation of the schema or the database is refused
+    /// at its item for every caller, so that one wrong record of a batch does not fail the others.
     private static func validate(
         _ request: ModifyRecordsRequest, _ caller: Caller, _ environment: ServiceEnvironment
     ) throws(ServiceError) -> [Item] {
@@ -90,7 +90,7 @@ struct ModifyRecords {
         var names: [Set<String>] = []
         var position = 0
         for (index, item) in items.enumerated() {
-            // Mostly an item's zone is that of the one before it, and a request has few.
+            // Most items have the zone of the item before, and a request has few zones.
             if groups.isEmpty || groups[position].address != item.address {
                 position = groups.firstIndex { $0.address == item.address } ?? groups.count
                 if position == groups.count {
@@ -111,25 +111,25 @@ struct ModifyRecords {
 
     struct Applied: Sendable {
         var outcomes: [RecordOutcome]
-        /// The schema as it is with these changes, where it was not known before.
+        /// The schema with these changes, if it was not known before.
         var schema: Schema?
-        /// When the schema that it began with was the store's, and at which version.
+        /// The schema cache's moment and version, if the plan began with the store's cached schema.
         var cached: (moment: SchemaCatalog.Moment, version: Int64)?
         var leftJobs: Bool
-        /// Whether there are subscribers to tell.
+        /// Whether subscribers must be notified.
         var leftEvents = false
-        /// The user record names of the accounts that the outcomes mention.
+        /// The user record names of the accounts in the outcomes.
         var userRecordNames: [Int64: String]
-        /// What shares have besides their records, by the items that answer with one.
+        /// The share details besides the record, for items that answer with a share.
         var shares: [Int: ShareDictionary] = [:]
-        /// What the URLs of shares of records end in, by the items that asked for it.
+        /// The last parts of share URLs, for items that asked for them.
         var shortGUIDs: [Int: String] = [:]
-        /// What is kept of this, for a repetition of the request.
+        /// Bytes stored of the outcome, for a repetition of the request.
         var outcomeBytes = 0
-        /// For what the answer is written of.
+        /// The reserved memory of the response's records.
         var room: AnswersInMemory.Room?
 
-        /// Whether something was saved or deleted, and whether something was not.
+        /// Whether something was saved or deleted, and whether something was refused.
         var changes: Bool { outcomes.contains { !$0.isRefused } }
         var isRefusedInPart: Bool { outcomes.contains { $0.isRefused } }
     }
@@ -165,7 +165,7 @@ struct ModifyRecords {
             let operations = try zone.items.map { try withoutSystemsNames(items[$0].operation, at: $0, transaction) }
             var plan = try batch.plan(operations, schema: schema)
             if plan.needsSchemaRead, applied.schema == nil {
-                // What the known schema lacks may have been added since by another transaction.
+                // The cached schema may be stale: another transaction may have added what it lacks.
                 schema = try Schema(transaction)
                 plan = try batch.plan(operations, schema: schema)
                 applied.schema = schema
@@ -201,8 +201,8 @@ struct ModifyRecords {
         return applied
     }
 
-    /// Refuses operations on what only the system names: another's user record is not the caller's to change, and of
-    /// the rest no record has such a name.
+    /// Refuses operations on names reserved for the system: the caller must not change another user's record, and no
+    /// record has any other reserved name.
     private func withoutSystemsNames(
         _ operation: Result<ValidOperation, ServiceError>, at index: Int, _ reader: StorageReader
     ) throws -> Result<ValidOperation, ServiceError> {
@@ -214,7 +214,7 @@ struct ModifyRecords {
         return .failure(error)
     }
 
-    /// The data of the newest request that modified the zone is the zone's (`clientChangeTokenData`, Apple's
+    /// The zone stores the token data of the newest request that modified it (`clientChangeTokenData`, Apple's
     /// documentation).
     private func keepClientChangeToken(
         _ zone: ZoneRow, _ outcomes: [RecordOutcome], in transaction: StorageTransaction
@@ -224,8 +224,8 @@ struct ModifyRecords {
         if modifies { try transaction.setClientChangeToken(request.clientChangeToken, zone: zone.key) }
     }
 
-    /// The zone that the request itself names is missing: that is the request's error, but for our own library, which wants
-    /// every refusal at its item. A zone that an item names is the item's.
+    /// Refuses the items of a missing zone. If the request names the zone, the request fails, except for our own
+    /// library, which gets every refusal at its item. If an item names the zone, that item fails.
     private func refuse(
         _ indexes: [Int], missing address: ZoneAddress, in applied: inout Applied, _ reader: StorageReader
     ) throws {

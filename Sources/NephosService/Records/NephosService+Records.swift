@@ -68,7 +68,7 @@ extension NephosService {
                 if applied.schema != nil {
                     applied.cached = (moment, try transaction.version(of: .catalog))
                 }
-                // What is refused now may have been done before.
+                // A refused operation may have succeeded in an earlier attempt.
                 if applied.isRefusedInPart { try key?.check(in: transaction, isSure: true) }
                 if let key, applied.changes {
                     applied.outcomeBytes = try key.keep(modify.response(applied), in: transaction)
@@ -85,7 +85,7 @@ extension NephosService {
     package func lookupRecords(
         _ request: LookupRecordsRequest, _ context: RequestContext
     ) async throws(ServiceError) -> RecordsResponse {
-        // Before the records are read: what changes meanwhile comes with the next fetch.
+        // Before the read: a change made meanwhile then comes with the next fetch.
         let syncToken = try await currentSyncToken(of: request.zoneID, context)
         return try await perform(context, reads: true) { store, caller in
             try self.checkMayRead(caller)

@@ -1,24 +1,24 @@
 import NephosStorage
 import NephosWire
 
-/// Collects the records of an answer: as JSON, written at once from the database's memory, or as values for a caller in
-/// the same process.
+/// Collects the records of a response: as JSON, written directly from the database's memory, or as values for a caller
+/// in the same process.
 final class RecordEncoder {
     private let users: UserNames
-    /// What shares have besides their records.
+    /// The share details besides their records.
     private let shares: ShareDetails
     private let encodes: Bool
     private let requestID: String
     private var writer: JSONWriter
     private var results: [RecordResult] = []
     private(set) var failures = ItemFailures()
-    /// The names that the values have.
+    /// The user record names in the values.
     private var userRecordNames: [Int64: String] = [:]
 
     /// - Parameters:
-    ///   - encoded: whether they are to be JSON.
-    ///   - size: about how many bytes of it come.
-    ///   - caller: sees of a share what is the caller's to see.
+    ///   - encoded: whether to write JSON.
+    ///   - size: approximate bytes of the JSON.
+    ///   - caller: bounds the visible details of shares.
     init(
         encoded: Bool, reserving size: Int, _ accounts: Accounts, _ reader: StorageReader, _ caller: Caller
     ) {
@@ -30,10 +30,10 @@ final class RecordEncoder {
         writer.beginArray()
     }
 
-    /// Room for what an answer has in front of its records: the names of members, and of the zone.
+    /// Reserved bytes for the part before the records: the names of members, and of the zone.
     private static let headroom = 640
 
-    /// Adds a record; one that is damaged fails at its item.
+    /// Adds a record; a damaged one fails at its item.
     func add(_ record: RecordRowView, _ projection: RecordProjection) throws {
         if record.isDamaged { return add(projection.damaged(String(decoding: record.name, as: UTF8.self), requestID)) }
         guard encodes, !record.isShare else { return try add(record.row, projection) }
@@ -58,7 +58,7 @@ final class RecordEncoder {
         result.write(to: &writer)
     }
 
-    /// What was added, in the one form or the other. Nothing can be added any more.
+    /// Returns the records in one form or the other. Nothing can be added afterwards.
     func finish() throws(ServiceError) -> (records: [RecordResult], encoded: JSONBytes?) {
         guard encodes else { return (results, nil) }
         try AnswersInMemory.check(writer.count)
@@ -73,7 +73,7 @@ extension RecordRowView {
     /// - Parameter type: a record type's name in UTF-8.
     func isLive(ofType type: UnsafeRawBufferPointer) -> Bool { !isDeleted && compareBytes(self.type, type) == 0 }
 
-    /// Whether it is the record of a share, which is answered with more than a record has.
+    /// Whether it is a share's record, whose response has more than a record.
     var isShare: Bool {
         type.count == Self.shareType.utf8CodeUnitCount
             && type.elementsEqual(

@@ -3,12 +3,11 @@ import NephosStorage
 /// The names of records: 1 to 255 printable ASCII characters, without a leading underscore (`CKRecord.ID`, Apple's
 /// documentation).
 enum RecordName {
-    /// Whether a name is of those that only the system gives. Those of user records are among them; whether it is one, the
-    /// store knows.
+    /// Whether only the system gives such a name. These include the names of user records, which only the store can
+    /// tell apart.
     static func isSystems(_ name: String) -> Bool { name.utf8.first == UInt8(ascii: "_") }
 
-    /// Why a caller may not save a record of a name that only the system gives: it is another's user record, or there is
-    /// none of that name.
+    /// Why a caller may not save a record with a system name: it is another user's record, or no record has that name.
     static func refusalOfSystems(
         _ name: String, _ caller: Caller, _ reader: StorageReader
     ) throws -> ServiceError? {
@@ -17,7 +16,7 @@ enum RecordName {
         return .invalid("recordName '\(Identifier.excerpt(name))' must not begin with an underscore")
     }
 
-    /// What can be said of a name without the store.
+    /// The checks of a name that need no store.
     static func check(_ name: String) throws(ServiceError) {
         let bytes = name.utf8
         if bytes.isEmpty { throw .invalid("recordName must not be empty") }
@@ -32,7 +31,7 @@ enum RecordName {
     }
 }
 
-/// The names of records that the system makes.
+/// The names of system records.
 enum SystemRecordName {
     /// `CKRecordNameZoneWideShare`.
     static let zoneWideShare = "cloudkit.zoneshare"

@@ -1,6 +1,6 @@
 import NephosStorage
 
-/// What became of one item.
+/// The outcome of one item.
 enum RecordOutcome: Sendable {
     case saved(RecordRow)
     case deleted(type: String?)
@@ -8,7 +8,7 @@ enum RecordOutcome: Sendable {
 
     var isRefused: Bool { if case .refused = self { true } else { false } }
 
-    /// The record that the answer has.
+    /// The record in the response.
     var row: RecordRow? {
         switch self {
         case .saved(let row): row

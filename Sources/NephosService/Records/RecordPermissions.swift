@@ -1,15 +1,17 @@
 import NephosStorage
 import NephosWire
 
-/// What the grants of record types allow a caller in the public database (CloudKit Schema Language, security roles):
+/// A caller's permissions in the public database, from the grants of record types (CloudKit Schema Language, security
+/// roles):
 ///
 /// - `_world` is every caller, `_icloud` every account, `_creator` the record's creator;
 /// - READ is to fetch and query, CREATE to save a new record, WRITE to change and delete one; WRITE implies READ;
 /// - a type without grants has the standard ones: the world reads, accounts create, the creator writes.
 ///
-/// A role that the schema makes is whose administrators gave it to. The private database is its owner's alone, without regard to grants.
+/// Administrators assign the roles that a schema defines. Grants do not apply to the private database, which is its
+/// owner's alone.
 struct RecordPermissions {
-    /// Nil where grants do not count.
+    /// Nil if grants do not apply.
     private let schema: Schema?
     private let account: AccountRow?
 
@@ -18,13 +20,13 @@ struct RecordPermissions {
         account = caller.account
     }
 
-    /// What an account may do that is not the caller: a subscriber.
+    /// The permissions of an account other than the caller: a subscriber.
     init(_ scope: DatabaseScope, account: AccountRow?, _ schema: Schema) {
         self.schema = scope == .public ? schema : nil
         self.account = account
     }
 
-    /// Reads the schema only where grants count.
+    /// Reads the schema only if grants apply.
     init(
         _ caller: Caller, _ schemas: SchemaCatalog, asOf moment: SchemaCatalog.Moment, _ reader: StorageReader
     ) throws {
@@ -38,14 +40,14 @@ struct RecordPermissions {
         may([.read, .write], row.type, createdBy: row.createdBy)
     }
 
-    /// Why the caller may not read a record; nil where it may.
+    /// Why the caller may not read a record; nil if it may.
     func refusalToRead(_ record: RecordRowView) -> ServiceError? {
         if schema == nil { return nil }
         let type = String(decoding: record.type, as: UTF8.self)
         return may([.read, .write], type, createdBy: record.createdBy) ? nil : refusal(.read, type, tells: false)
     }
 
-    /// What a subscription asks for has to be what its account may query. Which records it is told of is decided with each.
+    /// A subscription needs permission for its query. Each notification checks whether its record may be read.
     func checkMaySubscribe(to recordType: String) throws(ServiceError) {
         if may([.read, .write], recordType, createdBy: nil) { return }
         guard let account, may([.read, .write], recordType, createdBy: account.id) else {
@@ -53,7 +55,7 @@ struct RecordPermissions {
         }
     }
 
-    /// A query gives what the caller may read: where only the creator may, the caller's own records.
+    /// Restricts a query to the records that the caller may read: its own, if only the creator may read.
     func restrict(_ query: ValidQuery) throws(ServiceError) -> ValidQuery {
         if may([.read, .write], query.recordType, createdBy: nil) { return query }
         guard let account, may([.read, .write], query.recordType, createdBy: account.id) else {
@@ -69,7 +71,7 @@ struct RecordPermissions {
 
     // MARK: - Writing
 
-    /// Whether an operation may do what it would do. That a name is taken is no secret.
+    /// Checks the permissions of an operation. That a name is taken is no secret.
     func check(_ operation: ValidOperation, stored: RecordRow?) throws(ServiceError) {
         guard let stored else {
             guard operation.operationType.makesRecords, let type = operation.recordType else { return }
@@ -80,14 +82,14 @@ struct RecordPermissions {
         if !may(.write, stored.type, createdBy: stored.createdBy) {
             throw refusal(.write, stored.type, tells: mayRead(stored))
         }
-        // A record that becomes one of another type is a new one there.
+        // Changing a record's type creates a record of the new type.
         guard let type = operation.recordType, type != stored.type, operation.operationType.makesRecords else { return }
         if !may(.create, type, createdBy: nil) { throw refusal(.create, type) }
     }
 
     // MARK: - Roles
 
-    /// - Parameter createdBy: the account that created the record; nil where no creator counts.
+    /// - Parameter createdBy: the account that created the record; nil if no creator counts.
     private func may(_ permissions: Permissions, _ recordType: String, createdBy: Int64?) -> Bool {
         guard let schema else { return true }
         var roles = [SystemRole.world]
@@ -104,7 +106,7 @@ struct RecordPermissions {
         schema.hasRecordType(recordType) ? schema.grants(of: recordType) : .standard(for: recordType)
     }
 
-    /// - Parameter tells: whether the caller may know the type.
+    /// - Parameter tells: whether the caller may learn the type.
     private func refusal(_ permission: Permissions, _ recordType: String, tells: Bool = true) -> ServiceError {
         let granted = grants(of: recordType, schema ?? Schema()).ordered.filter { grant in
             !grant.permissions.isDisjoint(with: permission == .read ? [.read, .write] : permission)
@@ -125,6 +127,6 @@ struct RecordPermissions {
 }
 
 extension RecordOperation.OperationType {
-    /// Whether the operation saves a record where there is none.
+    /// Whether the operation creates a missing record.
     var makesRecords: Bool { self == .create || self == .forceUpdate || self == .forceReplace }
 }

@@ -1,15 +1,15 @@
 import NephosStorage
 import NephosWire
 
-/// The form that a request wants records in: all fields as they are stored, or some, or numbers as strings.
+/// The requested format of records: all stored fields or some, and optionally numbers as strings.
 final class RecordProjection {
     private let desiredKeys: DesiredKeys?
     private let numbersAsStrings: Bool
-    /// The zone as the item named it; nil where it is the request's.
+    /// The zone as the item named it; nil if it is the request's.
     private let zoneID: ZoneIDDictionary?
-    /// Whether it goes to a participant: what is above the root of what is shared is not the participant's to know.
+    /// Whether the recipient is a participant, who must not learn the parent of a shared root.
     private let isShared: Bool
-    /// What makes the addresses of assets; nil where no record can have one.
+    /// Makes the URLs of assets; nil if no record can have one.
     private let assets: AssetAccess?
 
     init(
@@ -23,7 +23,7 @@ final class RecordProjection {
         self.zoneID = zoneID
     }
 
-    /// - Parameter users: the user records' names of the creator and the last modifier, by their accounts.
+    /// - Parameter users: the user record names of the creator and the last modifier, by account.
     func dictionary(_ row: RecordRow, users: [Int64: String]) -> RecordDictionary {
         func stamp(_ time: Int64, by account: Int64) -> TimestampDictionary {
             TimestampDictionary(
@@ -38,7 +38,7 @@ final class RecordProjection {
             share: row.share.map { ReferenceValue(recordName: $0) })
     }
 
-    /// What stands in the place of a record that is not what was written.
+    /// The error in place of a record whose stored bytes are damaged.
     func damaged(_ recordName: String, _ requestID: String) -> RecordResult {
         var error = ServiceError.damagedRecord.dictionary(requestID: requestID)
         error.recordName = recordName
@@ -46,17 +46,17 @@ final class RecordProjection {
         return .failure(error)
     }
 
-    /// Writes the same dictionary from where the database has the record.
+    /// Writes the same dictionary directly from the database's memory.
     func write(_ record: RecordRowView, _ users: UserNames, to writer: inout JSONWriter) throws {
         try withBytes(of: record, users) { $0.write(to: &writer, zoneID: zoneID) }
     }
 
-    /// Writes the same packed.
+    /// Writes the same in packed form.
     func write(_ record: RecordRowView, _ users: UserNames, to writer: inout PackedRecordsWriter) throws {
         try withBytes(of: record, users) { writer.record($0) }
     }
 
-    /// Calls `body` with what the answer says of a record.
+    /// Calls `body` with the response form of a record.
     @inline(__always)
     private func withBytes(
         of record: RecordRowView, _ users: UserNames, _ body: (RecordDictionaryView) -> Void

@@ -1,31 +1,33 @@
 import NephosWire
 
 extension ServiceError {
-    /// Apple's words, which come at the record.
+    /// In Apple's words; refused at the record.
     fileprivate static let encryptedInPublicDatabase = invalid(
         "encrypted fields are not supported in the public database")
 
-    /// Of an error of `RecordValidation`: whether the operation is wrong in itself, whatever the database and the schema.
+    /// Whether an error of `RecordValidation` means that the operation is malformed regardless of the database and the
+    /// schema.
     var isMalformedOperation: Bool {
         code == .badRequest && clientCode == .invalidArguments && self != .encryptedInPublicDatabase
     }
 }
 
-/// The rules a record has to keep before anything is looked up (`CKRecord`, `CKRecord.ID`, Apple's documentation):
+/// The rules of a record that need no lookup (`CKRecord`, `CKRecord.ID`, Apple's documentation):
 ///
-/// - a record name has 1 to 255 printable ASCII characters and no leading underscore (a user's record has one, and is
-///   changed by its user alone: the store knows which names are users');
-/// - a record type and a field's name are a letter followed by letters, digits and underscores, at most 255; fields whose
-///   names begin with an underscore are the system's;
+/// - a record name has 1 to 255 printable ASCII characters and no leading underscore (user records have one, and only
+///   their user may change them: the store knows the names of users);
+/// - a record type and a field's name are a letter followed by letters, digits and underscores, at most 255; field
+///   names with a leading underscore are reserved for the system;
 /// - a reference stays in its record's zone;
 /// - a parent reference has the action NONE;
 /// - a record holds at most 1 MB without its assets;
-/// - system types cannot be made by hand;
+/// - callers cannot create system types;
 /// - encrypted fields do not exist in the public database.
 struct RecordValidation {
     var scope: DatabaseScope
     var zone: ZoneAddress
-    /// The account whose user record's name may begin with an underscore, and that `__defaultOwner__` means.
+    /// The account whose user record may have a leading underscore in its name, and to which `__defaultOwner__`
+    /// resolves.
     var user: CurrentUser
 
     func validate(
@@ -122,13 +124,13 @@ struct RecordValidation {
         var fields = fields
         for entry in fields.entries {
             if entry.name.utf8.first == UInt8(ascii: "_") {
-                // Apple's words, which developers know.
+                // Apple's wording, which developers know.
                 throw ServiceError(
                     .accessDenied, .permissionFailure,
                     "Unprivileged attempt to insert a system field: \(Identifier.excerpt(entry.name)) (record '\(name)')"
                 )
             }
-            // An update need not say the type: then the stored record's decides.
+            // An update may omit the type: then the stored record decides.
             let isOfShare =
                 (recordType ?? SystemRecordType.share) == SystemRecordType.share
                 && SystemRecordType.shareFields[entry.name] != nil
@@ -151,14 +153,13 @@ struct RecordValidation {
         return fields
     }
 
-    /// `CKShare.SystemFieldKey`.
-    /// A field among these that only shares have.
+    /// The name of a field that only shares may have (`CKShare.SystemFieldKey`), if there is one.
     static func shareField(in fields: RecordFields) -> String? {
         fields.entries.first { SystemRecordType.shareFields[$0.name] != nil }?.name
     }
 
-    /// The value with references that name their zone reduced to the record's own, and the current user by their own
-    /// name; nil where nothing has to change.
+    /// The value with references into the record's own zone stripped of the zone, and the current user by its actual
+    /// name; nil if nothing changes.
     private func keepingInZone(
         _ value: FieldValue, field: String, of name: String
     ) throws(ServiceError) -> FieldValue? {

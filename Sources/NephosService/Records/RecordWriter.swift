@@ -1,9 +1,9 @@
 import NephosStorage
 import NephosWire
 
-/// Writes a record and everything that is derived from it, from the pair of old and new.
+/// Writes a record and all data derived from it, by the difference of old and new.
 enum RecordWriter {
-    /// - Parameter separates: whether other rows' sequences are compared with that of the save.
+    /// - Parameter separates: whether the save needs a sequence that other rows' sequences can be compared with.
     static func save(
         _ save: PlannedSave, separates: Bool = false, _ indexes: IndexWriter, _ changes: RecordChanges?,
         in transaction: StorageTransaction
@@ -26,7 +26,8 @@ enum RecordWriter {
         return row
     }
 
-    /// - Parameter separates: whether later steps tell by the deletion's sequence what was saved before and after it.
+    /// - Parameter separates: whether later steps use the deletion's sequence to separate saves before it from saves
+    ///   after it.
     static func delete(
         _ row: RecordRow, separates: Bool = false, _ merge: FieldMerge, _ indexes: IndexWriter,
         _ changes: RecordChanges?, in transaction: StorageTransaction

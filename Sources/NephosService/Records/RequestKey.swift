@@ -2,10 +2,10 @@ import NephosCrypto
 import NephosStorage
 package import NephosWire
 
-/// The idempotency key of a request that modifies records: a repetition within the hour gets the answer of the first, and
-/// changes nothing. The outcome is written in the request's transaction, so either both are kept or neither.
+/// The idempotency key of a request that modifies records: a repetition within the hour gets the first response and
+/// changes nothing. The outcome is written in the request's transaction, so both are stored or neither.
 struct RequestKey {
-    /// A request was carried out before: its transaction is rolled back, and this is the answer.
+    /// The request was carried out before: its transaction is rolled back, and this is the response.
     struct Repeated: Error {
         var response: RecordsResponse
     }
@@ -15,8 +15,9 @@ struct RequestKey {
     let account: Int64
     private let now: Int64
 
-    /// - Parameter isShared: whether the store may lose a commit's answer itself: then the request has a key in any case.
-    /// - Returns: nil for a request that has none.
+    /// - Parameter isShared: whether the store itself may lose the answer to a commit: then the request always has a
+    ///   key.
+    /// - Returns: nil for a request without a key.
     init?(
         _ request: ModifyRecordsRequest, _ account: AccountRow, scope: DatabaseScope, isShared: Bool, now: Int64
     ) throws(ServiceError) {
@@ -40,9 +41,9 @@ struct RequestKey {
         self.now = now
     }
 
-    /// Ends a transaction whose request was carried out before.
-    /// - Parameter isSure: whether it has to be known; otherwise the engine may leave it to the commit.
-    /// - Throws: `Repeated`, or `ServiceError` where the key is another request's.
+    /// Aborts a transaction whose request was carried out before.
+    /// - Parameter isSure: whether to check now; otherwise the engine may defer the check to the commit.
+    /// - Throws: `Repeated`, or `ServiceError` if the key belongs to another request.
     func check(in transaction: StorageTransaction, isSure: Bool) throws {
         guard let row = try transaction.requestKey(account: account, key: key, isSure: isSure) else { return }
         guard row.digest == digest else {
@@ -56,8 +57,8 @@ struct RequestKey {
         throw Repeated(response: try RecordsResponse(decoding: row.outcome))
     }
 
-    /// Keeps what came of the request.
-    /// - Returns: the bytes that this takes.
+    /// Stores the outcome of the request.
+    /// - Returns: the stored bytes.
     func keep(_ response: RecordsResponse, in transaction: StorageTransaction) throws -> Int {
         var outcome = response.encoded()
         if outcome.count > Limits.requestOutcomeSize { outcome = [] }

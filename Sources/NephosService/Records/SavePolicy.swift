@@ -1,26 +1,26 @@
 import NephosStorage
 import NephosWire
 
-/// What an operation does to the record that is stored, decided from the two alone (CloudKit Web Services,
-/// records/modify; `RecordSavePolicy` for the native names):
+/// The effect of an operation on the stored record, decided from the two alone (CloudKit Web Services, records/modify;
+/// `RecordSavePolicy` for the native names):
 ///
 /// - `create` refuses a record that exists;
 /// - `update` and `replace` need a record that exists, and its change tag (`ifServerRecordUnchanged`);
-/// - `forceUpdate` and `forceReplace` take whatever is there (`changedKeys`, `allKeys`);
-/// - an update keeps the fields it does not mention, a replacement drops them, except those that it names to be kept (ours);
-/// - `delete` needs the record and, where a tag is given, that tag; `forceDelete` is content with nothing to delete;
-/// - a conflict comes before everything else, and hands the server's record back;
-/// - `forceUpdate` and `forceReplace` over a record of another type make it one of the type that was sent, with nothing
-///   of the old one's fields ("For all other save policies, the server overwrites the contents of the existing record";
-///   `CKRecord.recordID`, Apple's documentation). The types of the system neither come nor go like that.
+/// - `forceUpdate` and `forceReplace` overwrite any record (`changedKeys`, `allKeys`);
+/// - an update keeps the fields it does not mention, a replacement drops them except those in `keep` (our extension);
+/// - `delete` needs the record and, if a tag is given, that tag; `forceDelete` succeeds without a record;
+/// - a conflict precedes all other errors and returns the server's record;
+/// - `forceUpdate` and `forceReplace` over a record of another type change it to the sent type and drop all old fields
+///   ("For all other save policies, the server overwrites the contents of the existing record"; `CKRecord.recordID`,
+///   Apple's documentation). This neither creates nor replaces system types.
 enum SaveDecision: Equatable {
     case insert
     case merge(into: RecordRow)
     case replace(RecordRow)
     case delete(RecordRow)
-    /// There is nothing to delete, and that is all right.
+    /// There is nothing to delete, which is a success.
     case nothingToDelete
-    /// Refused; a conflict carries the record as the server has it.
+    /// Refused; a conflict carries the server's record.
     case refuse(ServiceError, server: RecordRow? = nil)
 
     fileprivate var saves: Bool {
@@ -32,7 +32,7 @@ enum SaveDecision: Equatable {
 }
 
 enum SavePolicy {
-    /// - Parameter stored: the record of that name, or nil where there is none or only its tombstone.
+    /// - Parameter stored: the record of that name; nil if there is none or only a tombstone.
     static func decide(_ operation: ValidOperation, stored: RecordRow?) -> SaveDecision {
         guard let stored else { return decideWithoutRecord(operation) }
         let decision = decide(operation, over: stored)

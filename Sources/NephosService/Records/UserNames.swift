@@ -1,14 +1,14 @@
 import NephosStorage
 import NephosWire
 
-/// The names of the users that an answer's records name, each looked up once.
+/// The user names in a response's records, each looked up once.
 final class UserNames {
     private let accounts: Accounts
     private let reader: StorageReader
-    /// The caller, of whom most records are.
+    /// The caller, the user of most records.
     private let own: AccountRow?
     private var known: [Int64: JSONBytes] = [:]
-    /// Neighbours in a feed are mostly of one user.
+    /// Neighbours in a feed mostly have the same user.
     private var last: (id: Int64, name: JSONBytes)?
 
     init(_ accounts: Accounts, _ reader: StorageReader, own: AccountRow? = nil) {
@@ -17,7 +17,8 @@ final class UserNames {
         self.reader = reader
     }
 
-    /// The name of the account's user record in UTF-8, which stays where it is as long as this lives; empty for no account.
+    /// The name of the account's user record in UTF-8; empty for no account. The buffer is valid as long as this object
+    /// lives.
     func bytes(of account: Int64) throws -> UnsafeRawBufferPointer {
         if let last, last.id == account { return last.name.buffer }
         let name = try known[account] ?? JSONBytes(userRecordName(account) ?? "")

@@ -1,21 +1,21 @@
 import NephosWire
 
-/// An operation that is well-formed: everything about it that can be known without looking at the store.
+/// A well-formed operation: it passed all checks that do not need the store.
 struct ValidOperation: Equatable {
     var operationType: RecordOperation.OperationType
     var recordName: String
-    /// Nil only where the stored record says it.
+    /// Nil only if the stored record determines it.
     var recordType: String?
     var recordChangeTag: String?
     var fields: RecordFields
     var parent: ReferenceChange
-    /// What a share is to be.
+    /// The requested state of a share.
     var share: ShareToModify?
-    /// Whether the answer is to have what the URL of a share of the record ends in.
+    /// Whether the response must have the last part of the URL of a share of the record.
     var createsShortGUID = false
     /// The wrapped keys of its encrypted values.
     var keys: [WrappedRecordKey] = []
-    /// Fields that a replacement leaves as they are, unless it has them.
+    /// Fields that a replacement keeps unless it sets them.
     var keep: [String] = []
 
     var isOfShare: Bool { recordType == SystemRecordType.share }

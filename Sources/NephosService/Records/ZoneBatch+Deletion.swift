@@ -1,20 +1,20 @@
 import NephosStorage
 
-/// What a batch's deletions take along.
+/// The cascade of a batch's deletions.
 struct PlannedDeletion {
     var cascade: [String] = []
-    /// Whether that goes with the commit, and not in the background.
+    /// Whether the cascade runs in the transaction, not in the background.
     var isImmediate = true
-    /// The records that are deleted by name, where something goes along in the background.
+    /// The records deleted by name whose cascade runs in the background.
     var owners: [String] = []
-    /// What points at what, where the cascade is large.
+    /// The reference graph, if the cascade is large.
     var graph: BatchGraph?
 }
 
-/// What a batch deletes, and what keeps it from that.
+/// Plans a batch's deletions and the refusals that references demand.
 extension ZoneBatch {
-    /// Finds what the deletions take along, and refuses those whose record, or one that it takes along, is still held by one
-    /// that stays. A refusal can keep another record's holder alive, so this goes on until nothing changes.
+    /// Finds the cascade, and refuses each deletion whose record or cascade includes one held by a record that stays. A
+    /// refusal can keep another record's holder alive, so this repeats until nothing changes.
     func planDeletion(
         _ decisions: inout [ItemDecision], _ permissions: RecordPermissions
     ) throws -> PlannedDeletion {
@@ -53,8 +53,8 @@ extension ZoneBatch {
         }
     }
 
-    /// A participant's deletion cascades to no root and no share, which only their owner may delete, nor to what is held by a
-    /// record that the participant does not know of.
+    /// A participant's deletion cascades to no root and no share, which only their owner may delete, nor to a record
+    /// held by one that the participant must not know of.
     private func mayCascade(to name: String, _ spared: Set<String>) throws -> Bool {
         if spared.contains(name) { return false }
         guard let row = try reader.record(zone: zone.key, named: name) else { return true }
@@ -77,8 +77,8 @@ extension ZoneBatch {
         return refused
     }
 
-    /// A record that keeps another from being deleted. In the public database anybody may make as many that point at it as
-    /// they like, so only some are looked at there.
+    /// A record that keeps another from being deleted. In the public database any account may create unlimited
+    /// references to it, so only some are examined there.
     private func holder(of row: RecordRow, _ dead: Set<String>, _ graph: BatchGraph) throws -> String? {
         try graph.firstSource(
             of: row.name, kinds: BatchGraph.holding, reading: caller.scope == .public ? Limits.holdersRead : .max
@@ -87,8 +87,8 @@ extension ZoneBatch {
         }
     }
 
-    /// In the public database, where everybody may point at everything, a record is held only by others of its creator's.
-    /// A share is held by none: its owner's deletion ends it.
+    /// In the public database, where any account may refer to any record, only records of the same creator hold a
+    /// record. Nothing holds a share: its owner's deletion ends it.
     private func holds(_ holder: String, _ row: RecordRow) throws -> Bool {
         if row.type == SystemRecordType.share { return false }
         if caller.scope != .public { return true }
@@ -98,12 +98,12 @@ extension ZoneBatch {
 
     // MARK: - What goes along
 
-    /// Refuses the deletions that would take along a record which one that stays has as its parent or validates. Without that
-    /// a child would be left whose parent's name another record may take, in another share. A participant's deletion rather
-    /// spares such a record where the participant does not know it: a refusal would tell of it.
+    /// Refuses the deletions that cascade to a record which is the parent of, or is validated by, a record that stays.
+    /// Otherwise a child would remain whose parent's name another record may take, in another share. A participant's
+    /// deletion spares such a record if the participant must not know of it, because a refusal would reveal it.
     ///
-    /// Not in the public database, where that would let anybody keep others from deleting what is theirs.
-    /// - Returns: whether it refused or spared something.
+    /// Does not apply to the public database, where any account could keep others from deleting their own records.
+    /// - Returns: whether it refused or spared a record.
     private func refuseHeldCascade(
         _ decisions: inout [ItemDecision], _ cascade: CascadeDelete, _ dead: Set<String>, _ graph: BatchGraph,
         _ spared: inout Set<String>

@@ -2,14 +2,14 @@ import NephosStorage
 import NephosWire
 
 extension ZoneBatch {
-    /// Decides what the batch does. Reads what it needs, writes nothing.
+    /// Decides the batch: reads the store, but writes nothing.
     func plan(_ operations: [Result<ValidOperation, ServiceError>], schema: Schema) throws -> ModifyPlan {
         var decisions: [ItemDecision] = []
         decisions.reserveCapacity(operations.count)
         var draft = JustInTimeSchema(environment: containerEnvironment, schema: schema, maker: caller.account?.id)
         let permissions = RecordPermissions(caller, schema)
         let names = operations.compactMap { try? $0.get().recordName }
-        // By their bytes: different names may be equal strings.
+        // Keyed by bytes: different names may be equal strings.
         let known = try Dictionary(
             reader.records(zone: zone.key, named: names).map { (Array($0.name.utf8), $0) }, uniquingKeysWith: { $1 })
         try checkSize(operations, known)
@@ -25,7 +25,7 @@ extension ZoneBatch {
             sharing?.couple(&decisions)
             try sharing?.decideHierarchy(&decisions, cascade: deletion.cascade)
             let now = decisions.count(where: \.isRefusal)
-            // A refusal may take away what another save needs.
+            // A refusal may remove a dependency of another save.
             if now == refusals, try !refuseKeys(&decisions, sharing, draft.schema, &keyAttention) { break }
             refusals = now
         }
@@ -39,7 +39,7 @@ extension ZoneBatch {
             graph: deletion.graph, sharing: sharePlan, base: schema, draft: draft)
     }
 
-    /// Bounds what the batch's saves merge with, or find in their place.
+    /// Bounds the size of the stored records that the batch's saves merge with or replace.
     private func checkSize(
         _ operations: [Result<ValidOperation, ServiceError>], _ known: [[UInt8]: RecordRow]
     ) throws(ServiceError) {
@@ -78,7 +78,7 @@ extension ZoneBatch {
         let standing = stored == nil ? nil : try shared?.standing(on: valid.recordName, reader)
         do {
             try permissions.check(valid, stored: stored)
-            // Of a record that it may not read the caller learns that the name is taken, and nothing else.
+            // A caller that may not read the record learns only that the name is taken.
             if valid.operationType == .create, let stored, !permissions.mayRead(stored) {
                 return .refuse(.recordExists, server: nil)
             }
@@ -99,8 +99,7 @@ extension ZoneBatch {
         }
     }
 
-    /// The parent of a shared root is not the participant's to know: whatever it is, it stays, and naming any answers the
-    /// same.
+    /// A participant must not learn the parent of a shared root: the parent stays, and naming any gets the same error.
     private func refusalToMove(_ root: RecordRow, _ operation: ValidOperation) throws -> ServiceError? {
         guard case .set(let parent) = operation.parent else { return nil }
         return try isVisible(parent.recordName)
@@ -108,7 +107,7 @@ extension ZoneBatch {
             : ParentRules.missingTarget(ReferenceEdge(target: parent.recordName, kind: .parent), of: root.name)
     }
 
-    /// - Parameter standing: what the caller is to the record, where its zone is another's.
+    /// - Parameter standing: the caller's standing towards the record, if the zone is another account's.
     private func delete(
         _ stored: RecordRow, _ standing: ShareAccess.Standing?
     ) throws(ServiceError) -> ItemDecision {
@@ -151,7 +150,7 @@ extension ZoneBatch {
             keyUse: keyUse)
     }
 
-    /// Refuses saves of files that the database has no room for, also where it has their content.
+    /// Refuses saves of files that exceed the database's quota, even if it already has their content.
     private func refuseUploadsWithoutRoom(_ decisions: inout [ItemDecision]) throws {
         var used: Int64?
         for (index, decision) in decisions.enumerated() {
@@ -165,9 +164,9 @@ extension ZoneBatch {
         }
     }
 
-    /// Refuses saves whose values are sealed with other keys than their readers have.
-    /// - Parameter attention: the groups whose owner has to wrap keys later.
-    /// - Returns: whether it refused something.
+    /// Refuses saves whose values are sealed with keys other than their readers'.
+    /// - Parameter attention: the groups whose owner must wrap keys later.
+    /// - Returns: whether it refused a save.
     private func refuseKeys(
         _ decisions: inout [ItemDecision], _ sharing: SharePlanner?, _ schema: Schema, _ attention: inout Set<String>
     ) throws -> Bool {
@@ -187,8 +186,8 @@ extension ZoneBatch {
 
     // MARK: - References
 
-    /// Refuses what would break references, and finds what the deletions take along. A refusal can take away another save's
-    /// target, or keep a record's holder alive, so this goes on until nothing changes.
+    /// Refuses changes that would break references, and finds the cascade of the deletions. A refusal can remove
+    /// another save's target or keep a record's holder alive, so this repeats until nothing changes.
     private func settleReferences(
         _ decisions: inout [ItemDecision], _ permissions: RecordPermissions, refusesCircles: Bool
     ) throws -> PlannedDeletion {
@@ -206,9 +205,10 @@ extension ZoneBatch {
         }
     }
 
-    /// Refuses saves whose owner, parent or validated record is neither stored nor saved by the batch. A refusal can take away
-    /// another save's target, so this goes on until nothing changes.
-    /// - Parameter gone: what the deletions take along. What it owns goes with it; nothing that stays may point at it.
+    /// Refuses saves whose owner, parent or validated record is neither stored nor saved by the batch. A refusal can
+    /// remove another save's target, so this repeats until nothing changes.
+    /// - Parameter gone: the cascade of the deletions. It includes records owned by its members; no record that stays
+    ///   may refer to one.
     private func refuseSavesWithoutTarget(_ decisions: inout [ItemDecision], gone names: [String]) throws {
         let demands = decisions.contains {
             if case .save(let save) = $0 { !save.demandedTargets.isEmpty } else { false }
@@ -242,18 +242,18 @@ extension ZoneBatch {
         }
     }
 
-    /// Whether the record may be known of, as far as shares say.
+    /// Whether shares let the caller see the record.
     func isVisible(_ name: String) throws -> Bool { try shared?.mayRead(name, reader) ?? true }
 
     private func firstMissing(
         _ edges: [ReferenceEdge], _ alive: inout [String: Bool]
     ) throws -> ReferenceEdge? {
         for edge in edges.sorted(by: { ($0.target, $0.kind.rawValue) < ($1.target, $1.kind.rawValue) }) {
-            // No record has such a name, though it may be canonically equivalent to one.
+            // No record has a name with other characters, though one may be canonically equivalent.
             if !edge.target.hasASCIIOnly { return edge }
             if alive[edge.target] == nil {
                 let stored = try reader.record(zone: zone.key, named: edge.target)
-                // Damaged or not, it is there.
+                // A damaged record exists, too.
                 alive[edge.target] =
                     try stored.map { try ($0.isDamaged || !$0.isDeleted) && isVisible($0.name) } ?? false
             }
@@ -262,7 +262,7 @@ extension ZoneBatch {
         return nil
     }
 
-    /// Refuses saves that would give a record more owned ones than it may have.
+    /// Refuses saves that would exceed the limit of records that one record owns.
     private func refuseTooManySources(_ decisions: inout [ItemDecision]) throws {
         var counts: [OwnedRecords: Int] = [:]
         for (index, decision) in decisions.enumerated() {
@@ -277,14 +277,14 @@ extension ZoneBatch {
         }
     }
 
-    /// The records that one owns, as far as they count together: those of one creator. In the public database and in a share
-    /// others may point at a record, and no account can use up another's, or learn of its references.
+    /// The owned records that count towards one limit: those of one creator. In the public database and in a share any
+    /// account may refer to a record; no account can use up another's limit, or learn of its references.
     private struct OwnedRecords: Hashable {
         var owner: String
         var creator: Int64
     }
 
-    /// How many of the stored records one owns, without those that the batch takes from it.
+    /// The number of stored records that one owns, minus those that the batch removes.
     private func count(_ owned: OwnedRecords, _ decisions: [ItemDecision]) throws -> Int {
         let edge = ReferenceEdge(target: owned.owner, kind: .deleteSelf)
         func sources(_ limit: Int) throws -> [ReferenceRow] {
@@ -329,7 +329,8 @@ extension ZoneBatch {
 }
 
 extension ValidOperation {
-    /// Shares are always saved if they are unchanged (`CKShare`, Apple's documentation): the operation with which one is.
+    /// The operation, marked as a share's if it is one: shares are always saved if they are unchanged (`CKShare`,
+    /// Apple's documentation).
     fileprivate func asShareIfShare(_ stored: RecordRow?) -> ValidOperation {
         guard isOfShare || stored?.type == SystemRecordType.share else { return self }
         var operation = self

@@ -2,8 +2,8 @@ import NephosStorage
 import NephosWire
 
 extension ZoneBatch {
-    /// What the URL of a share of the record ends in, or will; nil where the record cannot be shared. It is kept by a share that
-    /// ended as it began (CloudKit Web Services, `createShortGUID`).
+    /// The last part of the URL of a share of the record, now or later; nil if the record cannot be shared. A share
+    /// that ends at its creation reserves it (CloudKit Web Services, `createShortGUID`).
     func findOrMakeShortGUID(of record: RecordRow, in transaction: StorageTransaction) throws -> String? {
         guard caller.scope == .private, ZoneRules.hasChangeFeed(zone.name), record.type != SystemRecordType.share else {
             return nil

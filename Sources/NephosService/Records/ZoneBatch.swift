@@ -1,7 +1,7 @@
 import NephosStorage
 import NephosWire
 
-/// A batch's operations on one zone: what they are decided with, and written with.
+/// A batch's operations on one zone: the inputs to decide and write them.
 struct ZoneBatch {
     let zone: ZoneRow
     let merge: FieldMerge
@@ -9,29 +9,29 @@ struct ZoneBatch {
     let containerEnvironment: ContainerEnvironment
     let caller: Caller
     let indexes: IndexWriter
-    /// Where changes are noted for subscribers; nil without any.
+    /// Collects changes for subscribers; nil if there are none.
     let changes: RecordChanges?
     let reader: StorageReader
-    /// What the caller sees of the zone, where it is another's.
+    /// The caller's view of the zone if another account owns it.
     let shared: SharedZone?
-    /// Whether the caller can wrap keys of encrypted values: our own library can.
+    /// Whether the caller can wrap keys of encrypted values, as our own library can.
     let knowsKeys: Bool
-    /// The names of the records that the operations are about.
+    /// The names of the operations' records.
     let names: Set<String>
-    /// Where the shares are noted whose participants are to be notified.
+    /// Collects the shares whose participants must be notified.
     let sharedChanges: SharedChanges
     let environment: ServiceEnvironment
     let invitations: InvitationCount
-    /// What was found of large cascades before the write began.
+    /// The large cascades found before the write began.
     let found: FoundCascades
-    /// A new change sequence.
+    /// Makes a new change sequence.
     let makeSequence: () throws -> Int64
 
-    /// Whether the deletion of a record of the type depends on its fields, besides for the files that it refers to.
+    /// Whether deleting a record of the type depends on its fields, apart from its references to files.
     func looksAtFields(ofType recordType: String) -> Bool {
         indexes.definitions[recordType] != nil || changes?.watches(recordType) ?? false
     }
 
-    /// What a new share's URL ends in, or that of one of its participants.
+    /// A new last part for the URL of a share or of one of its participants.
     func makeShortGUID() -> String { ShortGUID.make(environment, in: caller.storeID) }
 }

@@ -1,15 +1,15 @@
 import NephosStorage
 
-/// Which records a deletion takes along. "Deleting the target (owner) record deletes all its source records. The deletion
-/// of any owned records can trigger further deletions"; with several owners the deletion of any one is enough
-/// (`CKRecord.Reference`, Apple's documentation). Depth, breadth and cycles do not matter: each record dies once.
+/// The cascade of a deletion. "Deleting the target (owner) record deletes all its source records. The deletion of any
+/// owned records can trigger further deletions"; with several owners the deletion of any one is enough
+/// (`CKRecord.Reference`, Apple's documentation). Depth, breadth and cycles do not matter: each record is deleted once.
 struct CascadeDelete {
-    /// The records that go along, in the order they are reached.
+    /// The records that the deletion cascades to, in discovery order.
     private(set) var names: [String] = []
-    /// For each of them, a record that it belongs to.
+    /// For each cascaded record, one of its owners.
     private var owners: [String: String] = [:]
 
-    /// The record that is deleted by name, and takes `name` along.
+    /// The record deleted by name whose cascade includes `name`.
     func origin(of name: String) -> String? {
         var origin: String?
         var step = name
@@ -21,8 +21,8 @@ struct CascadeDelete {
     }
 
     /// - Parameters:
-    ///   - deleted: the records that are deleted by name.
-    ///   - sources: the records that hold a `deleteSelf` reference to each of the ones given, in their order.
+    ///   - deleted: the records deleted by name.
+    ///   - sources: returns the records with a `deleteSelf` reference to each given record, in the order given.
     static func plan(
         deleting deleted: [String], sources: ([String]) throws -> [Set<String>]
     ) rethrows -> CascadeDelete {

@@ -1,20 +1,20 @@
 import NephosStorage
 
-/// Whether the chains of parents that end below a record stay within `Limits.parentDepth` where the record moves. Every
-/// stored chain is, so no more has to be looked at than what a move makes longer.
+/// Checks that the parent chains below a moved record stay within `Limits.parentDepth`. Every stored chain is within
+/// it, so only chains that the move lengthens are checked.
 struct ChainLength {
     let zone: ZoneKey
-    /// The parents of what the batch saves.
+    /// The parents of the records that the batch saves.
     let parents: [String: String?]
     let reader: StorageReader
 
-    /// - Parameter ancestors: how many the record has from now on.
+    /// - Parameter ancestors: the record's number of ancestors after the move.
     func error(moving save: PlannedSave, under ancestors: Int) throws -> ServiceError? {
         let name = save.row.name
         let room = Limits.parentDepth - ancestors
         if let depth = try depth(below: name) { return depth > room ? ParentRules.tooDeep : nil }
         if try ancestors <= storedAncestors(of: save) { return nil }
-        // What the batch moves away from there counts as well: more than it moves is below.
+        // This also counts records that the batch moves out of the subtree, so the count is an upper bound.
         let limit = Limits.recordsBelowMove
         let (depth, count) = try reader.extent(zone: zone, below: name, kind: .parent, limit: limit + 1)
         if depth > room { return ParentRules.tooDeep }
@@ -24,7 +24,7 @@ struct ChainLength {
                 + " has; move what is below it in parts")
     }
 
-    /// How deep the subtree below a record is, level by level; nil where it is larger than a commit looks at.
+    /// The depth of the subtree below a record, level by level; nil if it exceeds the bound of a commit.
     private func depth(below name: String) throws -> Int? {
         var level = [name]
         var depth = 0
@@ -44,7 +44,7 @@ struct ChainLength {
         }
     }
 
-    /// What the batch moves is looked at from there.
+    /// Whether the record stays below `parent`. A record that the batch moves is checked from its own position.
     private func stays(_ name: String, below parent: String) -> Bool {
         guard let saved = parents[name] else { return true }
         return saved == parent

@@ -1,21 +1,21 @@
 import NephosStorage
 
-/// What a large deletion takes along, found before its write begins: so the write, which all others of the store wait for,
-/// neither looks for it nor reads the records. What was written in the zone meanwhile it reads anew.
+/// The cascade of a large deletion, found before its write begins. So the write, which blocks all other writers of the
+/// store, neither searches for it nor reads its records. It only rereads the records written in the zone meanwhile.
 struct FoundCascade: Sendable {
-    /// The records that are deleted by name.
+    /// The records deleted by name.
     let names: [String]
-    /// What goes along as far as nothing was written meanwhile, and all that goes.
+    /// The cascade if nothing was written meanwhile, and all deleted records.
     private(set) var plan = CascadeDelete()
     private(set) var dead: Set<String> = []
-    /// Whether a record that stays may hold one that goes along.
+    /// Whether a record that stays may hold one of the deleted records.
     private(set) var isHeld = false
-    /// What goes along in the order in which the store has it.
+    /// The cascade in storage order.
     private(set) var inStoredOrder: [String] = []
-    /// The zone's change sequence before the first was read.
+    /// The zone's change sequence before the first read.
     private let sequence: Int64
     private var sources: [String: [Source]] = [:]
-    /// The records without their fields, but for those whose fields a deletion looks at.
+    /// The records without their fields, except those whose fields a deletion needs.
     private var rows: [String: RecordRow] = [:]
     private var numbers: [String: RowNumber] = [:]
 
@@ -24,26 +24,26 @@ struct FoundCascade: Sendable {
         var kind: ReferenceRow.Kind
     }
 
-    /// The kinds that matter to what is deleted: what it takes along, and what keeps it.
+    /// The reference kinds that matter to a deletion: those that cascade and those that hold.
     static let kinds: [ReferenceRow.Kind] = [.deleteSelf] + BatchGraph.holding
 
-    /// Nil where it is not known what points at the record.
+    /// Nil if the record's sources are unknown.
     func sources(of name: String, kinds: [ReferenceRow.Kind]) -> Set<String>? {
         sources[name].map { found in Set(found.lazy.filter { kinds.contains($0.kind) }.map(\.name)) }
     }
 
-    /// A record as it was without its fields; nil where they are to be read, or it was not found.
+    /// A record as found, without its fields; nil if its fields must be read or it was not found.
     func row(_ name: String) -> RecordRow? { rows[name] }
     func number(_ name: String) -> RowNumber? { numbers[name] }
 
-    /// The records that were written in the zone since.
-    /// - Returns: nil where they are too many, or some may be forgotten.
+    /// The records written in the zone since the search.
+    /// - Returns: nil if there are too many, or some tombstones may have been purged.
     func changes(in zone: ZoneRow, _ reader: StorageReader) throws -> [RecordRow]? {
         if zone.purgedUntil > sequence { return nil }
         let limit = Limits.changesBesideCascade
         let rows = try reader.records(zone: zone.key, after: sequence, limit: limit + 1, size: Limits.lookupSize)
         guard rows.count <= limit, let last = rows.last else { return rows.isEmpty ? [] : nil }
-        // The size may have ended it.
+        // The read may have stopped at the size limit.
         return try reader.hasRecord(zone: zone.key, after: last.sequence) ? nil : rows
     }
 }
@@ -51,7 +51,7 @@ struct FoundCascade: Sendable {
 // MARK: - Finding it
 
 extension FoundCascade {
-    /// Looks for all that goes along with the records, over as many snapshots as it takes.
+    /// Finds the whole cascade of the records, over as many snapshots as it needs.
     init(deleting names: [String], in zone: ZoneKey, _ engine: any StorageEngine) async throws {
         self.names = names
         sequence = try await engine.read { try $0.completeUpTo(zone: zone) }
@@ -71,12 +71,12 @@ extension FoundCascade {
         inStoredOrder = inStoredOrder(plan.names)
     }
 
-    /// Names in the order in which the store has their records, as far as that is known.
+    /// The names in storage order, as far as it is known.
     func inStoredOrder(_ names: [String]) -> [String] {
         names.map { (number: numbers[$0]?.value ?? .max, name: $0) }.sorted { $0 < $1 }.map(\.name)
     }
 
-    /// What points at some records, and the records.
+    /// Some records and the references to them.
     private struct Piece: Sendable {
         var references: [ReferenceRow]
         var rows: [RecordRow] = []
@@ -97,7 +97,7 @@ extension FoundCascade {
         }
     }
 
-    /// - Returns: what goes along with these, and was not reached before.
+    /// - Returns: the cascade of `targets` that was not reached before.
     private mutating func add(_ piece: Piece, of targets: [String]) -> [String] {
         var next: [String] = []
         for target in targets { sources[target] = [] }
@@ -106,7 +106,7 @@ extension FoundCascade {
             if row.kind == .deleteSelf, dead.insert(row.source).inserted { next.append(row.source) }
         }
         numbers.merge(piece.numbers) { $1 }
-        // So many bytes are kept; the rest is read by the write.
+        // Bounded in memory; the write reads the rest.
         if rows.count < Limits.recordsKeptOfCascade {
             for row in piece.rows { rows[row.name] = row }
         }
@@ -114,21 +114,21 @@ extension FoundCascade {
     }
 }
 
-/// A deletion takes so much along that it is to be found before the write begins.
+/// A deletion's cascade is so large that it must be found before the write begins.
 struct LargeCascade: Error {
     let zone: ZoneKey
-    /// The records that are deleted by name.
+    /// The records deleted by name.
     let names: [String]
 }
 
-/// What was found for the zones of a request.
+/// The cascades found for the zones of a request.
 struct FoundCascades: Sendable {
     private var zones: [ZoneKey: FoundCascade] = [:]
-    /// Whether the write looks itself for what goes along, however much it is.
+    /// Whether the write itself searches for the cascade, whatever its size.
     private(set) var isFinal: Bool
     private var attempts = 0
 
-    /// - Parameter isFinal: where there is no writer that all others wait for.
+    /// - Parameter isFinal: whether the store has no writer that blocks all others.
     init(isFinal: Bool) { self.isFinal = isFinal }
 
     subscript(zone: ZoneKey) -> FoundCascade? { zones[zone] }
@@ -136,7 +136,7 @@ struct FoundCascades: Sendable {
     mutating func find(_ cascade: LargeCascade, _ engine: any StorageEngine) async throws {
         zones[cascade.zone] = try await FoundCascade(deleting: cascade.names, in: cascade.zone, engine)
         attempts += 1
-        // Each of a request's zones may have one. Beyond that they are written so fast that looking again is of no use.
+        // Each zone of the request may have one. Beyond that, writes are so fast that another search is of no use.
         if attempts > zones.count + 1 { isFinal = true }
     }
 }

@@ -1,15 +1,15 @@
 import NephosStorage
 import NephosWire
 
-/// The references whose target has to exist, and that keep their target from being deleted alone.
+/// References whose target must exist, and references that keep their target from being deleted alone.
 ///
 /// "The parent record must exist on the server when you save the child, or must be part of the same save operation.
 /// Otherwise, the operation fails" (`CKRecord.parent`, Apple's documentation); the same holds for `deleteSelf`, whose
 /// target owns the record, and for `VALIDATE`. A record cannot be deleted while another that stays has it as its parent
-/// or validates it; in the public database only records of the caller's count there, so that no account can keep others from
-/// deleting what is theirs. A plain reference may dangle.
+/// or validates it. In the public database only records of the same creator count, so that no account can keep others
+/// from deleting their own records. A plain reference may dangle.
 enum ParentRules {
-    /// The kinds whose target must exist when the reference is saved.
+    /// Whether the target must exist when a reference of this kind is saved.
     static func demandsTarget(_ kind: ReferenceRow.Kind) -> Bool {
         switch kind {
         case .parent, .deleteSelf, .validate: true
@@ -29,7 +29,7 @@ enum ParentRules {
         )
     }
 
-    /// In the words of Apple's service.
+    /// In the wording of Apple's service.
     static func tooManySources(of target: String) -> ServiceError {
         .limitExceeded(
             "Limit exceeded for number of owning references to single record: at most \(Limits.deleteSelfSources) may"
@@ -37,8 +37,8 @@ enum ParentRules {
     }
 
     /// - Parameters:
-    ///   - source: nil where the caller may not know it.
-    ///   - owned: what the deletion would take along, where that is what is held.
+    ///   - source: nil if the caller must not know it.
+    ///   - owned: the held record, if the deletion would cascade to it.
     static func held(_ name: String, by source: String?, through owned: String? = nil) -> ServiceError {
         let holder = source.map { "'\($0)'" } ?? "another record"
         let along = owned.map { " takes '\($0)' along, which" } ?? ""
@@ -47,8 +47,8 @@ enum ParentRules {
         )
     }
 
-    /// Why a record cannot have its new parent: it is a descendant of its own, or has too many ancestors. Nil where it can.
-    /// - Parameter parents: the parents of what the batch saves.
+    /// Why a record cannot have its new parent: it is its own descendant, or has too many ancestors. Nil if it can.
+    /// - Parameter parents: the parents of the records that the batch saves.
     static func circle(
         _ save: PlannedSave, _ parents: [String: String?], _ reader: StorageReader
     ) throws -> ServiceError? {
@@ -59,7 +59,7 @@ enum ParentRules {
             if step == save.row.name {
                 return .invalid("the parent of record '\(step)' is one of its own descendants")
             }
-            // A circle of others is theirs: once they are refused, this one's parent is missing.
+            // A cycle of other records is refused at those; then this record's parent is missing.
             if !seen.insert(step).inserted { return nil }
             count += 1
             if count > Limits.parentDepth {
@@ -75,7 +75,7 @@ enum ParentRules {
 }
 
 extension PlannedSave {
-    /// The references whose target has to exist for this save: the new ones of the kinds that demand it.
+    /// The references whose target must exist for this save: new ones of the kinds that demand it.
     var demandedTargets: [ReferenceEdge] {
         if newEdges.isEmpty { return [] }
         return newEdges.subtracting(oldEdges).filter { ParentRules.demandsTarget($0.kind) }

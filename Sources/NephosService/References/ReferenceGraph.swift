@@ -1,13 +1,13 @@
 import NephosStorage
 import NephosWire
 
-/// An edge from a record to another of its zone, of a kind that matters when the target is deleted.
+/// A reference between two records of a zone, of a kind that matters when the target is deleted.
 struct ReferenceEdge: Hashable {
     var target: String
     var kind: ReferenceRow.Kind
 }
 
-/// The edges that follow from a record.
+/// Derives a record's edges.
 enum ReferenceGraph {
     static func edges(of row: RecordRow) -> Set<ReferenceEdge> {
         var edges: Set<ReferenceEdge> = []
@@ -24,17 +24,17 @@ enum ReferenceGraph {
     }
 }
 
-/// The edges of a zone as they will be once the saves of a batch are written.
+/// The edges of a zone after the saves of a batch.
 struct BatchGraph {
-    /// The kinds that forbid the deletion of their target while their source stays.
+    /// The kinds that forbid deleting their target while their source stays.
     static let holding: [ReferenceRow.Kind] = [.parent, .validate]
 
     let zone: ZoneKey
     let reader: StorageReader
-    /// The edges of each record that the batch saves.
+    /// The edges of each saved record.
     private var saved: [String: Set<ReferenceEdge>] = [:]
     private var savedSources: [String: Set<String>] = [:]
-    /// What was found before the write began, but for `saved`.
+    /// The cascade found before the write began; `saved` overrides it.
     private(set) var found: FoundCascade?
 
     init(zone: ZoneKey, reader: StorageReader) {
@@ -42,7 +42,7 @@ struct BatchGraph {
         self.reader = reader
     }
 
-    /// Takes what was found before the write began, unless too much of it may have changed since.
+    /// Takes over a cascade found before the write began, unless too much may have changed since.
     mutating func use(_ found: FoundCascade, in zone: ZoneRow) throws {
         guard let changes = try found.changes(in: zone, reader) else { return }
         self.found = found
@@ -56,12 +56,12 @@ struct BatchGraph {
         }
     }
 
-    /// What was found before the write began, where nothing changed since and the batch saves nothing.
+    /// The cascade found before the write began, if nothing changed since and the batch saves nothing.
     func unchanged(deleting names: [String]) -> FoundCascade? {
         saved.isEmpty && found?.names == names ? found : nil
     }
 
-    /// A record that goes along as it was found, without its fields; nil where it may have changed since.
+    /// A cascaded record as found, without its fields; nil if it may have changed since.
     func unchangedRow(_ name: String) -> RecordRow? { saved[name] == nil ? found?.row(name) : nil }
 
     mutating func save(_ source: String, edges: Set<ReferenceEdge>) {
@@ -69,7 +69,7 @@ struct BatchGraph {
         for edge in edges { savedSources[edge.target, default: []].insert(source) }
     }
 
-    /// The records that point at each of several targets with one of `kinds`, in the order of the targets.
+    /// The records that refer to each of several targets with one of `kinds`, in the order of the targets.
     func sources(of targets: [String], kinds: [ReferenceRow.Kind]) throws -> [Set<String>] {
         var sources: [String: Set<String>] = [:]
         var unknown: [String] = []
@@ -89,8 +89,8 @@ struct BatchGraph {
         }
     }
 
-    /// The first by name of the records that point at `target` with one of `kinds` and are `wanted`.
-    /// - Parameter limit: how many stored references are looked at.
+    /// The first source by name that refers to `target` with one of `kinds` and is `wanted`.
+    /// - Parameter limit: the stored references to examine.
     func firstSource(
         of target: String, kinds: [ReferenceRow.Kind], reading limit: Int = .max, where wanted: (String) throws -> Bool
     ) throws -> String? {

@@ -1,12 +1,12 @@
 import FoundationEssentials
 import NephosWire
 
-/// Whether a value may be saved in a field of a type: "each field keeps its type". A number is saved in a DOUBLE field,
-/// and a whole one in an INT64 field, whatever it was sent as, if nothing of it is lost: an app's `NSNumber` says no more. A value that came
-/// without a type may be read in another way: a string as BYTES, a whole number as TIMESTAMP (CloudKit Web Services,
-/// Field Dictionary).
+/// Whether a value may be saved in a field of a type: "each field keeps its type". A DOUBLE field accepts any number,
+/// and an INT64 field a whole one, whatever type it was sent with, if the conversion is lossless: an app's `NSNumber`
+/// has no other type. A value sent without a type may be read as another one: a string as BYTES, a whole number as
+/// TIMESTAMP (CloudKit Web Services, Field Dictionary).
 enum FieldTypeRules {
-    /// - Returns: the value in the field's type, or nil where it has it already.
+    /// - Returns: the value converted to the field's type, or nil if it already has that type.
     static func fit(
         _ field: Field, to type: SchemaType, name: String, recordType: String
     ) throws(ServiceError) -> FieldValue? {
@@ -19,7 +19,7 @@ enum FieldTypeRules {
         guard value.type.isList == type.isList else { throw mismatch(field, value, type, name, recordType) }
         let scalar = value.type.scalar
         if type.accepts(scalar) { return nil }
-        // An empty list says nothing about its elements: the field does.
+        // An empty list has no element type; the field's applies.
         if scalar == .unknown { return .list(of: type.scalar.wire, []) }
         guard !field.hasDeclaredType || type.isNumber, let read = reread(value, as: type) else {
             throw mismatch(field, value, type, name, recordType)
@@ -27,8 +27,8 @@ enum FieldTypeRules {
         return read
     }
 
-    /// Whether an encrypted value may be saved in a field: it stays what it is, as the service cannot turn a whole number into a
-    /// fraction, and an app's `NSNumber` says no more.
+    /// Whether an encrypted value may be saved in a field. It keeps its own type: the service cannot convert an
+    /// encrypted whole number to a fraction, and an app's `NSNumber` does not distinguish them.
     private static func accepts(_ sealed: FieldType, _ type: SchemaType) -> Bool {
         guard sealed.isList == type.isList else { return false }
         switch sealed.scalar {
@@ -46,7 +46,7 @@ enum FieldTypeRules {
             throw .invalid(
                 "Attempt to save encrypted data in non encrypted field type: field '\(name)' for type '\(recordType)'")
         }
-        // Apple's service takes what is not marked for encrypted bytes.
+        // Apple's service treats an unmarked value as encrypted bytes.
         throw .invalid(
             mismatch("ENCRYPTED_BYTES", type, name, recordType)
                 + "; send it with isEncrypted (CKRecord.encryptedValues)")
@@ -82,7 +82,7 @@ enum FieldTypeRules {
         return rereadScalar(value, as: type.scalar)
     }
 
-    /// Nil where no date is exactly that.
+    /// Nil if no date has exactly this time.
     private static func timestamp(_ milliseconds: Int64) -> FieldValue? {
         let time = Timestamp(milliseconds: milliseconds)
         return time.milliseconds == milliseconds ? .timestamp(time) : nil

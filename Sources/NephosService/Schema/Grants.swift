@@ -1,4 +1,4 @@
-/// What a role may do with the records of a type in the public database.
+/// A role's permissions on the records of a type in the public database.
 package struct Permissions: OptionSet, Hashable, Sendable {
     package let rawValue: UInt8
     package init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -29,7 +29,7 @@ enum SystemRole {
     static let all: Set<String> = [creator, authenticated, world]
 }
 
-/// The permissions of each role.
+/// Permissions by role.
 typealias Grants = [String: Permissions]
 
 extension Grants {

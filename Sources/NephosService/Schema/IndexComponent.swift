@@ -1,20 +1,20 @@
 import NephosWire
 
-/// The fields that a query knows of every record. (The schema's own list is `SystemField`.)
+/// The system fields of every record in queries. (The schema's own list is `SystemField`.)
 typealias QuerySystemField = NephosWire.SystemField
 
-/// What an index holds of one field.
+/// One field's part of an index.
 struct IndexComponent: Hashable, Sendable {
     enum Kind: Character, Hashable, Sendable {
-        /// The value, as equality sees it; of a list each element. A record without a value is not in the index.
+        /// The value for equality, or each element of a list. A record without a value has no entry.
         case equality = "="
-        /// The value, in its order. A record without one is in the index too, before all others.
+        /// The value in ascending order. A record without a value has an entry, before all others.
         case ascending = "+"
-        /// The same in reverse.
+        /// The value in descending order.
         case descending = "-"
         /// The words of a text, or of a list's texts.
         case token = "~"
-        /// The cell of a location, and the location. A record without one is in the index too, before all others.
+        /// The cell of a location, and the location. A record without one has an entry, before all others.
         case cell = "@"
     }
 
@@ -26,7 +26,7 @@ struct IndexComponent: Hashable, Sendable {
         self.key = key
     }
 
-    /// The name of its field in the schema.
+    /// The field's name in the schema.
     var field: String {
         switch key {
         case .field(let name): name
@@ -35,7 +35,7 @@ struct IndexComponent: Hashable, Sendable {
         }
     }
 
-    /// How the schema language calls such an index.
+    /// The schema language's option for this kind of index.
     var option: String {
         switch kind {
         case .equality: "QUERYABLE"
@@ -46,17 +46,17 @@ struct IndexComponent: Hashable, Sendable {
     }
 }
 
-/// What an index is of: its entries' values are what the components have of a record, joined. Without components it lists
-/// the records of its type by name.
+/// The components of an index: an entry's value is the concatenation of the record's component values. Without
+/// components, the index lists the records of its type by name.
 ///
-/// At most one component can have several values for a record, as a list or a text has: `IndexEntries` makes an entry for
-/// each.
+/// At most one component can have several values for a record, such as a list or a text: `IndexEntries` makes an entry
+/// for each.
 struct IndexSignature: Hashable, Sendable {
     var components: [IndexComponent]
 
     init(_ components: [IndexComponent]) { self.components = components }
 
-    /// How it is stored: `=list,-___modTime`. The names of fields have no commas.
+    /// The stored form: `=list,-___modTime`. Field names contain no commas.
     var text: String { components.map { "\($0.kind.rawValue)\($0.field)" }.joined(separator: ",") }
 
     init?(_ text: String) {

@@ -1,16 +1,16 @@
-/// How a field can be looked for: the field options of the CloudKit Schema Language.
+/// A field's query options: the field options of the CloudKit Schema Language.
 package struct IndexOptions: OptionSet, Hashable, Sendable {
     package let rawValue: UInt8
     package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// Equality, membership, and "has this element" of a list.
+    /// Equality, membership, and list containment.
     package static let queryable = IndexOptions(rawValue: 1 << 0)
-    /// Ranges, prefixes and order.
+    /// Ranges, prefixes and sort order.
     package static let sortable = IndexOptions(rawValue: 1 << 1)
-    /// Words of a text.
+    /// Full-text search by words.
     package static let searchable = IndexOptions(rawValue: 1 << 2)
 
-    /// In the order in which Apple's exports write them.
+    /// In the order of Apple's exports.
     static let named: [(option: IndexOptions, name: String)] = [
         (.queryable, "QUERYABLE"), (.searchable, "SEARCHABLE"), (.sortable, "SORTABLE"),
     ]
@@ -20,7 +20,7 @@ package struct IndexOptions: OptionSet, Hashable, Sendable {
 }
 
 extension IndexOptions {
-    /// The indexes a field gets when a save makes it ("CloudKit creates indexes for most field types automatically in
+    /// The indexes of a field that a save creates ("CloudKit creates indexes for most field types automatically in
     /// development"; `CKQuery`, Apple's documentation).
     static func automatic(for type: SchemaType) -> IndexOptions {
         if type.isEncrypted { return [] }
@@ -33,7 +33,7 @@ extension IndexOptions {
         }
     }
 
-    /// The indexes a field of the type can have. Options beyond these have no effect where they are allowed at all.
+    /// The indexes that a field of the type can have. Other options have no effect, even where they are tolerated.
     static func possible(for type: SchemaType) -> IndexOptions {
         if type.isEncrypted { return [] }
         switch type.scalar {
@@ -44,8 +44,8 @@ extension IndexOptions {
         }
     }
 
-    /// Options that have no effect and yet are no error: the schemas that Apple exports of apps on Core Data and SwiftData
-    /// have `BYTES QUERYABLE SORTABLE`, and a list may be called sortable.
+    /// Options without effect that are not errors: Apple's exported schemas of apps on Core Data and SwiftData have
+    /// `BYTES QUERYABLE SORTABLE`, and a list may be declared sortable.
     static func tolerated(for type: SchemaType) -> IndexOptions {
         if type.isEncrypted { return [] }
         if type.scalar == .bytes { return [.queryable, .sortable] }

@@ -1,21 +1,21 @@
 import NephosStorage
 import NephosWire
 
-/// What a save adds to the schema. In development "the first time you set a value for a key and save the record, the
-/// server associates that type with the key for all records of the same type"; in production an unknown type or field is
-/// an error (`CKRecord`, Apple's documentation).
+/// A save's additions to the schema. In development "the first time you set a value for a key and save the record, the
+/// server associates that type with the key for all records of the same type"; in production an unknown type or field
+/// is an error (`CKRecord`, Apple's documentation).
 struct SchemaAdditions: Equatable {
     struct AddedField: Equatable {
         var recordType: String
         var field: String
         var type: SchemaType
-        /// The account that saves, where it did not make the type.
+        /// The saving account, if it did not make the type.
         var maker: Int64?
     }
 
     var recordTypes: [String] = []
     var fields: [AddedField] = []
-    /// The account whose save it is, by its number.
+    /// The saving account's number.
     var maker: Int64?
 
     var isEmpty: Bool { recordTypes.isEmpty && fields.isEmpty }
@@ -39,7 +39,7 @@ struct SchemaAdditions: Equatable {
 /// Checks records against a schema that grows with them.
 struct JustInTimeSchema {
     let environment: ContainerEnvironment
-    /// The account that saves, by its number; nil where none counts.
+    /// The saving account's number; nil if no account is counted.
     let maker: Int64?
     /// The schema with all additions so far.
     private(set) var schema: Schema
@@ -51,11 +51,11 @@ struct JustInTimeSchema {
         self.schema = schema
     }
 
-    /// Whether the schema says what fields a record of the type has. Shares need no type in production's schema: it is the
-    /// system's (`CKRecord.SystemType.share`).
+    /// Whether the schema defines the fields of the type's records. Shares need no type in production's schema: theirs
+    /// is the system's (`CKRecord.SystemType.share`).
     func admits(_ recordType: String) -> Bool { recordType != SystemRecordType.share || environment == .development }
 
-    /// The fields as `admit(_:recordType:)` fits them.
+    /// Returns the fields as `admit(_:recordType:)` fits them.
     mutating func admit(
         _ fields: RecordFields, ofRecordOf recordType: String
     ) throws(ServiceError) -> RecordFields {
@@ -69,8 +69,8 @@ struct JustInTimeSchema {
         return fitted
     }
 
-    /// Fits a record's fields to the schema: values that came without a type get the field's.
-    /// - Returns: the fields, and what saving them adds to the schema.
+    /// Fits a record's fields to the schema: values without a type get the field's.
+    /// - Returns: the fields, and the schema additions of their save.
     mutating func admit(
         _ fields: RecordFields, recordType: String
     ) throws(ServiceError) -> (fields: RecordFields, additions: SchemaAdditions) {
@@ -98,7 +98,7 @@ struct JustInTimeSchema {
                         "Cannot create or modify field '\(entry.name)' in record '\(recordType)' in production schema")
                 }
                 guard let type = SchemaType(inferredFrom: value, isEncrypted: entry.field.isEncrypted) else {
-                    // Apple's words, which developers know.
+                    // Apple's words, familiar to developers.
                     throw .invalid(
                         "cannot use an empty list to initialize a new field (field '\(entry.name)' in record type"
                             + " '\(recordType)' should be more precise)")

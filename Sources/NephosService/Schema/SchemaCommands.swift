@@ -1,12 +1,12 @@
-/// What can be done with a schema by hand: each is a decision, which the service then carries out.
+/// The manual commands on a schema: each plans a change, which the service then executes.
 package enum SchemaCommands {
     /// The schema in the CloudKit Schema Language.
     package static func export(_ schema: Schema) -> String { SchemaPrinter.print(schema) }
 
-    /// Whether a text is a schema by itself, without regard to what there is.
+    /// Validates a text as a schema by itself, regardless of existing schemas.
     package static func validate(_ text: String) -> [SchemaFinding] {
         do throws(SchemaSyntaxError) {
-            // An import where nothing is yet.
+            // An import into an empty schema.
             return SchemaEvolution.importing(try SchemaParser.parse(text), into: Schema(), production: Schema())
                 .findings
         } catch {
@@ -14,7 +14,7 @@ package enum SchemaCommands {
         }
     }
 
-    /// Plans the import of a text into development. A text that is no schema changes nothing.
+    /// Plans the import of a text into development. An invalid text changes nothing.
     package static func planImport(
         _ text: String, development: Schema, production: Schema
     ) -> SchemaPlan {
@@ -42,12 +42,12 @@ package enum SchemaCommands {
             indexChanges: [], changes: SchemaChanges.sentences(from: development, to: production))
     }
 
-    /// Where a text declares what; empty for one that is no schema.
+    /// The positions of a text's declarations; empty for an invalid text.
     static func positions(_ text: String) -> [SchemaElement: SchemaPosition] {
         (try? SchemaParser.parse(text))?.positions ?? [:]
     }
 
-    /// What a validation found, in the words of Apple's `cktool validate-schema`.
+    /// Reports the findings of a validation in the words of Apple's `cktool validate-schema`.
     package static func report(_ findings: [SchemaFinding]) -> String {
         let lines = findings.map(\.description).joined(separator: "\n")
         if findings.hasErrors { return "❌ Schema validation failed: \(lines)" }

@@ -1,7 +1,7 @@
-/// A field of a record type: what it holds and how it can be looked for.
+/// A field of a record type: its type and query options.
 struct SchemaField: Hashable, Sendable {
     var type: SchemaType
-    /// As declared. They may include options that have no effect on the type.
+    /// As declared, including options without effect on the type.
     var options: IndexOptions
 
     init(_ type: SchemaType, _ options: IndexOptions = []) {
@@ -9,16 +9,16 @@ struct SchemaField: Hashable, Sendable {
         self.options = options
     }
 
-    /// A field as a save makes it in development.
+    /// A field that a save creates in development.
     init(automatic type: SchemaType) {
         self.init(type, .automatic(for: type))
     }
 
-    /// The indexes that there are.
+    /// The options that take effect.
     var indexes: IndexOptions { options.intersection(.possible(for: type)) }
 }
 
-/// The fields that every record has, by their names in the schema (`CKRecord.SystemFieldKey`, and `___etag`).
+/// The system fields of every record, by their names in the schema (`CKRecord.SystemFieldKey`, and `___etag`).
 enum SystemField: String, CaseIterable, Sendable {
     case createTime = "___createTime"
     case createdBy = "___createdBy"
@@ -35,7 +35,7 @@ enum SystemField: String, CaseIterable, Sendable {
         }
     }
 
-    /// All of them, with the same options as far as they are possible.
+    /// All system fields, with these options as far as their types allow.
     static func fields(_ options: IndexOptions) -> [String: SchemaField] {
         var fields: [String: SchemaField] = [:]
         for field in allCases { fields[field.rawValue] = SchemaField(field.type, options) }

@@ -1,29 +1,29 @@
 import NephosStorage
 
-/// How a schema is kept in the store's record types and schema fields. Nothing else knows it. The indexes of several fields
-/// are those that the store has (`IndexAdjustment`).
+/// The encoding of a schema in the store's record types and schema fields; no other code depends on it. Composite
+/// indexes are stored separately (`IndexAdjustment`).
 ///
 /// | record type | field | type |
 /// | --- | --- | --- |
-/// | the type | the field | its definition in the schema language: `STRING QUERYABLE SORTABLE`. Without options it has those that a save gives it in development; `UNINDEXED` says that it has none. Empty: there is no such field |
-/// | the type | a system field | the same. Where there is no row, it has the options a save gives it |
+/// | the type | the field | its definition in the schema language: `STRING QUERYABLE SORTABLE`. Without options it has those that a save gives it in development; `UNINDEXED` means none. Empty: there is no such field |
+/// | the type | a system field | the same. Without a row, it has the options that a save gives it |
 /// | the type | empty | its grants in the schema language. Empty, or no row: the standard grants. `DROPPED`: there is no such type |
 /// | empty | the role | `ROLE`. Empty: there is no such role |
-/// | empty | the role, `@`, the account's number | `MEMBER`. Empty: the account has not that role |
+/// | empty | the role, `@`, the account's number | `MEMBER`. Empty: the account does not have the role |
 /// | empty | `@`, the type | `MADE`, the number of the account whose save made it. Empty: no save did |
-/// | empty | `@`, the type, `@`, the field | the same of a field, where another account's save made it than the type |
+/// | empty | `@`, the type, `@`, the field | the same for a field that another account's save made than the type's |
 ///
-/// A row that is no longer needed says so and stays, as rows of the schema are only ever written. A type that a save made
-/// has thus one row and one for each of its own fields.
+/// Schema rows are never deleted: an obsolete row is overwritten with a value that says so. A type that a save made
+/// thus has one row and one for each of its own fields.
 enum SchemaRows {
     private static let unindexed = "UNINDEXED"
     private static let dropped = "DROPPED"
     private static let role = "ROLE"
     private static let member = "MEMBER"
     private static let made = "MADE "
-    /// The field that stands for the type itself.
+    /// The field name of a row for the type itself.
     private static let typeItself = ""
-    /// The type that stands for the container.
+    /// The type name of a row for the container.
     private static let container = ""
 
     // MARK: - Reading
@@ -87,7 +87,7 @@ enum SchemaRows {
         SchemaFieldRow(recordType: name, field: typeItself, type: "")
     }
 
-    /// - Parameter maker: nil where the type was not made by a save.
+    /// - Parameter maker: nil if no save made the type.
     static func row(maker: Int64?, ofRecordType name: String) -> SchemaFieldRow {
         SchemaFieldRow(recordType: container, field: "@\(name)", type: maker.map { "\(made)\($0)" } ?? "")
     }
@@ -106,13 +106,13 @@ enum SchemaRows {
         SchemaFieldRow(recordType: container, field: "\(role)@\(account)", type: isMember ? member : "")
     }
 
-    /// Makes the stored schema `new`, given that it is `old`.
+    /// Rewrites the stored schema from `old` to `new`.
     static func write(_ new: Schema, replacing old: Schema, in transaction: StorageTransaction) throws {
         for role in new.roles.symmetricDifference(old.roles) {
             try transaction.put(
                 SchemaFieldRow(
                     recordType: container, field: role, type: new.roles.contains(role) ? Self.role : ""))
-            // No account has a role that is gone, also when it comes back.
+            // No account has a deleted role, even if the role is created again.
             for account in old.members[role] ?? [] {
                 try transaction.put(row(ofMember: account, role: role, isMember: false))
             }
@@ -149,7 +149,7 @@ enum SchemaRows {
 }
 
 extension Schema {
-    /// Stores the schema in the place of another one, of which the store has nothing else.
+    /// Replaces the stored schema with this one; the store has no other content of `old`.
     func write(replacing old: Schema, in transaction: StorageTransaction) throws {
         try SchemaRows.write(self, replacing: old, in: transaction)
     }

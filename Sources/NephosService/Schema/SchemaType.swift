@@ -1,8 +1,8 @@
 import NephosWire
 
-/// A field's type in the schema, in the words of the CloudKit Schema Language: `STRING`, `LIST<REFERENCE>`,
-/// `ENCRYPTED BYTES`, …. A number that a save brought in is a `NUMBER`: it takes integers and fractions alike, as
-/// `NSNumber` does (`CKRecord`, Apple's documentation: "stores any numerical information").
+/// A field's type in the CloudKit Schema Language: `STRING`, `LIST<REFERENCE>`, `ENCRYPTED BYTES`, …. A number that a
+/// save adds is a `NUMBER`: it accepts integers and fractions alike, as `NSNumber` does (`CKRecord`, Apple's
+/// documentation: "stores any numerical information").
 struct SchemaType: Hashable, Sendable {
     enum Scalar: String, Hashable, Sendable, CaseIterable {
         case asset = "ASSET"
@@ -15,7 +15,7 @@ struct SchemaType: Hashable, Sendable {
         case string = "STRING"
         case timestamp = "TIMESTAMP"
 
-        /// The wire's type of the elements of an empty list of this type.
+        /// The wire type of the elements of an empty list of this type.
         var wire: FieldType.Scalar {
             switch self {
             case .asset: .asset
@@ -30,7 +30,8 @@ struct SchemaType: Hashable, Sendable {
         }
     }
 
-    /// How a `NUMBER` is to be read where its readers can tell integers from fractions: `NUMBER PREFERRED AS INT64`.
+    /// The preferred reading of a `NUMBER`, for readers that distinguish integers from fractions: `NUMBER PREFERRED AS
+    /// INT64`.
     enum NumberPreference: String, Hashable, Sendable, CaseIterable {
         case double = "DOUBLE"
         case int64 = "INT64"
@@ -39,7 +40,7 @@ struct SchemaType: Hashable, Sendable {
     var scalar: Scalar
     var isList: Bool
     var isEncrypted: Bool
-    /// Only a `NUMBER` has one.
+    /// Only for a `NUMBER`.
     var preference: NumberPreference?
 
     init(_ scalar: Scalar, isList: Bool = false, isEncrypted: Bool = false, preference: NumberPreference? = nil) {
@@ -49,10 +50,10 @@ struct SchemaType: Hashable, Sendable {
         self.preference = preference
     }
 
-    /// The type a first value gives its field; nil for an empty list, which says nothing about its elements.
+    /// The type that a first value gives its field; nil for an empty list, which has no element type.
     ///
-    /// A plain number becomes a `NUMBER`. The schema language has no encrypted `NUMBER`, so an encrypted number becomes
-    /// what the value is.
+    /// A plain number becomes a `NUMBER`. The schema language has no encrypted `NUMBER`, so an encrypted number gets
+    /// the value's own type.
     init?(inferredFrom value: FieldValue, isEncrypted: Bool) {
         let scalar: Scalar
         switch value.type.scalar {
@@ -69,7 +70,7 @@ struct SchemaType: Hashable, Sendable {
         self.init(scalar, isList: value.type.isList, isEncrypted: isEncrypted)
     }
 
-    /// Reads a type as the schema language writes it.
+    /// Parses a type of the schema language.
     init?(_ text: String) {
         guard let definition = SchemaParser.fieldDefinition(text), definition.options.isEmpty else { return nil }
         self = definition.type
@@ -82,7 +83,7 @@ struct SchemaType: Hashable, Sendable {
         return isList ? "LIST<\(element)>" : element
     }
 
-    /// Whether values of the scalar can be encrypted: a reference has to stay readable for the service, an asset is
+    /// Whether values of the scalar can be encrypted: the service must be able to read a reference, and an asset is
     /// encrypted in its own way (`CKRecord.encryptedValues`, Apple's documentation).
     static func canBeEncrypted(_ scalar: Scalar) -> Bool {
         switch scalar {
@@ -91,7 +92,7 @@ struct SchemaType: Hashable, Sendable {
         }
     }
 
-    /// Whether values are a number or a date each: an index has all of them whole.
+    /// Whether each value is a single number or date: an index stores these untruncated.
     var isNumeric: Bool {
         switch scalar {
         case .double, .int64, .number, .timestamp: !isList
@@ -99,10 +100,10 @@ struct SchemaType: Hashable, Sendable {
         }
     }
 
-    /// Whether values are kept as numbers of one kind; NUMBER keeps both kinds.
+    /// Whether values are stored as numbers of one kind; NUMBER stores both kinds.
     var isNumber: Bool { scalar == .int64 || scalar == .double }
 
-    /// Whether the scalar takes a value of the wire's type.
+    /// Whether the scalar accepts a value of the wire type.
     func accepts(_ type: FieldType.Scalar) -> Bool {
         switch (scalar, type) {
         case (.asset, .asset), (.bytes, .bytes), (.double, .double), (.int64, .int64), (.location, .location),

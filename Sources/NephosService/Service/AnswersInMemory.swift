@@ -8,17 +8,17 @@ import Synchronization
     import Musl
 #endif
 
-/// Bounds the bytes of the answers that are made and are not sent yet, of all callers together: as many may be on their
-/// way to their connections as those may hold.
+/// Bounds the bytes of all callers' answers that are made and not sent yet: their total may reach twice
+/// `Limits.heldBytes`.
 enum AnswersInMemory {
     /// - Parameter size: bytes of another answer.
-    /// - Throws: `tryAgainLater` where there is no room for it; a small answer has some.
+    /// - Throws: `tryAgainLater` if it does not fit; a small answer always fits.
     static func check(_ size: Int) throws(ServiceError) {
         guard size >= JSONBytes.largeLimit else { return }
         if JSONBytes.largeBytes + Room.total + size > 2 * Limits.heldBytes { throw .noRoom }
     }
 
-    /// Room for records that an answer is going to be written of, until this goes.
+    /// Reserves bytes for the records of an answer that is not encoded yet; released on deinitialisation.
     final class Room: Sendable {
         fileprivate static var total: Int { count.load(ordering: .relaxed) }
         private static let count = Atomic(0)
@@ -34,7 +34,7 @@ enum AnswersInMemory {
         deinit { Self.count.subtract(size, ordering: .relaxed) }
     }
 
-    /// - Returns: nil where there is little.
+    /// - Returns: nil if the records are small.
     static func room(for outcomes: [RecordOutcome]) throws(ServiceError) -> Room? {
         let size = outcomes.reduce(0) { $0 + ($1.row?.fields.count ?? 0) }
         return size < JSONBytes.largeLimit ? nil : try Room(size)
@@ -42,14 +42,14 @@ enum AnswersInMemory {
 }
 
 extension Limits {
-    /// Bytes of bodies that arrive and of answers that are read, of all clients of a server together: an eighth of the
-    /// memory that the process may have, within bounds.
+    /// Bytes of arriving request bodies, and of answers being read, of all clients of a server: an eighth of the memory
+    /// that the process may use, from 128 to 512 MiB.
     package static let heldBytes: Int = {
         let machine = Int(sysconf(Int32(_SC_PHYS_PAGES))) * Int(sysconf(Int32(_SC_PAGESIZE)))
         return min(max(min(machine, groupMemory ?? machine) / 8, 128 << 20), 512 << 20)
     }()
 
-    /// What the process's control group may have: a container's limit. Nil where it has none.
+    /// The memory limit of the process's control group, which a container sets; nil without a limit.
     private static var groupMemory: Int? {
         guard let file = fopen("/sys/fs/cgroup/memory.max", "r") else { return nil }
         defer { fclose(file) }

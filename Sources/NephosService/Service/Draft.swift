@@ -1,18 +1,18 @@
 import NephosCrypto
 import NephosStorage
 
-/// What a container is to accounts that read it before its first write: a store in memory, of which nothing is kept but what
-/// they were told. The store that the first write makes begins with that, so that names and tokens stay good.
+/// A container's in-memory store for accounts that read it before its first write. It keeps only the
+/// promises of its answers; the store that the first write makes starts with them, so that names and tokens stay valid.
 final class Draft: Sendable {
-    /// What the store begins with.
+    /// The initial content of the store.
     struct Promise: Sendable {
         var secret: [UInt8]
-        /// In the order in which they were made.
+        /// In the order of creation.
         var accounts: [AccountRow]
         /// The change sequence that tokens may name.
         var sequence: Int64
 
-        /// Makes what was promised in a store that has nothing yet.
+        /// Writes the promised content to an empty store.
         func keep(_ environment: ServiceEnvironment, in transaction: StorageTransaction) throws {
             for account in accounts {
                 _ = try Accounts.findOrMake(
@@ -26,9 +26,9 @@ final class Draft: Sendable {
 
     init(_ store: Store) { self.store = store }
 
-    /// The name of an account's user record. It follows from the account's name, so that it is the same after the draft was
-    /// forgotten, as by a server that was started anew.
-    /// - Parameter place: what tells the stores from those in other places.
+    /// Returns the name of an account's user record. It is derived from the account's name, so that it stays the same
+    /// after the draft is evicted, or on another or restarted server.
+    /// - Parameter place: distinguishes these stores from those in other locations.
     static func userRecordName(of account: String, in id: StoreID, _ place: String) -> String {
         let hash = StreamingHash(.blake2b)
         for part in [place, id.container, id.environment, AccountName.canonical(account)] {

@@ -2,33 +2,33 @@ import NephosStorage
 import NephosWire
 import Synchronization
 
-/// Has the long reads of an account take turns: an account that asks for much at a time waits for itself.
+/// Serialises the long reads of each account, so that an account that reads much delays only itself.
 ///
-/// Callers without an account share nothing but the query that they ask.
+/// Callers without an account are serialised by the query that they ask.
 final class LongReads: Sendable {
     enum Reader: Hashable {
         case account(Int64)
-        /// A query of callers without one.
+        /// A query of callers without an account.
         case query(Int)
-        /// What else they read.
+        /// Any other read of callers without an account.
         case anyone
     }
 
-    /// Readers of which one reads, and who waits until it is done, oldest first.
+    /// Readers with a running read, each with its queue of waiting ones, oldest first.
     private let turns = Mutex<[Reader: [CheckedContinuation<Bool, Never>]]>([:])
 
-    /// Reads once it is the reader's turn.
-    /// - Throws: `requestRateLimited` where `Limits.waitingLongReads` wait.
+    /// Runs the read after the reader's earlier ones.
+    /// - Throws: `requestRateLimited` if `Limits.waitingLongReads` are queued.
     func read<T>(by reader: Reader, _ body: () async throws -> T) async throws -> T {
         guard await begin(reader) else { throw ServiceError.tooManyLongReads }
         defer { end(reader) }
         return try await body()
     }
 
-    /// How many of a reader's reads wait for their turn.
+    /// The number of a reader's queued reads.
     func waiting(of reader: Reader) -> Int { turns.withLock { $0[reader]?.count ?? 0 } }
 
-    /// - Returns: false where too many wait.
+    /// - Returns: false if the queue is full.
     private func begin(_ reader: Reader) async -> Bool {
         await withCheckedContinuation { continuation in
             let answer = turns.withLock { turns -> Bool? in

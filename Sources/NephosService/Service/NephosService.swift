@@ -3,8 +3,8 @@ import NephosThreads
 import NephosWire
 import Synchronization
 
-/// What CloudKit does. Every way in (HTTP, the caller's own process) ends at these entry points, which throw one type of
-/// error: `ServiceError`.
+/// The service's entry points. Every transport (HTTP, the caller's own process) calls them; they throw one type of
+/// error, `ServiceError`.
 package final class NephosService: Sendable {
     let stores: Stores
     package let environment: ServiceEnvironment
@@ -24,21 +24,21 @@ package final class NephosService: Sendable {
         self.configuration = configuration
     }
 
-    /// The oldest transaction that writes, for which change feeds wait, and the name of the program that began it; nil in a
-    /// storage where writes come one after another.
+    /// The age of the oldest open write transaction, which delays change feeds, and the name of the program that began
+    /// it; nil for storage that serialises writes.
     package var horizonHolder: (seconds: Double, applicationName: String)? {
         stores.horizonHolder.map { ($0.seconds, $0.applicationName) }
     }
 
     // MARK: - Life
 
-    /// Opens the stores that exist, so that work which a stop interrupted goes on without waiting for a request.
+    /// Opens the existing stores, so that interrupted work continues without waiting for a request.
     package func resume() async {
         await stores.takeUpWork()
     }
 
-    /// Opens, again and again until the task is cancelled, the stores that have something to do: those that could not be
-    /// opened before, and those that another server left.
+    /// Opens stores with pending work at intervals until the task is cancelled: those that failed to open, and those
+    /// that another server left.
     package func takeUpWork() async {
         while !Task.isCancelled {
             do {
@@ -50,8 +50,8 @@ package final class NephosService: Sendable {
         }
     }
 
-    /// Returns once the background has nothing left to do: the deletions that the default zone does later, the removal of
-    /// deleted zones' records, the making of indexes, the sending of notifications that are due.
+    /// Returns once the background is idle: deferred cascades of the default zone, purges of deleted zones' records,
+    /// index builds, notifications that are due.
     package func settle() async {
         for store in stores.all {
             await store.background.settle()
@@ -62,7 +62,7 @@ package final class NephosService: Sendable {
         }
     }
 
-    /// Answers the polls that wait, and from now on every poll at once: for a server that is about to stop.
+    /// Answers the waiting polls, and from now on every poll at once, because the server is about to stop.
     package func endPolls() {
         pollsHaveEnded.store(true, ordering: .releasing)
         for store in stores.all { store.longPolls.close() }
@@ -72,7 +72,7 @@ package final class NephosService: Sendable {
 
     var openStores: [Store] { stores.all }
 
-    /// Finishes what was accepted, then closes every store.
+    /// Finishes accepted work, then closes every store.
     package func close() async {
         endPolls()
         await stores.close()
@@ -80,14 +80,14 @@ package final class NephosService: Sendable {
 
     // MARK: - Every request
 
-    /// - Parameter reads: whether it only reads: then no container is made for it.
+    /// - Parameter reads: whether the request only reads; then it does not make the container.
     func perform<Response: Sendable>(
         _ context: RequestContext, reads: Bool = false, _ body: (Store, Caller) async throws -> Response
     ) async throws(ServiceError) -> Response {
         do {
             try context.checkContainer()
             let id = StoreID(container: context.container, environment: context.environment.rawValue)
-            // A caller without an account can only read, and reading makes nothing.
+            // A caller without an account can only read, and a read makes no store.
             if context.account == nil {
                 return try await stores.usingExistingOrBlank(id) { store in
                     try await body(store, try await store.caller(context))
@@ -104,21 +104,23 @@ package final class NephosService: Sendable {
         }
     }
 
-    /// Everybody may read the public database; the others need an account (`CKContainer`, Apple's documentation).
+    /// Throws unless the caller may read: anybody may read the public database; the others need an account
+    /// (`CKContainer`, Apple's documentation).
     func checkMayRead(_ caller: Caller) throws(ServiceError) {
         if caller.scope != .public { _ = try caller.requireAccount() }
     }
 
-    /// The public database has no change feed (`CKFetchDatabaseChangesOperation`, Apple's documentation).
+    /// Throws for the public database, which has no change feed (`CKFetchDatabaseChangesOperation`, Apple's
+    /// documentation), and for callers without an account.
     func checkMayFollow(_ caller: Caller) throws(ServiceError) {
         _ = try caller.requireAccount()
         if caller.scope == .public { throw .badDatabase("the public database has no change feed") }
     }
 
-    /// What went wrong below the rules is logged, not sent.
+    /// Translates an error. Failures below the service's rules are logged, not sent.
     func translate(_ error: any Error, requestID: String) -> ServiceError {
         if let error = error as? ServiceError { return error }
-        // Names of things that are to be there fail at their item; this is for all others.
+        // A name of a required object fails at its item; this covers the others.
         if (error as? StorageError)?.code == .text {
             return .invalid("a name in the request holds a NUL, which no name may")
         }

@@ -1,4 +1,4 @@
-/// Appends integers, texts and bytes, each with its length, for what is kept or sent as opaque bytes.
+/// Appends integers, texts and bytes, the latter two with their lengths, to opaque bytes that are stored or sent.
 struct ByteWriter: ~Copyable {
     private var memory: UnsafeMutableRawBufferPointer
     private var count = 0
@@ -9,7 +9,7 @@ struct ByteWriter: ~Copyable {
 
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: memory[..<count]) }
 
-    /// Has `write` append up to `count` bytes; it returns how many they are.
+    /// Reserves `more` bytes and has `write` append to them; it returns the number of bytes it wrote.
     mutating func append(upTo more: Int, _ write: (UnsafeMutableRawPointer) -> Int) {
         if count + more > memory.count { grow(more) }
         guard let start = memory.baseAddress else { return }
@@ -53,7 +53,7 @@ struct ByteWriter: ~Copyable {
     }
 }
 
-/// Reads what `ByteWriter` wrote: nil for what it did not write.
+/// Reads bytes of `ByteWriter`; nil for any others.
 struct ByteReader {
     private var rest: ArraySlice<UInt8>
 

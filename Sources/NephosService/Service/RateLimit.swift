@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How much each account may ask for in a minute. Kept in memory: it restrains, it does not account.
+/// A rate limit for each account and minute. In memory and best effort: a restart resets it.
 final class RateLimit: Sendable {
     private struct State {
         var minute: Int64 = 0
@@ -13,7 +13,7 @@ final class RateLimit: Sendable {
     init(perMinute: Int) { self.perMinute = perMinute }
 
     /// - Parameter now: milliseconds since 1970.
-    /// - Returns: whether there is so much left.
+    /// - Returns: false if the count exceeds the remainder.
     func take(_ count: Int, for account: Int64, at now: Int64) -> Bool {
         state.withLock { state in
             let minute = now / 60_000

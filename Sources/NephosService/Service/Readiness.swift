@@ -1,14 +1,14 @@
 import NephosStorage
 import Synchronization
 
-/// Whether writes go through: what a load balancer asks before it sends requests.
+/// The readiness check: whether writes commit. A load balancer asks before it sends requests.
 ///
-/// A change sequence is taken in the stores that are open, by the way of every save. However often it is asked, that is done once a
-/// second at most, and not again before it is over; who asks is answered in time where it is not.
+/// A check takes a change sequence in the open stores through the write queue, as a save does. Checks are coalesced:
+/// one a second at most, and one at a time; callers get an answer in time even if a check hangs.
 actor Readiness {
     private let stores: Stores
     private let environment: ServiceEnvironment
-    /// What was found last, and when, in milliseconds since 1970.
+    /// The result of the last check, and its time in milliseconds since 1970.
     private var last: (time: Int64, problem: String?)?
     private var check: Task<Void, Never>?
     private var isLate = false
@@ -19,7 +19,7 @@ actor Readiness {
         self.environment = environment
     }
 
-    /// What keeps writes from going through; nil where they do.
+    /// Returns the reason that writes fail; nil if they succeed.
     func problem() async -> String? {
         if check == nil, let last, (0..<Limits.readinessInterval).contains(environment.now() - last.time) {
             return last.problem
@@ -66,7 +66,7 @@ actor Readiness {
     }
 }
 
-/// What kept a store from being written.
+/// The failure of a store's test write.
 struct WriteProblem: Sendable {
     let what: String
     /// For the log.
@@ -74,7 +74,7 @@ struct WriteProblem: Sendable {
 }
 
 extension Stores {
-    /// Writes in the stores that were used last; where none is open, in one that there is.
+    /// Writes in the most recently used stores; if none is open, in one existing store.
     nonisolated func problemOfWriting() async -> WriteProblem? {
         do {
             let open = usedLast(Limits.storesPerReadinessCheck)
@@ -94,7 +94,7 @@ extension Stores {
                         _ = try await store.engine.write { try $0.nextSequence() }
                         return nil
                     } catch {
-                        // It was not used for a while, and is closed.
+                        // It was idle and is closed.
                         if (error as? StorageError)?.code == .closed { return nil }
                         let name = "container \(store.id.container), \(store.id.environment)"
                         return WriteProblem(what: "the store of \(name), cannot be written", cause: error)
@@ -107,6 +107,6 @@ extension Stores {
 }
 
 extension NephosService {
-    /// What keeps writes from going through; nil where they do. For operators.
+    /// Returns the reason that writes fail; nil if they succeed. For operators.
     package func problemOfWriting() async -> String? { await readiness.problem() }
 }

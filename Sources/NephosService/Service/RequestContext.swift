@@ -10,7 +10,7 @@ package enum ContainerEnvironment: String, Hashable, Sendable {
     case development, production
 }
 
-/// The caller, and the database of the request.
+/// The caller, and the database that a request addresses.
 package struct RequestContext: Hashable, Sendable {
     /// `iCloud.org.example.App`.
     package var container: String
@@ -18,16 +18,15 @@ package struct RequestContext: Hashable, Sendable {
     package var scope: DatabaseScope
     /// The signed-in account's name; nil for an API token alone.
     package var account: String?
-    /// What the client calls itself, `clientId` of a request; nil where it does not say. It tells an account's clients
-    /// apart.
+    /// The client's own name, a request's `clientId`; nil if it sends none. It distinguishes an account's clients.
     package var clientID: String?
-    /// Unique per request; it is the `uuid` of the errors the request gets.
+    /// Unique per request: the `uuid` of the request's errors.
     package var requestID: String
-    /// Whether answers may have their records in JSON: for a server, which only sends them on.
+    /// Whether answers may hold records encoded as JSON: for a server, which only forwards them.
     package var takesEncodedRecords = false
-    /// Whether answers with records say where the zone's change feed is now.
+    /// Whether answers with records hold the current `syncToken` of their zone's change feed.
     package var wantsSyncToken = false
-    /// How addresses of assets begin, without a slash at the end: `https://cloud.example.org`; empty in the caller's own
+    /// The prefix of assets' addresses without a trailing slash: `https://cloud.example.org`; empty in the caller's own
     /// process.
     package var baseURL = ""
 
@@ -45,8 +44,8 @@ package struct RequestContext: Hashable, Sendable {
 }
 
 extension RequestContext {
-    /// A container's identifier is 1 to 200 letters, digits, dots, hyphens and underscores, and does not begin with a dot;
-    /// that is what Apple's look like, and what a file can be called.
+    /// Throws unless the container's identifier is 1 to 200 letters, digits, dots, hyphens and underscores, and does
+    /// not begin with a dot: Apple's identifiers have this form, and it is a valid file name.
     func checkContainer() throws(ServiceError) {
         let isValid = container.utf8.allSatisfy { byte in
             switch byte {

@@ -1,20 +1,20 @@
 import NephosStorage
 
-/// Measures where the time of one request goes.
+/// Measures the stages of one request.
 package struct RequestTiming: Sendable {
     private let times = RequestTimes()
 
     package init() {}
 
-    /// Runs the request.
+    /// Runs a request and measures its stages.
     package func measure<Answer: Sendable>(_ body: () async -> Answer) async -> Answer {
         await RequestTimes.$current.withValue(times) { await body() }
     }
 
-    /// The stages until now.
+    /// The durations of the stages until now.
     package var stages: StageDurations { StageDurations(times.nanoseconds()) }
 
-    /// The request being answered waits for its peer, or for an event, which makes it no slow one.
+    /// Runs `body` while the request waits for its peer or for an event; this time does not make a request slow.
     package static func waiting<Answer>(
         isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Answer
     ) async rethrows -> Answer {
@@ -23,7 +23,7 @@ package struct RequestTiming: Sendable {
         return try await body()
     }
 
-    /// The answer to the request is encoded.
+    /// Runs `body`, which encodes the answer to the request.
     package static func encoding<Answer>(_ body: () -> Answer) -> Answer {
         RequestTimes.current?.enter(.encoding)
         defer { RequestTimes.current?.enter(.service) }
@@ -31,14 +31,14 @@ package struct RequestTiming: Sendable {
     }
 }
 
-/// How long a request was in each of its stages.
+/// The time that a request spent in each stage.
 package struct StageDurations: Hashable, Sendable {
-    /// From here on a request is slow, in nanoseconds. What it waits for its peer or for an event does not count.
+    /// Nanoseconds from which a request is slow, excluding waits for its peer or for an event.
     package static let slow: Int64 = 1_000_000_000
 
     private static let stages = RequestTimes.Stage.allCases.filter { $0 != .waiting }
 
-    /// The stages' names. What a request waits for its peer is none.
+    /// The stages' names, without the waits for a peer or an event.
     package static let names = stages.map { "\($0)" }
 
     /// In the order of `names`.
@@ -58,13 +58,13 @@ package struct StageDurations: Hashable, Sendable {
 
     package var isSlow: Bool { nanoseconds.reduce(0, +) > Self.slow }
 
-    /// The stages that took a millisecond, longest first.
+    /// The stages of a millisecond or more, longest first.
     package var longest: [(name: String, milliseconds: Int64)] {
         zip(Self.names, nanoseconds).map { ($0, ($1 + 500_000) / 1_000_000) }
             .filter { $0.1 > 0 }
             .sorted { ($1.1, $0.0) < ($0.1, $1.0) }
     }
 
-    /// Where most of a slow request's time went.
+    /// The stage that took most of a slow request's time; nil for a fast one.
     package var slowest: String? { isSlow ? longest.first?.name : nil }
 }

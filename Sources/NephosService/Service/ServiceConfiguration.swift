@@ -1,36 +1,38 @@
-/// How a service was asked to behave.
+/// A service's configuration.
 package struct ServiceConfiguration: Sendable {
-    /// Refuses what only Apple's Web Services refuse: more than 200 operations a request.
+    /// Whether the service refuses requests that only Apple's Web Services refuse: more than 200 operations.
     package var isStrict: Bool
 
-    /// Milliseconds that feeds remember deletions; tokens that are older than what was forgotten have expired. Nil is
-    /// for ever.
+    /// Milliseconds that change feeds retain tombstones; change tokens from before a purge are expired. Nil is without
+    /// limit.
     package var deletionRetention: Int64?
 
-    /// The ways out for notifications, beside the polls.
+    /// The deliveries of notifications, besides polls.
     package var notifications: NotificationOutlets
 
-    /// When a notification that could not be sent is sent again.
+    /// The back-off of undelivered notifications.
     package var retrySchedule = RetrySchedule.standard
 
-    /// How long a poll for notifications is held: less than the minute after which clients and proxies give up.
+    /// The duration of a long poll: less than the minute after which clients and proxies give up.
     package var pollDuration = Duration.seconds(45)
 
-    /// Bytes of an asset's file, and of all files of a database.
+    /// Bytes of an asset's file.
     package var assetSize = Limits.assetSize
+    /// Bytes of all files of a database.
     package var assetBytesPerDatabase = Limits.assetBytesPerDatabase
 
-    /// Whether the service keeps the keys of encrypted values for accounts' devices, so that each has them without asking.
+    /// Whether the service keeps the keys of encrypted values in escrow, so that each of an account's devices has them
+    /// without asking another.
     package var escrowsKeys = false
 
-    /// How much a query may do; a test gives less.
+    /// The bounds of a query; tests lower them.
     var queries = QueryBounds()
 
-    /// How many stores are open at a time.
+    /// The maximum number of open stores.
     package var openStores = Limits.openStores
 
-    /// Whether what earlier commits left to the background is gone on with as soon as a store is opened. A tool that
-    /// looks into a store leaves it to the server.
+    /// Whether deferred work continues as soon as a store is opened. A tool that inspects a store leaves it to the
+    /// server.
     package var worksInBackground: Bool
 
     package init(

@@ -3,18 +3,18 @@ import Glibc
 import NephosCrypto
 import NephosStorage
 
-/// What the service takes from the outside: the clock, identifiers, the log. A test replaces them, so that a whole
-/// cloud can run in virtual time from a seed.
+/// The service's dependencies on the outside: clock, identifiers, log. Tests replace them, so that a whole cloud runs
+/// in virtual time from a seed.
 package struct ServiceEnvironment: Sendable {
     /// Milliseconds since 1970.
     package var now: @Sendable () -> Int64
-    /// A new UUID in upper case.
+    /// A new upper-case UUID.
     package var makeUUID: @Sendable () -> String
-    /// Bytes for a store's secret: as many as an `AuthenticationKey` has, at random.
+    /// Random bytes for a store's secret, as many as an `AuthenticationKey` has.
     package var makeSecret: @Sendable () -> [UInt8]
-    /// Where faults go that a client must not see.
+    /// Logs faults that clients must not see.
     package var log: @Sendable (String) -> Void
-    /// Returns after a time by the same clock as `now`, or throws when the task is cancelled.
+    /// Returns after the duration by the same clock as `now`; throws if the task is cancelled.
     package var sleep: @Sendable (Duration) async throws -> Void
 
     package init(
@@ -35,12 +35,12 @@ package struct ServiceEnvironment: Sendable {
         now: { Int64((Date().timeIntervalSince1970 * 1000).rounded(.down)) },
         makeUUID: { UUID().uuidString },
         log: { message in
-            // One system call a line, so that lines of several threads do not mix.
+            // One system call a line, so that lines of concurrent threads do not interleave.
             var line = "nephos: \(message)\n"
             line.withUTF8 { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
         })
 
-    /// The same with a clock that agrees with those of the other processes that write a store.
+    /// Returns the environment with a clock that agrees with those of the other processes that write the store.
     func following(_ engine: any StorageEngine) -> ServiceEnvironment {
         guard engine.isShared else { return self }
         var environment = self
@@ -48,14 +48,14 @@ package struct ServiceEnvironment: Sendable {
         return environment
     }
 
-    /// The same with a log whose lines name the store that they are about.
+    /// Returns the environment with a log whose lines name the store.
     func naming(_ id: StoreID) -> ServiceEnvironment {
         var environment = self
         environment.log = { [log] in log("\(id.container), \(id.environment): \($0)") }
         return environment
     }
 
-    /// A user record's name: `_` and 32 hexadecimal digits.
+    /// Returns a new user record's name: `_` and 32 hexadecimal digits.
     func makeUserRecordName() -> String {
         "_" + makeUUID().filter { $0 != "-" }.lowercased()
     }

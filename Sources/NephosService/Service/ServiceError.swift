@@ -1,7 +1,7 @@
 package import NephosWire
 
-/// Why the service refused a request, or one item of it: Apple's server error code, the `CKError.Code` a native client
-/// reports, and a reason a person can act on.
+/// The refusal of a request or of one of its items: Apple's server error code, the `CKError.Code` that a native client
+/// reports, and a reason that a person can act on.
 package struct ServiceError: Error, Hashable, Sendable {
     /// The `CKError.Code` that a native client reports (`CKError`, Apple's documentation), with its raw value.
     package enum ClientCode: Int, Hashable, Sendable {
@@ -34,15 +34,15 @@ package struct ServiceError: Error, Hashable, Sendable {
     package var code: ServerErrorCode
     package var clientCode: ClientCode
     package var reason: String
-    /// Seconds after which to try again.
+    /// Seconds until a retry.
     package var retryAfter: Double?
-    /// Whether the zone is gone because its user reset what is encrypted (`CKErrorUserDidResetEncryptedDataKey`).
+    /// Whether the zone is gone because its user reset its encrypted data (`CKErrorUserDidResetEncryptedDataKey`).
     package var userDidResetEncryptedData = false
-    /// Whether a save lacks the wrapped key of a record, or has one under a key that is not the current one.
+    /// Whether a save lacks a record's wrapped key, or has one that is wrapped under an outdated key.
     package var needsKeys = false
-    /// The share under whose key it is to be wrapped; empty is the zone.
+    /// The share whose key has to wrap it; empty for the zone's.
     package var keyGroup: String?
-    /// The ID of the subscription that asks for the same as the refused one.
+    /// The ID of the existing subscription that the refused one duplicates.
     package var duplicateOf: String?
 
     package init(_ code: ServerErrorCode, _ clientCode: ClientCode, _ reason: String, retryAfter: Double? = nil) {
@@ -52,7 +52,7 @@ package struct ServiceError: Error, Hashable, Sendable {
         self.retryAfter = retryAfter
     }
 
-    /// As the whole answer of a request.
+    /// Returns the error as the whole answer of a request.
     package func dictionary(requestID: String) -> ErrorDictionary {
         var dictionary = ErrorDictionary(
             uuid: requestID, serverErrorCode: code, reason: reason, retryAfter: retryAfter,
@@ -91,7 +91,7 @@ extension ServiceError {
             .accessDenied, .permissionFailure,
             "\(permission) operation not permitted on records of type '\(recordType)': \(remedy)")
     }
-    /// Of a record that the caller may not read, nor know the type of.
+    /// For a record of which the caller may learn neither content nor type.
     static func notPermitted(_ permission: String) -> ServiceError {
         ServiceError(
             .accessDenied, .permissionFailure,
@@ -104,7 +104,7 @@ extension ServiceError {
     static let authenticationRequired = ServiceError(
         .authenticationRequired, .notAuthenticated, "request needs authorization")
     static let recordNotFound = ServiceError(.notFound, .unknownItem, "Record not found")
-    /// An update of a record that is not there, in the words of Apple's service.
+    /// An update of a missing record, in the words of Apple's service.
     static let changeTagWithoutRecord = ServiceError(
         .notFound, .unknownItem, "recordChangeTag specified, but record not found")
     static let staleChangeTag = ServiceError(
@@ -113,27 +113,27 @@ extension ServiceError {
     static let changeTokenExpired = ServiceError(
         .badRequest, .changeTokenExpired, "client knowledge differs from server knowledge")
     static let defaultZoneHasNoChanges = ServiceError.invalid("cannot get changes in default zone")
-    /// What the innocent items of an atomic batch get.
+    /// The error of an atomic batch's other items.
     static let atomicFailure = ServiceError(
         .atomicError, .batchRequestFailed, "Atomic failure: another operation of the same zone failed")
     static let internalError = ServiceError(
         .internalError, .internalError, "Internal error; the server's log has the details")
-    /// The store's log names it.
+    /// The store's log names the record.
     static let damagedRecord = ServiceError(
         .internalError, .internalError,
         "The record is damaged in the service's store; it can be had again from a backup of the store")
-    /// Another one may have begun by then.
+    /// Another server may have started by the retry.
     static let unavailable = ServiceError(
         .tryAgainLater, .serviceUnavailable, "The service is shutting down", retryAfter: 5)
     static let busy = ServiceError(.tryAgainLater, .zoneBusy, "The database is busy", retryAfter: 1)
     package static let noRoom = ServiceError(
         .tryAgainLater, .zoneBusy, "The service holds as much for its clients as it may: ask again, for less at a time",
         retryAfter: 2)
-    /// The request may be repeated with its key.
+    /// A retry with the request's idempotency key is safe.
     static let unknownOutcome = ServiceError(
         .tryAgainLater, .serviceUnavailable, "It is not known whether the database committed the request", retryAfter: 1
     )
-    /// A client keeps its changes and tries again: a disk that is full has room again once an operator made it.
+    /// A client keeps its changes and retries: a full disk has free bytes again once an operator frees some.
     static let diskFailure = ServiceError(
         .tryAgainLater, .serviceUnavailable, "The service cannot use its storage; its log has the details",
         retryAfter: 30)

@@ -2,17 +2,17 @@ import NephosCrypto
 import NephosStorage
 import NephosWire
 
-/// One container's store in one environment, with what the service keeps of it in memory.
+/// One container's store in one environment, with its caches and background jobs.
 final class Store: Sendable {
     let id: StoreID
     let engine: any StorageEngine
-    /// What authenticates the store's opaque strings.
+    /// Authenticates the store's opaque strings.
     let key: AuthenticationKey
-    /// Which of them are good.
+    /// The epoch and the lost sequences that decide which of them are valid.
     let validity: TokenValidity
     /// The files of its records.
     let assets: StoreAssets
-    /// What authenticates their addresses and receipts.
+    /// Authenticates the files' addresses and receipts.
     let tokens: AssetTokens
     let accounts = Accounts()
     let indexes = IndexCatalog()
@@ -29,7 +29,7 @@ final class Store: Sendable {
     let dispatcher: OutboxDispatcher
     private let environment: ServiceEnvironment
     private let worksInBackground: Bool
-    /// The names of the user records of new accounts; nil for new ones.
+    /// The names of new accounts' user records; nil for random ones.
     private let userRecordName: (@Sendable (String) -> String)?
 
     init(
@@ -68,7 +68,7 @@ final class Store: Sendable {
         indexBuilder = IndexBuilder(engine: engine, catalog: indexes, accounts: accounts, environment: environment)
     }
 
-    /// The caller: an account is made when it is first seen.
+    /// Returns the caller; an unknown account is created.
     func caller(_ context: RequestContext) async throws -> Caller {
         var caller = Caller(
             scope: context.scope, account: nil, clientID: context.clientID, requestID: context.requestID, storeID: id,
@@ -95,7 +95,7 @@ final class Store: Sendable {
     }
 
     /// Runs a write of the caller's.
-    /// - Throws: `notAuthenticated` where its account was deleted meanwhile.
+    /// - Throws: `notAuthenticated` if its account was deleted meanwhile.
     func write<T: Sendable>(
         by caller: Caller, _ body: @escaping @Sendable (StorageTransaction) throws -> T
     ) async throws -> T {
@@ -105,10 +105,10 @@ final class Store: Sendable {
         }
     }
 
-    /// Runs a read of the caller's. Where it does more work than a short one may, it begins again as a long one, which waits
-    /// for the reader's others; so does every read of a request that did as much before.
-    /// - Parameter reader: who takes turns; nil for the caller's account.
-    /// - Throws: `notAuthenticated` where its account was deleted meanwhile, on whichever server.
+    /// Runs a read of the caller's. A read that exceeds the work of a short one restarts as a long one, queued behind
+    /// the reader's other long reads; so does every later read of a request that did as much work.
+    /// - Parameter reader: whose long reads are serialised; nil for the caller's account.
+    /// - Throws: `notAuthenticated` if its account was deleted meanwhile, on any server.
     func read<T: Sendable>(
         by caller: Caller, as reader: LongReads.Reader? = nil, expecting length: ReadLength = .short,
         _ body: @escaping @Sendable (StorageReader) throws -> T
@@ -124,14 +124,14 @@ final class Store: Sendable {
         return try await longReads.read(by: reader) { try await engine.read(expecting: .long, checked) }
     }
 
-    /// What is read of a store when it is opened.
+    /// The content of a store that is read when it opens.
     struct Prepared: Sendable {
         var key: AuthenticationKey
         var validity: TokenValidity
     }
 
-    /// Makes what every store has, where it is not there yet: its secret, and the default zone of its public database.
-    /// - Parameter promise: what accounts were told of the store before it was made.
+    /// Creates the initial content of every store, if missing: its secret, and the default zone of its public database.
+    /// - Parameter promise: the draft's answers to accounts before the store was made.
     static func prepare(
         _ engine: any StorageEngine, _ environment: ServiceEnvironment, _ promise: Draft.Promise? = nil
     ) async throws -> Prepared {
@@ -155,7 +155,7 @@ final class Store: Sendable {
         }
     }
 
-    /// Takes up what an earlier process left.
+    /// Resumes work that an earlier process left.
     func resume() async throws {
         try await engine.read { [watched] in try watched.load($0) }
         try await assets.resume()
@@ -164,14 +164,14 @@ final class Store: Sendable {
         engine.onSignals { [weak self] signals in self?.hear(signals) }
     }
 
-    /// Looks for what another server left, or where something may be that it left.
+    /// Wakes the jobs for work that another server left or may have left.
     private func hear(_ signals: StoreSignals) {
         if signals.contains(.polls) { longPolls.look(in: engine) }
         guard signals.contains(.work), worksInBackground else { return }
         Task { await continueInBackground() }
     }
 
-    /// Goes on with what commits left to the background.
+    /// Wakes the jobs that commits left work for.
     func continueInBackground() async {
         guard worksInBackground else { return }
         background.wake()
@@ -181,7 +181,7 @@ final class Store: Sendable {
         await indexBuilder.resume()
     }
 
-    /// Whether nothing waits to be done: neither a poll, an upload, a job, a notification nor an index.
+    /// Whether the store is idle: without polls, uploads, jobs, notifications and index builds.
     func isIdle() async -> Bool {
         guard longPolls.waiting == 0, assets.uploads.isEmpty else { return false }
         let hasWork = try? await engine.read { reader in

@@ -2,17 +2,17 @@ import NephosStorage
 import NephosThreads
 import Synchronization
 
-/// The stores that are open. Each is opened at its first use, and closed when it was unused for a while or others
-/// need its place; one in memory, which would lose what it holds, or with something to do, stays open.
+/// The open stores. Each opens at its first use, and closes when it was unused for a while or is evicted for another; a
+/// store in memory, which would lose its content, or with pending work stays open.
 actor Stores {
-    /// Opens and looks for stores.
+    /// Threads that open stores and check which exist.
     private static let opening = BlockingPool("opening", .init(threads: Limits.openingThreads))
 
-    /// A store that is open, and its uses.
+    /// An open store, and its uses.
     private struct Open {
         let store: Store
         var users = 0
-        /// When it was used last, milliseconds since 1970.
+        /// The time of its last use, milliseconds since 1970.
         var usedAt: Int64
     }
 
@@ -22,14 +22,14 @@ actor Stores {
     private var opening: [StoreID: Task<Void, any Error>] = [:]
     private var closing: [StoreID: Task<Void, Never>] = [:]
     private var looking: [StoreID: Task<Bool, any Error>] = [:]
-    /// What containers look like that were never made, by environment.
+    /// Empty stores that stand for containers that were never made, by environment.
     private var blanks: [String: Task<Store, any Error>] = [:]
     private var drafts: [StoreID: OpenDraft] = [:]
     private var sweeping: Task<Void, Never>?
-    /// Those that exist and could not be opened; nil before it is known which exist.
+    /// Existing stores that failed to open; nil before the first check.
     private var unopened: Set<StoreID>?
     private var isClosed = false
-    /// To be found without waiting for the actor.
+    /// Behind a mutex, so that lookups do not wait for the actor.
     private nonisolated let ready = Mutex<[StoreID: Open]>([:])
 
     nonisolated var horizonHolder: HorizonHolder? { provider.horizonHolder }
@@ -42,25 +42,26 @@ actor Stores {
 
     // MARK: Using stores
 
-    /// Runs `body` on a store, which stays open meanwhile; it is made on first use.
+    /// Runs `body` on a store, which stays open meanwhile; its first use makes it.
     nonisolated func using<T>(_ id: StoreID, _ body: (Store) async throws -> T) async throws -> T {
         let store = try await borrow(id)
         defer { giveBack(id) }
         return try await body(store)
     }
 
-    /// The same, but where the store was never made nothing is made, and `body` gets nil.
+    /// Runs `body` on a store, or on nil if it was never made; makes nothing.
     nonisolated func usingExisting<T>(_ id: StoreID, _ body: (Store?) async throws -> T) async throws -> T {
         try await exists(id) ? try await using(id, body) : try await body(nil)
     }
 
-    /// The same, but where the store was never made `body` gets one that holds nothing, and of which nothing is kept.
+    /// Runs `body` on a store, or on an empty one that keeps nothing if it was never made.
     nonisolated func usingExistingOrBlank<T>(_ id: StoreID, _ body: (Store) async throws -> T) async throws -> T {
         if try await !exists(id), let blank = try await blank(id) { return try await body(blank) }
         return try await using(id, body)
     }
 
-    /// The same for an account, which goes on to know what it is told once the store is made.
+    /// Runs `body` on a store, or on a draft if it was never made: the store keeps the
+    /// promises of the draft's answers to the account.
     nonisolated func usingExistingOrDraft<T>(_ id: StoreID, _ body: (Store) async throws -> T) async throws -> T {
         let isOpen = ready.withLock { $0[id] != nil }
         guard !isOpen, provider.keepsStores, let draft = try await borrowDraft(id) else {
@@ -80,7 +81,7 @@ actor Stores {
         ready.withLock { $0[id] != nil } ? true : try await look(for: id)
     }
 
-    /// Looks once for all that ask at a time.
+    /// Checks whether a store exists; concurrent checks are coalesced.
     private func look(for id: StoreID) async throws -> Bool {
         if let look = looking[id] { return try await look.value }
         let provider = provider
@@ -109,31 +110,31 @@ actor Stores {
         }
     }
 
-    /// Those that were used last.
+    /// The most recently used stores.
     nonisolated func usedLast(_ count: Int) -> [Store] {
         ready.withLock { ready in
             ready.values.sorted { ($1.users, $1.usedAt) < ($0.users, $0.usedAt) }.prefix(count).map(\.store)
         }
     }
 
-    /// Every store that is open.
+    /// The open stores.
     nonisolated var all: [Store] { ready.withLock { $0.values.map(\.store) } }
 
     // MARK: Drafts
 
-    /// A draft that there is, or is being made, and its uses.
+    /// A draft that exists or is being made, and its uses.
     private struct OpenDraft {
         let task: Task<Draft, any Error>
         var users = 0
-        /// When it was used last, milliseconds since 1970.
+        /// The time of its last use, milliseconds since 1970.
         var usedAt: Int64
-        /// Who waits for it to be unused, to make the store.
+        /// Waits until the draft is unused, to make the store.
         var maker: CheckedContinuation<Void, Never>?
     }
 
     var draftCount: Int { drafts.count }
 
-    /// Nil where the store was made, or is being made.
+    /// Nil if the store was made, or is being made.
     private func borrowDraft(_ id: StoreID) async throws -> Draft? {
         guard let blanks = provider.blanks, try await !look(for: id) else { return nil }
         if isClosed { throw StorageError(.closed, "the service is closed") }
@@ -171,7 +172,7 @@ actor Stores {
         drafts[id] = draft
     }
 
-    /// What was promised of a store that is about to be made.
+    /// Removes the draft of a store that is about to be made, and returns its promise.
     private func endDraft(_ id: StoreID) async throws -> Draft.Promise? {
         guard let draft = drafts[id] else { return nil }
         if draft.users > 0 { await withCheckedContinuation { drafts[id]?.maker = $0 } }
@@ -182,7 +183,8 @@ actor Stores {
         return promise
     }
 
-    /// An account that read it begins anew, as with a store that another server made.
+    /// Evicts the least recently used draft. An account that read it starts over, as with a store that another server
+    /// made.
     private func forgetOldDraft() async {
         let unused = drafts.filter { $0.value.users == 0 && opening[$0.key] == nil }
         guard let id = unused.min(by: { $0.value.usedAt < $1.value.usedAt })?.key else { return }
@@ -192,7 +194,7 @@ actor Stores {
 
     // MARK: Opening
 
-    /// Returns once it is ready, or another try is worth it.
+    /// Returns once the store is ready, or a retry is worthwhile.
     private func open(_ id: StoreID) async throws {
         if isClosed { throw StorageError(.closed, "the service is closed") }
         if let closing = closing[id] {
@@ -208,7 +210,7 @@ actor Stores {
             ready.withLock { $0[id] = Open(store: store, usedAt: now) }
         }
         opening[id] = task
-        // Where it failed, the next caller tries again.
+        // After a failure, the next caller retries.
         defer { opening[id] = nil }
         try await task.value
         sweep()
@@ -222,7 +224,7 @@ actor Stores {
         _ id: StoreID, from provider: any StoreProvider, _ promise: Draft.Promise? = nil, isMade: Bool = false,
         userRecordName: (@Sendable (String) -> String)? = nil
     ) async throws -> Store {
-        // Opening a store blocks on the disk, so it is done on a thread that may.
+        // Opening a store blocks on the disk, so it runs on a thread of the blocking pool.
         let (isNew, engine, files) = try await Self.opening.run {
             (try !provider.exists(id), try provider.open(id), try provider.assets(of: id))
         }
@@ -235,13 +237,13 @@ actor Stores {
             try await store.resume()
             return store
         } catch {
-            // The next caller opens it anew.
+            // The next caller opens it again.
             await engine.close()
             throw error
         }
     }
 
-    /// A tool that makes one says so itself, and one in memory is the caller's own affair.
+    /// Logs that a request made a store. A tool logs that itself, and a store in memory is the caller's own affair.
     private nonisolated func noteMade(_ id: StoreID) {
         let name = "container '\(id.container)', \(id.environment),"
         if !id.container.hasPrefix(Self.containerPrefix) {
@@ -253,7 +255,7 @@ actor Stores {
         }
     }
 
-    /// What a container looks like that was never made; nil where the provider has no such store.
+    /// The empty store that stands for containers that were never made; nil if the provider has none.
     private func blank(_ id: StoreID) async throws -> Store? {
         guard let provider = provider.blanks else { return nil }
         if let task = blanks[id.environment] { return try await task.value }
@@ -269,15 +271,15 @@ actor Stores {
         }
     }
 
-    /// The stores that there are, open or not.
+    /// The existing stores, open or not.
     nonisolated func known() async throws -> Set<StoreID> {
         let provider = self.provider
         let existing = try await Self.opening.run { try provider.existingStores() }
         return Set(existing).union(ready.withLock { Set($0.keys) })
     }
 
-    /// Opens stores that may have something to do: first every store that exists, later those that could not be opened, and
-    /// of stores that other servers have, too, those that have something to do: the server that left it may be gone.
+    /// Opens stores that may have pending work: at first every existing store, later those that failed to open and
+    /// those with work that another server left, which may have died.
     func takeUpWork() async {
         do {
             let (provider, failed, open) = (self.provider, unopened, ready.withLock { Set($0.keys) })
@@ -305,10 +307,10 @@ actor Stores {
 
     // MARK: Closing
 
-    /// Closes the store that was not used the longest, where there are as many as may be.
-    /// - Throws: `StorageError` `.busy` where all have something to do.
+    /// Closes the least recently used store if the maximum is open.
+    /// - Throws: `StorageError` `.busy` if none is idle.
     private func makeRoom() async throws {
-        // The one that wants room is among those that are being opened.
+        // The store that is about to open counts in `opening`.
         while ready.withLock({ $0.count }) + opening.count > configuration.openStores {
             let unused = unused(since: .max)
             var isRoom = false
@@ -319,7 +321,7 @@ actor Stores {
         }
     }
 
-    /// Closes unused stores from time to time, as long as there are any.
+    /// Closes unused stores at intervals, as long as any are open.
     private func sweep() {
         guard sweeping == nil, provider.keepsStores else { return }
         sweeping = Task { [weak self, environment] in
@@ -334,7 +336,7 @@ actor Stores {
         }
     }
 
-    /// - Returns: whether a store is left.
+    /// - Returns: whether a store is still open.
     private func closeUnused() async -> Bool {
         await closeUnused(for: Limits.storeIdleTime)
         if ready.withLock({ $0.isEmpty }) { sweeping = nil }
@@ -355,7 +357,7 @@ actor Stores {
         }
     }
 
-    /// Closes a store, unless it is used or has something to do.
+    /// Closes a store, unless it is in use or has pending work.
     private func close(_ id: StoreID) async -> Bool {
         guard closing[id] == nil, let open = ready.withLock({ $0[id] }), open.users == 0, await open.store.isIdle()
         else { return false }

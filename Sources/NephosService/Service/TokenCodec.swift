@@ -1,15 +1,14 @@
 import NephosCrypto
 import NephosStorage
 
-/// The strings that clients get and give back unread: where a page of a query ended, up to where a feed was read.
+/// Encodes the opaque strings that clients get and send back: continuation markers and change tokens.
 ///
-/// Each is authenticated, and good only where it was made: in its store, of whose secret the key is made; for one
-/// database as one account sees it; for one purpose and one request. What comes back otherwise was not given by this
-/// service, and nothing of it is looked at.
+/// Each is authenticated, and valid only in its store, whose secret the key is derived from; for one database as one
+/// account sees it; for one purpose and one request. Any other string counts as forged and is not parsed.
 ///
-/// What says how far a client has read has the change sequence that was the last then, or one that follows from it, so that
-/// a store that was restored from a backup of before knows it (`isLost`). Where a store's database was replaced by one that
-/// may lack anything, an epoch begins, and what was given in others was not given.
+/// A string that records a client's position holds the last change sequence of its time, or one derived from it, so
+/// that a store restored from an earlier backup recognises it (`isLost`). A store whose database was replaced by one
+/// that may lack anything starts a new epoch, in which the strings of earlier epochs are invalid.
 struct TokenCodec: Sendable {
     enum Purpose: String {
         /// `continuationMarker` of `records/query`.
@@ -22,38 +21,38 @@ struct TokenCodec: Sendable {
         case accountZones
         /// `continuationMarker` of an administrator's list of accounts.
         case accounts
-        /// What the page of a share accepts it with.
+        /// The token with which a share's page accepts the share.
         case shareAcceptance
     }
 
     let key: AuthenticationKey
-    /// What tells the database, as its caller sees it, from others.
+    /// Identifies the database as its caller sees it.
     let database: String
-    /// The store's.
+    /// The store's epoch.
     var epoch: Int64 = 0
-    /// The change sequences that the store gave and lost.
+    /// The change sequences that the store assigned and lost in a restore.
     var lost: [ClosedRange<Int64>] = []
 
-    /// Whether a string with this change sequence was given by the store in a time of which it has lost everything.
+    /// Whether the store assigned this change sequence in a period that it lost.
     func isLost(_ sequence: Int64) -> Bool { lost.contains { $0.contains(sequence) } }
 
-    /// - Parameter request: what of the request has to be the same when the string comes back.
+    /// - Parameter request: the parts of the request that must be the same when the string comes back.
     func text(_ content: [UInt8], for purpose: Purpose, of request: [UInt8] = []) -> String {
         AuthenticatedToken(content).text(key, purpose: purpose.rawValue, context: context(request))
     }
 
-    /// Nil for what `text` did not give for the same.
+    /// Nil unless `text` made the string for the same purpose and request.
     func content(of text: String, for purpose: Purpose, of request: [UInt8] = []) -> [UInt8]? {
         AuthenticatedToken(text, key, purpose: purpose.rawValue, context: context(request))?.content
     }
 
-    /// A zero ends the database's name, which has none and begins with no digit.
+    /// A zero terminates the database's name, which contains none and begins with no digit.
     private func context(_ request: [UInt8]) -> [UInt8] {
         (epoch == 0 ? [] : Array("\(epoch) ".utf8)) + Array(database.utf8) + [0] + request
     }
 }
 
-/// Finds a store's secret, or makes it.
+/// Finds a store's secret, or creates it.
 enum StoreSecret {
     static func find(_ reader: StorageReader) throws -> AuthenticationKey? {
         guard let secret = try reader.secret() else { return nil }
@@ -69,7 +68,7 @@ enum StoreSecret {
     ) throws -> AuthenticationKey {
         if let key = try find(transaction) { return key }
         try transaction.setSecret(environment.makeSecret())
-        // Where another server was faster, its secret stays.
+        // If another server created a secret first, it stays.
         guard let key = try find(transaction) else { throw StorageError(.other, "The store keeps no secret.") }
         return key
     }

@@ -1,9 +1,9 @@
 import NephosStorage
 import Synchronization
 
-/// Which of the opaque strings that clients hold are good, cached: the store's epoch, and the change sequences that it gave and
-/// lost. What another process changes is noticed by its version in the store: a read that takes such a string calls `refresh`
-/// first.
+/// The cached inputs that decide which opaque strings are valid: the store's epoch, and the change sequences that it
+/// assigned and lost. Changes of other processes are noticed by the version in the store: a read that takes such a
+/// string calls `refresh` first.
 final class TokenValidity: Sendable {
     struct Content: Sendable {
         var epoch: Int64 = 0
@@ -14,14 +14,13 @@ final class TokenValidity: Sendable {
 
     init() { state = Mutex((Content(), 0)) }
 
-    /// Reads what the store has.
     init(_ reader: StorageReader) throws {
         state = Mutex(try Self.read(reader))
     }
 
     var content: Content { state.withLock { $0.content } }
 
-    /// Reads what the store has, where that changed.
+    /// Reloads the content if the store's version changed.
     func refresh(_ reader: StorageReader) throws {
         let known = state.withLock { $0.version }
         if try reader.isCurrent(known, of: .tokenValidity) { return }

@@ -1,28 +1,28 @@
 import NephosStorage
 import Synchronization
 
-/// Something of the store's that is kept in memory and must never be older than the store: the schema, the indexes.
+/// A cache of store content that must never be stale: the schema, the indexes.
 ///
-/// A change calls `beginChange` before handing in the write, and `endChange` after its answer. Between the two
-/// nothing is kept, and a transaction reads what it needs itself, where it sees the writes before it, committed or not. A
-/// transaction that finds nothing changing may use what is kept: a change that begins only now has its write behind the
-/// transaction's. What is read while nothing changes is committed, as a write is answered after its commit; so that is
-/// what is kept.
+/// A change calls `beginChange` before it enqueues the write, and `endChange` after its answer. In between, nothing is
+/// cached, and a transaction reads the content itself, where it sees the writes before it, committed or not. A
+/// transaction that finds no change in progress may use the cache: a change that begins later has its write behind the
+/// transaction's. Content read while no change is in progress is committed, because a write is answered after its
+/// commit; only such content is cached.
 ///
-/// Changes of other processes are noticed by the version of the catalogue in the store (`SharedContent`), which a change
-/// advances and every transaction that uses what is kept compares.
+/// Changes of other processes are noticed by the catalogue's version in the store (`SharedContent`): each change
+/// advances it, and every transaction that uses the cache compares it.
 final class VersionedCache<Content: Sendable>: Sendable {
-    /// A moment in the life of the content.
+    /// A point in the sequence of changes.
     struct Moment: Equatable, Sendable {
         fileprivate var changes: Int
     }
 
     private struct State {
         var changing = 0
-        /// How many changes began or ended.
+        /// The number of changes that began or ended.
         var changes = 0
         var known: (content: Content, version: Int64)?
-        /// How many contents were kept.
+        /// The number of contents that were cached.
         var versions = 0
     }
 
@@ -45,7 +45,7 @@ final class VersionedCache<Content: Sendable>: Sendable {
 
     var now: Moment { state.withLock { Moment(changes: $0.changes) } }
 
-    /// The content as a transaction that runs at `moment`, or a snapshot that was taken after it, has to see it.
+    /// The content as a transaction that runs at `moment`, or a snapshot that was taken after it, must see it.
     /// - Parameter read: reads it from the store.
     func content(
         asOf moment: Moment, _ reader: StorageReader, read: () throws -> Content
@@ -58,13 +58,14 @@ final class VersionedCache<Content: Sendable>: Sendable {
         return content
     }
 
-    /// Tells what is kept, and may be used at `moment`, from what was kept before; nil where nothing is.
+    /// The number of the cached content that is valid at `moment`, which distinguishes it from earlier ones; nil if
+    /// none is.
     func version(asOf moment: Moment, _ reader: StorageReader) throws -> Int? {
         guard let kept = kept(asOf: moment), try reader.isCurrent(kept.version, of: .catalog) else { return nil }
         return kept.count
     }
 
-    /// What tells apart what is kept, and the catalogue's version that it is of.
+    /// The number of the cached content, and its catalogue version.
     func kept(asOf moment: Moment) -> (count: Int, version: Int64)? {
         state.withLock { state in
             guard state.changing == 0, state.changes == moment.changes, let known = state.known else { return nil }
@@ -72,8 +73,8 @@ final class VersionedCache<Content: Sendable>: Sendable {
         }
     }
 
-    /// Keeps what was committed, or read while nothing changed.
-    /// - Parameter version: the catalogue's in the store then.
+    /// Caches content that was committed, or read while no change was in progress.
+    /// - Parameter version: the catalogue's version in the store at that time.
     func remember(_ content: Content, at version: Int64, asOf moment: Moment) {
         state.withLock { state in
             guard state.changing == 0 && state.changes == moment.changes else { return }

@@ -2,15 +2,15 @@ import NephosCrypto
 import NephosStorage
 import NephosWire
 
-/// `records/resolve` and `records/accept`: what a share is, for a caller that has its URL, and how an account joins it. Both are
-/// decided by the short GUID and the caller alone, never by what a client says that metadata said (`CKShare.Metadata`,
-/// Apple's documentation):
+/// `records/resolve` and `records/accept`: the metadata of a share, for a caller that has its URL, and an account's
+/// acceptance. Both depend on the short GUID and the caller alone, never on the metadata that a client sends
+/// (`CKShare.Metadata`, Apple's documentation):
 ///
-/// - the owner, participants and invitees learn of a share, and of a public one every account does;
-/// - others get the answer of an unknown URL, or, where an invitation waits for an address to be proved,
-///   `participantMayNeedVerification`;
-/// - accepting twice, or one's own share, succeeds without effect; after a removal a new invitation is needed;
-/// - a one-time URL is used up by the first acceptance; to that account it goes on as the share's URL.
+/// - the owner, participants and invitees learn of a share, and every account learns of a public one;
+/// - others get the answer of an unknown URL, or `participantMayNeedVerification` if an invitation waits for an address
+///   to be verified;
+/// - accepting is idempotent, and has no effect on one's own share; after a removal a new invitation is needed;
+/// - the first acceptance uses up a one-time URL; for that account it remains the share's URL.
 struct ResolveShare {
     let caller: Caller
     let account: AccountRow
@@ -19,11 +19,11 @@ struct ResolveShare {
     let accounts: Accounts
     let reader: StorageReader
 
-    /// A share as the caller may know of it.
+    /// A share as far as the caller may know of it.
     struct Found {
         var share: ShareRow
         var zone: ZoneRow
-        /// Nil for the owner, and on a public share for an account that has not joined.
+        /// Nil for the owner, and for an account that has not joined a public share.
         var row: ShareParticipantRow?
     }
 
@@ -60,7 +60,7 @@ struct ResolveShare {
 
     // MARK: - Answer
 
-    /// - Parameter room: bytes of roots that the answer may still hold.
+    /// - Parameter room: bytes of root records that still fit in the answer.
     func info(_ found: Found, _ item: ShortGUIDsRequest.Item, room: inout Int) throws -> RecordInfo {
         let share = found.share
         guard let record = try reader.record(zone: share.zone, named: share.name), !record.isDeleted else {
@@ -75,7 +75,7 @@ struct ResolveShare {
         var dictionary = answer.dictionary(record, users: try users(of: record))
         dictionary.shareDetails = try details.dictionary(share)
         let part = part(found, isOwner)
-        // A permission of none gives no access, to the root neither.
+        // A permission of none gives no access, not even to the root.
         let mayRead = part.permission == .readOnly || part.permission == .readWrite
         let root =
             item.shouldFetchRootRecord && mayRead ? try root(share, item, zoneID, isOwner, room: &room) : nil
@@ -122,15 +122,15 @@ struct ResolveShare {
     }
 }
 
-/// `records/accept`, in its transaction.
+/// The acceptance of a share (`records/accept`), within a transaction.
 struct AcceptShare {
     let visit: ShareVisit
 
     private var account: AccountRow { visit.resolve.account }
     private var transaction: StorageTransaction { visit.transaction }
 
-    /// Has the caller take part in the share.
-    /// - Returns: the share as it is then.
+    /// Makes the caller a participant of the share.
+    /// - Returns: the share after the acceptance.
     func accept(_ guid: String) throws -> ResolveShare.Found {
         var found = try visit.resolve.find(guid)
         let isOwner = found.share.zone.owner == account.owner
@@ -182,7 +182,7 @@ struct AcceptShare {
     }
 }
 
-/// An account at shares that it has the URLs of, in a transaction: to accept them, or to ask for access.
+/// An account with the URLs of shares, in a transaction that accepts them or requests access.
 final class ShareVisit {
     let resolve: ResolveShare
     let environment: ServiceEnvironment
@@ -191,7 +191,7 @@ final class ShareVisit {
     private let notifier: Notifier
     /// Whether there are subscribers to notify.
     private(set) var leftEvents = false
-    /// Bytes of roots that the answer may still hold.
+    /// Bytes of root records that still fit in the answer.
     var room = Limits.lookupSize
 
     init(
@@ -205,8 +205,8 @@ final class ShareVisit {
         self.transaction = transaction
     }
 
-    /// Writes a share's record again, as changed by an account, and leaves the notifications.
-    /// - Parameter body: what else there is to write, with the change sequence of the record.
+    /// Rewrites a share's record, as changed by an account, and inserts the events for notifications.
+    /// - Parameter body: further writes, with the change sequence of the record.
     func touch(
         _ record: RecordRow, of share: ShareRow, in zone: ZoneRow, by account: Int64, _ body: (Int64) throws -> Void
     ) throws {

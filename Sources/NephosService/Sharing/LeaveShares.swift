@@ -1,8 +1,8 @@
 import NephosStorage
 import NephosWire
 
-/// The deletion of a zone in the shared database: the caller leaves everything that is shared with it there, and no other
-/// participant loses anything (`CKDatabase.deleteRecordZone`, Apple's documentation).
+/// The deletion of a zone in the shared database: the caller leaves all shares in it, and no other participant is
+/// affected (`CKDatabase.deleteRecordZone`, Apple's documentation).
 struct LeaveShares {
     let caller: Caller
     let environment: ServiceEnvironment

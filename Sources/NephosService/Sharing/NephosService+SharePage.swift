@@ -1,22 +1,23 @@
 import NephosStorage
 package import NephosWire
 
-/// What the page at a share's URL shows to an account.
+/// The content of the page at a share's URL for an account.
 package struct SharePage: Sendable {
     package var containerIdentifier: String
     /// The share's title, as its owner wrote it; nil without one.
     package var title: String?
-    /// The name of the owner's account; nil where it is an address, which is not for all who see the share.
+    /// The name of the owner's account; nil if it is an address, which not every viewer of the share may see.
     package var owner: String?
     package var isOwner: Bool
     package var hasAccepted: Bool
     package var permission: SharePermission
-    /// What has to come back with an acceptance, so that no other page can make one.
+    /// The token that an acceptance must return, so that no other page can forge one.
     package var token: String
 }
 
 extension NephosService {
-    /// The share whose URL ends in `guid`, in whichever container it is, as far as the account may know of it; nil else.
+    /// The share whose URL ends in `guid`, in any container, as far as the account may know of it; nil if there is
+    /// none.
     package func sharePage(
         _ guid: String, account name: String, requestID: String
     ) async throws(ServiceError) -> SharePage? {
@@ -44,7 +45,7 @@ extension NephosService {
     }
 
     /// Accepts a share on its page.
-    /// - Returns: whether it was; not where the token is not the one of the account's page.
+    /// - Returns: whether it was accepted; false if the token is not that of the account's page.
     package func acceptShare(
         _ guid: String, account name: String, token: String, requestID: String
     ) async throws(ServiceError) -> Bool {
@@ -66,7 +67,7 @@ extension NephosService {
             account: account, requestID: requestID)
     }
 
-    /// The store of a share, whose URL names no container but its routing key.
+    /// Finds the store of a share by its routing key: the URL does not name a container.
     func store(ofShare guid: String, _ requestID: String) async throws(ServiceError) -> StoreID? {
         guard guid.isStorable else { return nil }
         do {

@@ -4,7 +4,7 @@ package import NephosWire
 extension NephosService {
     // MARK: - Sharing
 
-    /// What shares are, by what their URLs end in (CloudKit Web Services, records/resolve).
+    /// Resolves the short GUIDs of shares' URLs (CloudKit Web Services, records/resolve).
     package func resolveShares(
         _ request: ShortGUIDsRequest, _ context: RequestContext
     ) async throws(ServiceError) -> RecordInfosResponse {
@@ -43,7 +43,7 @@ extension NephosService {
         }
     }
 
-    /// Has the caller take part in shares (CloudKit Web Services, records/accept).
+    /// Accepts shares for the caller (CloudKit Web Services, records/accept).
     package func acceptShares(
         _ request: ShortGUIDsRequest, _ context: RequestContext
     ) async throws(ServiceError) -> RecordInfosResponse {
@@ -55,7 +55,7 @@ extension NephosService {
         return RecordInfosResponse(results: results)
     }
 
-    /// Asks the owners of shares for access (`CKShareRequestAccessOperation`, Apple's documentation).
+    /// Requests access to shares from their owners (`CKShareRequestAccessOperation`, Apple's documentation).
     package func requestShareAccess(
         _ request: ShortGUIDsRequest, _ context: RequestContext
     ) async throws(ServiceError) -> AccessRequestsResponse {
@@ -70,7 +70,7 @@ extension NephosService {
         return AccessRequestsResponse(failures: failures)
     }
 
-    /// Has an account do something with each share of a request, in one transaction.
+    /// Runs `body` for each share of a request, in one transaction.
     private func visitShares<Answer: Sendable>(
         _ request: ShortGUIDsRequest, _ context: RequestContext,
         _ body: @escaping @Sendable (ShareVisit, ShortGUIDsRequest.Item) throws -> Answer
@@ -97,7 +97,7 @@ extension NephosService {
         }
     }
 
-    /// Whether addresses are those of accounts: nothing else is told of them, and of so many in a minute only.
+    /// Whether addresses belong to accounts. Reveals nothing else of them, and is rate limited.
     package func lookUpParticipants(
         _ request: UserLookupRequest, _ context: RequestContext
     ) async throws(ServiceError) -> ParticipantLookupResponse {

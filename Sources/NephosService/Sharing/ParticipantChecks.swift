@@ -1,7 +1,8 @@
 import NephosStorage
 import NephosWire
 
-/// What a participant may save in a zone that is another's: `ShareAccess`, asked for the record and for where it goes.
+/// A participant's permission to save in another owner's zone: applies `ShareAccess` to the record and to its new
+/// parent.
 struct ParticipantChecks {
     private let zone: SharedZone
     private let shares: ZoneShares
@@ -15,15 +16,15 @@ struct ParticipantChecks {
         self.reader = reader
     }
 
-    /// - Throws: that a name is taken only where the save is allowed otherwise: what is not shared answers as what is not
-    ///   there.
+    /// - Throws: that a name is taken only if the save is otherwise allowed: an unshared record must look like a
+    ///   missing one.
     func check(_ save: PlannedSave) throws {
         try checkAccess(save)
         if save.isNameTaken { throw ServiceError.recordExists }
     }
 
     private func checkAccess(_ save: PlannedSave) throws {
-        // A share's changes are checked with its participants.
+        // `Participants` checks the changes of a share.
         if save.row.type == SystemRecordType.share { return }
         let isRoot = try shares.share(ofRoot: save.row.name) != nil
         let subject: ShareAccess.Subject = isRoot ? .root : .record

@@ -1,8 +1,9 @@
 import NephosStorage
 import NephosWire
 
-/// What a save makes of a share's participants. What a client sends is a wish, compared with what is stored: it invites,
-/// removes, changes permissions and the roles of private users; acceptance, owner, identifiers and dates are the service's.
+/// The effect of a save on a share's participants. The client's list is a wish that is compared with the stored rows:
+/// it invites, removes, changes permissions and the roles of private users. Acceptance, owner, identifiers and dates
+/// belong to the service.
 struct Participants {
     /// The caller: the owner, or an administrator with this row.
     enum Editor {
@@ -20,8 +21,8 @@ struct Participants {
         var removed: [ShareParticipantRow] = []
     }
 
-    /// A participant of a request with the account that it means, where the service knows one: an account under two
-    /// addresses is one participant.
+    /// A participant of a request with its account, if the service knows one: an account under two addresses is one
+    /// participant.
     struct Wish {
         var dictionary: ParticipantDictionary
         var account: AccountRow?
@@ -37,8 +38,9 @@ struct Participants {
     let makeGUID: () -> String
 
     /// - Parameters:
-    ///   - request: what the client wishes.
-    ///   - wishes: its participants, with their accounts; nil where it says nothing of them. So with the other two.
+    ///   - request: the client's wish.
+    ///   - wishes: its participants, with their accounts; nil if the request omits the list. The same for the other two
+    ///     lists.
     func change(
         _ request: ShareToModify, _ wishes: [Wish]?, requesters: [Wish]?, blocked: [Wish]?
     ) throws(ServiceError) -> Change {
@@ -51,7 +53,7 @@ struct Participants {
         if let denies = request.deniesAccessRequests { change.share.allowsRequests = !denies }
         if let wishes { try apply(wishes, to: &rows, &change) }
         open(from: formerPermission, &rows, &change)
-        // A blocked account is not among the requesters that stay, and is not only turned away.
+        // Blocking comes first: a blocked account is no longer a requester, so it is not merely denied.
         if let blocked { try block(blocked, &rows, &change) }
         if let requesters { deny(keeping: requesters, &rows, &change) }
         if rows.filter(\.isParticipant).count > Limits.shareParticipants { throw .tooManyParticipants }
@@ -120,7 +122,7 @@ struct Participants {
             permission: (permission == .unknown ? .readOnly : permission).number,
             status: AcceptanceStatus.pending.number, addedAt: now + Int64(change.written.count),
             oneTimeGUID: isOneTime && wish.account == nil && wish.address.isEmpty ? makeGUID() : "")
-        // A requester that is invited is let in.
+        // An invitation approves the account's request.
         if let request = rows.first(where: { $0.isRequester && $0.account != 0 && $0.account == row.account }) {
             row.isApprovedRequester = true
             remove(request, &rows, &change)
@@ -138,8 +140,8 @@ struct Participants {
 
     // MARK: - Public permission
 
-    /// "Changing to read-only or read-write removes all pending participants"; changing to none removes participants that came by
-    /// the URL (`CKShare.publicPermission`, Apple's documentation).
+    /// "Changing to read-only or read-write removes all pending participants"; changing to none removes participants
+    /// that joined by the URL (`CKShare.publicPermission`, Apple's documentation).
     private func open(from former: SharePermission, _ rows: inout [ShareParticipantRow], _ change: inout Change) {
         if change.share.openPermission == former { return }
         for row in rows where row.isParticipant {
@@ -152,14 +154,14 @@ struct Participants {
 
     // MARK: - Requests for access
 
-    /// Drops the requests that the client's list lacks.
+    /// Denies the requests that the client's list omits.
     private func deny(keeping requesters: [Wish], _ rows: inout [ShareParticipantRow], _ change: inout Change) {
         for row in rows where row.isRequester && !requesters.contains(where: { $0.means(row) }) {
             remove(row, &rows, &change)
         }
     }
 
-    /// Blocks those of the client's list that asked for access or take part, and unblocks those that it lacks.
+    /// Blocks the listed requesters and participants, and unblocks the accounts that the list omits.
     private func block(
         _ blocked: [Wish], _ rows: inout [ShareParticipantRow], _ change: inout Change
     ) throws(ServiceError) {
@@ -183,7 +185,7 @@ struct Participants {
 }
 
 extension Participants.Wish {
-    /// Whether the row is that participant's.
+    /// Whether the row belongs to this participant.
     func means(_ row: ShareParticipantRow) -> Bool {
         if let id = dictionary.participantID, id == row.id { return true }
         if let account { return row.isOf(account) }

@@ -1,9 +1,9 @@
 import NephosStorage
 import NephosWire
 
-/// Requests for access to shares (`CKShareRequestAccessOperation`, Apple's documentation). There is one answer whatever
-/// exists: only an invitee, which could learn of the share, is told so. A request of an account that is blocked
-/// gets nowhere, nor does one more than a share holds.
+/// Requests for access to shares (`CKShareRequestAccessOperation`, Apple's documentation). The answer is the same
+/// whether a share exists or not; only an invitee, which could learn of the share, is told. A request of a blocked
+/// account has no effect, nor has one beyond the limit of a share.
 struct RequestAccess {
     let visit: ShareVisit
 
@@ -19,7 +19,7 @@ struct RequestAccess {
             !zone.isDeleted
         else { return }
         let rows = try transaction.participants(share: share.id)
-        // Also where an invitation came later, a blocked account learns nothing.
+        // A blocked account learns nothing, even if it was invited later.
         if rows.contains(where: { $0.isBlocked && $0.account == account.id }) { return }
         if share.zone.owner == account.owner || rows.contains(where: { $0.isParticipant && $0.isOf(account) }) {
             throw Self.alreadyInvited

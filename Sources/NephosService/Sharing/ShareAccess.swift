@@ -1,20 +1,20 @@
 import NephosWire
 
-/// What an account may do with a record that is shared, or is not, and why not. The one place that says it: every way out
-/// (fetch, query, feed, notification, conflict, error text) asks here (`CKShare`, Apple's documentation):
+/// Decides an account's access to a record by its share, with the reason of a refusal. The single authority: every path
+/// to a record (fetch, query, feed, notification, conflict, error text) asks here (`CKShare`, Apple's documentation):
 ///
 /// - the owner may do everything;
-/// - participants read what is under a share that they accepted; what is not answers as if it did not exist;
-/// - a participant that may write creates, changes and deletes records under the share, but neither deletes its root nor moves anything
-///   out of it; a new record needs a parent in the share, or a zone that is shared as a whole;
-/// - administrators change the share's participants; the other participants of a share leave it by deleting it;
-/// - a permission of `.none` gives nothing.
+/// - participants read the records under a share that they accepted; any other record answers as if it did not exist;
+/// - a participant with write permission creates, changes and deletes records under the share, but neither deletes its
+///   root nor moves anything out of it; a new record needs a parent in the share, or a zone that is shared as a whole;
+/// - administrators change the share's participants; the other participants leave a share by deleting it;
+/// - a permission of `.none` gives no access.
 enum ShareAccess {
-    /// What an account is to the share that a record is under.
+    /// An account's role in the share that a record is under.
     enum Standing: Equatable {
         case owner
         case participant(ParticipantRole, SharePermission)
-        /// Takes no part in the share, or the record is under none.
+        /// Not a participant of the share, or the record is under none.
         case outsider
     }
 
@@ -28,9 +28,9 @@ enum ShareAccess {
 
     enum Action: Equatable {
         case read, create, change, delete
-        /// To take a record out of the hierarchy, or into another.
+        /// Moves a record out of the hierarchy, or into another.
         case move
-        /// To make a share.
+        /// Creates a share.
         case share
     }
 

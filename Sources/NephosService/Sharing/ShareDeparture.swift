@@ -1,10 +1,11 @@
 import NephosStorage
 import NephosWire
 
-/// How an account leaves shares of a zone: its row goes, and the others of a share get it with a new change tag.
+/// An account's departure from shares of a zone: its row is removed, and the other participants get the share with a
+/// new change tag.
 struct ShareDeparture {
     let account: Int64
-    /// The client that leaves; nil where the account was deleted.
+    /// The leaving client; nil if the account was deleted.
     let origin: Notifier.Origin?
     let environment: ServiceEnvironment
     let indexes: IndexWriter

@@ -1,11 +1,11 @@
 import NephosStorage
 import NephosWire
 
-/// Decides the saves of share records in a batch: which shares are made, with which roots, and what becomes of participants.
+/// Decides the saves of share records in a batch: new shares, their roots, and the changes of participants.
 struct ShareEdits {
     let batch: ZoneBatch
     let shares: ZoneShares
-    /// What the saves do to their shares, by the records' names.
+    /// The changes that saves make to their shares, by the records' names.
     private(set) var changes: [String: Participants.Change] = [:]
     private var reader: StorageReader { batch.reader }
 
@@ -61,7 +61,7 @@ struct ShareEdits {
             }
             root = try findRoot(request.forRecord, of: name, decisions)
         }
-        // Sharing again gives the same URL.
+        // Sharing a record again gives the same URL.
         let guid = try reader.lastShare(zone: shares.zone, root: root)?.guid ?? batch.makeShortGUID()
         let share = ShareRow(
             id: try batch.makeSequence(), zone: shares.zone, name: name, root: root, guid: guid,
@@ -102,7 +102,7 @@ struct ShareEdits {
         return root.recordName
     }
 
-    /// "Both are saved or neither": the root of a share that was refused before it was looked at here.
+    /// "Both are saved or neither": refuses the root of a share that was already refused.
     private func refuseRootsOfRefused(
         _ decisions: inout [ItemDecision], _ operations: [Result<ValidOperation, ServiceError>]
     ) {
@@ -116,7 +116,7 @@ struct ShareEdits {
         }
     }
 
-    /// "Both are saved or neither": a share whose root is refused is refused, and the other way round.
+    /// "Both are saved or neither": refuses a share whose root is refused, and vice versa.
     mutating func couple(_ decisions: inout [ItemDecision]) {
         for (index, share) in shares.new.values {
             let root = decisions.firstIndex { decision in
@@ -177,7 +177,7 @@ struct ShareEdits {
         return change
     }
 
-    /// The answer to an invitation tells whether the address is an account's, as a lookup does.
+    /// Applies the rate limit of lookups: the answer to an invitation also reveals whether the address is an account's.
     private func countInvitations(_ change: Participants.Change, _ rows: [ShareParticipantRow]) throws {
         let known = Set(rows.map(\.id))
         let count = change.written.count { $0.isParticipant && !$0.address.isEmpty && !known.contains($0.id) }
@@ -202,7 +202,7 @@ struct ShareEdits {
 }
 
 extension ServiceError {
-    /// It would share all records of the zone.
+    /// Such a share would share all records of the zone.
     static func zoneWideShareOf(_ root: String) -> ServiceError {
         .invalid(
             "'\(SystemRecordName.zoneWideShare)' is the name of the share of a whole zone, which has no root:"
@@ -211,13 +211,13 @@ extension ServiceError {
 }
 
 extension StorageReader {
-    /// An account's own row of a share: as a participant, before one of a request or a refusal.
+    /// An account's own row of a share: the participant's, in preference to a requester's or a blocked account's.
     func participant(share: Int64, account: Int64) throws -> ShareParticipantRow? {
         try participants(share: share, account: account).participant
     }
 }
 
 extension [ShareParticipantRow] {
-    /// The one of an account's rows in a share that counts.
+    /// The account's effective row in a share.
     var participant: ShareParticipantRow? { first { $0.isParticipant } ?? first }
 }

@@ -1,21 +1,21 @@
 import NephosStorage
 import NephosWire
 
-/// Which share records are under once a batch is written, from their parents, and what has to be written for it.
+/// The share of each record after a batch, derived from parents, and the writes that it requires.
 final class ShareHierarchy {
     private let shares: ZoneShares
     private let zone: ZoneKey
     private let reader: StorageReader
-    /// What the batch saves, by name, and the children among it.
+    /// The batch's saves by name, and their children by parent.
     private var saves: [String: PlannedSave] = [:]
     private var savedChildren: [String: [String]] = [:]
     private var deleted: Set<String>
     private var resolved: [String: Int64?] = [:]
-    /// Under which share records are from now on: those that the batch saves, and what is below them. Nil is none.
+    /// The new share of each record: of those that the batch saves, and of their descendants. Nil is none.
     private(set) var under: [String: Int64?] = [:]
-    /// The records below which there are more to be placed than a commit does.
+    /// The records whose descendants are too many to place in the commit.
     private(set) var moves: [String] = []
-    /// Records that may still be looked at for this commit.
+    /// Records that this commit may still examine.
     private var room = Limits.sharedRecordsPerCommit
     private lazy var hasMoves = Result { try ShareMove.isUnderWay(in: zone, reader) }
 
@@ -39,7 +39,7 @@ final class ShareHierarchy {
     func isDeleted(_ name: String) -> Bool { deleted.contains(name) }
     var deletedNames: [String] { deleted.sorted() }
 
-    /// The share that a record is under once the batch is written.
+    /// The share of a record after the batch.
     func share(over name: String) throws -> Int64? {
         var chain: [String] = []
         var seen: Set<String> = []
@@ -57,7 +57,7 @@ final class ShareHierarchy {
             }
             current = try parent(of: step)
         }
-        // A chain may have become longer than it may be by moves of what is below it: then its end is where it was placed.
+        // Moves may have made a chain exceed the limit: then the placement of the last examined ancestor counts.
         if found == nil, chain.count > Limits.parentDepth, let last = chain.last { found = try placedUnder(last) }
         for step in chain { resolved[step] = .some(found) }
         return found
@@ -70,7 +70,7 @@ final class ShareHierarchy {
         return row.parent
     }
 
-    /// The share that a record is under as far as it was placed.
+    /// The share in which a record was placed.
     private func placedUnder(_ name: String) throws -> Int64? {
         guard let shared = try reader.sharedRecord(zone: zone, named: name), try shares.isLive(id: shared.share)
         else { return nil }
@@ -79,8 +79,8 @@ final class ShareHierarchy {
 
     // MARK: - Placing
 
-    /// Puts what the batch saves under its share, and takes what is below it along.
-    /// - Throws: `alreadyShared` where something would be under two.
+    /// Places a saved record under its share, with its descendants.
+    /// - Throws: `alreadyShared` if a record would be under two shares.
     func place(_ save: PlannedSave) throws {
         let name = save.row.name
         if save.row.type == SystemRecordType.share {
@@ -102,20 +102,20 @@ final class ShareHierarchy {
         under[name] = .some(new)
         guard save.stored != nil else { return }
         let isUnderWay = try hasMoves.get()
-        // Where a move is under way, a record may have been put where it goes, and what is below it elsewhere: that move does
-        // not get there any more. What is below a record that stays is left to that move.
+        // While a move is under way, a record may have been placed at its destination and its descendants not: that
+        // move no longer reaches them. The descendants of a record that stays are left to that move.
         if hasMoved && isUnderWay || old != new && (hasMoved || isNewRoot || !isUnderWay) {
             try move(below: name, to: new)
         }
     }
 
-    /// - Throws: `invalidArguments` where a record would be its own ancestor.
+    /// - Throws: `invalidArguments` if a record would be its own ancestor.
     func refuseCircle(_ save: PlannedSave) throws {
         guard save.row.parent != nil, save.row.parent != save.stored?.parent else { return }
         if let error = try ParentRules.circle(save, saves.mapValues(\.row.parent), reader) { throw error }
     }
 
-    /// Takes what is below a record along: in the commit up to a bound, else in the background.
+    /// Moves the descendants of a record: in the commit up to a bound, else in the background.
     private func move(below name: String, to share: Int64?) throws {
         var below: [String] = []
         var waiting = [name]
@@ -129,7 +129,7 @@ final class ShareHierarchy {
                     if share == nil { continue }
                     throw ServiceError.alreadyShared(child)
                 }
-                // What the batch saves was placed, or will be.
+                // Records that the batch saves are placed separately.
                 if under[child] != nil { continue }
                 below.append(child)
                 waiting.append(child)
@@ -138,7 +138,7 @@ final class ShareHierarchy {
         for child in below { under[child] = .some(share) }
     }
 
-    /// - Returns: nil where they are too many for the commit.
+    /// - Returns: nil if there are too many for the commit.
     private func children(of name: String) throws -> [String]? {
         var children: [String] = []
         var last: String?
@@ -154,7 +154,7 @@ final class ShareHierarchy {
         return children + (savedChildren[name] ?? [])
     }
 
-    /// Refuses to put a subtree under a share that holds the root of another, from those roots upwards.
+    /// Refuses to place a subtree under a share if it holds the root of another; checks upwards from those roots.
     private func refuseSharedBelow(_ name: String, _ share: Int64?) throws {
         guard share != nil else { return }
         guard let roots = try shares.roots(limit: Limits.sharesPerMove) else {
@@ -177,12 +177,12 @@ final class ShareHierarchy {
     }
 }
 
-/// Which share stored records are under, by their parents: what `shared_record` says where no move is under way.
+/// The shares of stored records, derived from parents: equal to `shared_record` unless a move is under way.
 struct StoredHierarchy {
     let zone: ZoneKey
     let reader: StorageReader
 
-    /// Reads edges and no records: it is asked while a record is visited.
+    /// Reads edges only, no records: it is called while a record is visited.
     func share(over name: String) throws -> Int64? {
         if let share = try reader.share(zone: zone, named: name) { return share.id }
         var current: String? = name
@@ -200,9 +200,9 @@ struct StoredHierarchy {
         return nil
     }
 
-    /// The live share whose root a record is.
+    /// The live share that has the record as its root.
     func share(ofRoot row: RecordRow) throws -> ShareRow? {
-        // Roots alone refer to a share.
+        // Only roots refer to a share.
         guard row.share != nil, let share = try reader.lastShare(zone: zone, root: row.name) else { return nil }
         return share.isLive ? share : nil
     }

@@ -1,19 +1,19 @@
 import NephosStorage
 import NephosWire
 
-/// The move of a subtree that is too large for a commit: a background job puts each of its records under the share that it is
-/// under by then.
+/// The move of a subtree that is too large for a commit: a background job places each of its records under the share
+/// that is current by then.
 ///
-/// No participant sees too much meanwhile: as long as a zone has such a job, what an account may read of it is decided by the records'
-/// parents (`SharedZone.participation(of:)`), and not by how far they were placed. So everything leaves with the commit that
-/// moves it; the feeds follow with the job.
+/// No participant sees too much meanwhile: while a zone has such a job, an account's access is decided by the records'
+/// parents (`SharedZone.participation(of:)`), not by their placement. So access ends with the commit that moves the
+/// subtree; the feeds follow with the job.
 struct ShareMove {
     let zone: ZoneKey
-    /// The change sequence of the commit that moved them.
+    /// The change sequence of the commit that moved the subtree.
     let sequence: Int64
-    /// From the record that moved down to the one whose children are placed.
+    /// From the moved record down to the one whose children are being placed.
     private var path: [String]
-    /// The child that was placed last.
+    /// The last placed child.
     private var last: String?
 
     init(below name: String, in zone: ZoneKey, at sequence: Int64) {
@@ -28,7 +28,7 @@ struct ShareMove {
 
     // MARK: As a job
 
-    /// Each name behind its length, since names may have every character.
+    /// Each name follows its length, since names may contain any character.
     var job: JobRow {
         JobRow(
             kind: BackgroundJob.moveShared.rawValue, zone: zone,
@@ -59,14 +59,14 @@ struct ShareMove {
 
     // MARK: A step
 
-    /// Looks at up to `limit` records, and leaves a job for the rest.
+    /// Examines up to `limit` records, and inserts a job for the remainder.
     /// - Parameter now: milliseconds since 1970.
     func step(
         limit: Int, now: Int64, _ changes: SharedChanges, in transaction: StorageTransaction
     ) throws {
         var rest = self
         let hierarchy = StoredHierarchy(zone: zone, reader: transaction)
-        // The share over each record of the path.
+        // The share of each record of the path.
         var shares = try rest.resume(hierarchy)
         for _ in 0..<limit {
             guard let parent = rest.path.last, let share = shares.last else { break }
@@ -80,7 +80,7 @@ struct ShareMove {
             }
             rest.last = child
             guard let row = try hierarchy.record(child), row.parent == parent else { continue }
-            // What is below another share's root is that one's.
+            // Records below another share's root belong to that share.
             if let own = try hierarchy.share(ofRoot: row), own.id != share { continue }
             if try transaction.sharedRecord(zone: zone, named: child)?.share != share {
                 try SharedRecords.put(
@@ -93,7 +93,7 @@ struct ShareMove {
         if !rest.path.isEmpty { try transaction.insert(rest.job) }
     }
 
-    /// What was moved elsewhere meanwhile, or shared itself, is left to that commit: goes on behind it.
+    /// Resumes after subtrees that were moved elsewhere or shared meanwhile: they are left to those commits.
     private mutating func resume(_ hierarchy: StoredHierarchy) throws -> [Int64?] {
         var shares: [Int64?] = [try hierarchy.share(over: path[0])]
         for index in path.indices.dropFirst() {

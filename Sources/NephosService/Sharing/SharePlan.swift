@@ -1,34 +1,34 @@
 import NephosStorage
 import NephosWire
 
-/// What a batch does to the shares of its zone, decided.
+/// The decided effect of a batch on the shares of its zone.
 struct SharePlan {
-    /// What the saves of share records do to their shares, by the records' names.
+    /// The changes that saves of share records make to their shares, by the records' names.
     var changes: [String: Participants.Change] = [:]
     /// The shares that end with the batch.
     var ended: [ShareRow] = []
-    /// The shares that the caller leaves, with its row, and the share's record.
+    /// The shares that the caller leaves, each with its row and the share's record.
     var left: [(share: ShareRow, row: ShareParticipantRow, record: RecordRow)] = []
-    /// Roots whose reference to a share changes with it, where the batch does not save them itself.
+    /// Roots whose reference to a share changes without being saved by the batch.
     var roots: [PlannedSave] = []
     /// The records of shares that end with their roots.
     var deletions: [RecordRow] = []
-    /// Under which share records are from now on: those that the batch saves, and what is below them. Nil is none.
+    /// The new share of each record: of those that the batch saves, and of their descendants. Nil is none.
     var under: [String: Int64?] = [:]
-    /// The records below which a background job does the same.
+    /// The records whose descendants a background job places.
     var moves: [String] = []
     /// The share of the whole zone.
     var zoneWide: Int64?
-    /// The groups for which the owner's library has to wrap keys of encrypted values later.
+    /// The groups for which the owner's library must wrap keys of encrypted values later.
     var keyAttention: Set<String> = []
-    /// Whether anything in the zone is or was shared: else nothing has to be kept.
+    /// Whether anything in the zone is or was shared; otherwise the plan writes nothing.
     var isNeeded = false
 
     static let none = SharePlan()
 }
 
 extension SharePlan {
-    /// Writes what the plan says beyond the batch's own saves and deletions, which are written.
+    /// Applies the plan after the batch's own saves and deletions.
     func apply(_ batch: ZoneBatch, in transaction: StorageTransaction) throws {
         guard isNeeded else { return }
         for save in roots { _ = try RecordWriter.save(save, batch.indexes, batch.changes, in: transaction) }
@@ -65,7 +65,7 @@ extension SharePlan {
         if let zoneWide { batch.sharedChanges.note(share: zoneWide) }
     }
 
-    /// The share's record comes with the zone's next changes, so that its owner's library sees to the keys then.
+    /// Rewrites the share's record, so that the zone's next changes prompt its owner's library to wrap the keys.
     private func noteKeyAttention(_ batch: ZoneBatch, in transaction: StorageTransaction) throws {
         for group in keyAttention.sorted() {
             let isZone = group.isEmpty || group == SystemRecordName.zoneWideShare
@@ -105,9 +105,9 @@ extension SharePlan {
     }
 }
 
-/// The accounts that take part in shares.
+/// The accounts of shares' participants.
 enum ShareMembers {
-    /// Takes a participant out of a share: its account sees nothing of it from now on.
+    /// Removes a participant from a share: its account loses access at once.
     static func remove(
         _ row: ShareParticipantRow, from share: ShareRow, at sequence: Int64, _ changes: SharedChanges,
         in transaction: StorageTransaction
@@ -117,7 +117,7 @@ enum ShareMembers {
         try end(account: row.account, share, at: sequence, changes, in: transaction)
     }
 
-    /// A permission of `.none` gives no access: it ends, or begins again, with the participant's permission.
+    /// Starts or ends access after a change of the participant's permission: `.none` gives no access.
     static func updateAccess(
         of row: ShareParticipantRow, to share: ShareRow, at sequence: Int64, _ changes: SharedChanges,
         in transaction: StorageTransaction
@@ -132,7 +132,7 @@ enum ShareMembers {
             MembershipRow(account: row.account, share: share.id, zone: share.zone, joined: sequence))
     }
 
-    /// Ends a share for all.
+    /// Ends a share for all participants.
     /// - Parameter now: milliseconds since 1970.
     static func end(
         _ share: ShareRow, at sequence: Int64, now: Int64, _ changes: SharedChanges,
@@ -153,7 +153,7 @@ enum ShareMembers {
         in transaction: StorageTransaction
     ) throws {
         let memberships = try transaction.memberships(account: account, zone: share.zone)
-        // A participant without permission saw nothing that could go.
+        // A participant without permission had no access that could end.
         guard var membership = memberships.first(where: { $0.share == share.id && $0.left == 0 }) else { return }
         changes.note(account: account)
         membership.left = sequence
@@ -162,7 +162,7 @@ enum ShareMembers {
         if isLast { try UnsavedUpload.end(account: account, share.zone, in: transaction) }
     }
 
-    /// Writes the share's record again, so that it has a new change tag and appears in the feeds.
+    /// Rewrites the share's record, so that it gets a new change tag and appears in the feeds.
     /// - Returns: its change sequence.
     @discardableResult
     static func touch(
@@ -171,7 +171,7 @@ enum ShareMembers {
         try touch(record, batch.merge, batch.indexes, batch.changes, batch.sharedChanges, in: transaction)
     }
 
-    /// Has the share's record appear in the feeds, from outside a batch of its zone's.
+    /// Rewrites the share's record from outside a batch of its zone, so that it appears in the feeds.
     /// - Returns: whether there are subscribers to notify.
     static func tell(
         _ share: ShareRow, in zone: ZoneRow, by account: Int64, _ origin: Notifier.Origin?, _ indexes: IndexWriter,

@@ -1,14 +1,15 @@
 import NephosStorage
 import NephosWire
 
-/// Decides what a batch does to the shares of its zone (`CKShare`, Apple's documentation):
+/// Decides the effect of a batch on the shares of its zone (`CKShare`, Apple's documentation):
 ///
 /// - a new share of a hierarchy is saved with its root, or not at all; it may name the root's change tag instead;
-/// - a record is under one share at most, its ancestors and descendants counted;
+/// - a record is under one share at most, including its ancestors and descendants;
 /// - a zone has either a share of the whole or shares of hierarchies;
-/// - the owner's deletion of a share, or of its root, ends it, and takes the other with it;
+/// - the owner's deletion of a share or of its root ends the share, and a root's deletion also deletes the share's
+///   record;
 /// - a participant's deletion of a share leaves it;
-/// - what a record is under follows from its parent.
+/// - a record's share follows from its parent.
 struct SharePlanner {
     private let batch: ZoneBatch
     private let shares: ZoneShares
@@ -17,7 +18,7 @@ struct SharePlanner {
     private var reader: StorageReader { batch.reader }
 
     /// Reads the zone's shares.
-    /// - Returns: nil where sharing does not concern the batch.
+    /// - Returns: nil if sharing does not concern the batch.
     init?(_ batch: ZoneBatch, _ operations: [Result<ValidOperation, ServiceError>]) throws {
         guard ZoneRules.hasChangeFeed(batch.zone.name), batch.caller.scope != .public else { return nil }
         let shares = try ZoneShares(batch.zone.key, batch.reader)
@@ -41,8 +42,8 @@ struct SharePlanner {
 
     // MARK: - Once it is known what is deleted
 
-    /// Ends the shares that go with what the batch deletes, and puts every record under its share. Refuses what would be
-    /// under two, what a participant may not do, and circles of parents.
+    /// Ends shares along with the batch's deletions, and places every record under its share. Refuses records under two
+    /// shares, saves that a participant may not make, and cycles of parents.
     mutating func decideHierarchy(_ decisions: inout [ItemDecision], cascade: [String]) throws {
         shares.reviveEnded()
         let hierarchy = ShareHierarchy(shares, reader, decisions, cascade: cascade)
@@ -81,7 +82,7 @@ struct SharePlanner {
         }
     }
 
-    /// Has the roots that the batch does not save itself refer to their new shares, and no more to those that end.
+    /// Sets the references of roots that the batch does not save: to new shares, and to nil for ended ones.
     private mutating func changeRoots(
         _ hierarchy: ShareHierarchy, _ decisions: inout [ItemDecision], _ hasRefused: inout Bool
     ) throws {
@@ -117,7 +118,7 @@ struct SharePlanner {
 
     // MARK: - Keys of encrypted values
 
-    /// The group whose key wraps those of a record: its share's name, or nothing for the zone.
+    /// The group whose key wraps a record's keys: its share's name, or empty for the zone.
     func keyGroup(of name: String) throws -> String {
         if shares.zoneWide != nil { return "" }
         let share =
@@ -128,7 +129,7 @@ struct SharePlanner {
         return try share.flatMap { try shares.name(of: $0) } ?? ""
     }
 
-    /// Records of the owner's that the batch puts under another share than they were under, or under none any more.
+    /// The owner's records that the batch moves to another share, or out of one.
     func recordsThatMove() throws -> [String: KeyMove] {
         guard batch.shared == nil, shares.zoneWide == nil else { return [:] }
         var result: [String: KeyMove] = [:]
@@ -140,7 +141,7 @@ struct SharePlanner {
         return result
     }
 
-    /// The live share that a record was under before the batch.
+    /// The live share of a record before the batch.
     private func formerShare(of name: String) throws -> Int64? {
         try reader.sharedRecord(zone: shares.zone, named: name).flatMap {
             try shares.isLive(id: $0.share) ? $0.share : nil
@@ -150,7 +151,7 @@ struct SharePlanner {
     /// The names of the shares that the batch makes.
     var newShares: Set<String> { Set(shares.new.keys) }
 
-    /// The shares under which a job moves records in the background, or out of which.
+    /// The shares into or out of which a background job moves records.
     func movedShares() throws -> Set<String> {
         Set(
             try plan.moves.compactMap { name in
@@ -160,7 +161,7 @@ struct SharePlanner {
 
     // MARK: - The plan
 
-    /// What is to be done for the decisions as they are settled.
+    /// Completes the plan for the final decisions.
     mutating func finish(_ decisions: inout [ItemDecision]) throws -> SharePlan {
         guard decisions.contains(where: { !$0.isRefusal }) else { return .none }
         var saved: Set<String> = []
@@ -190,7 +191,7 @@ struct SharePlanner {
 }
 
 extension PlannedSave {
-    /// Sets the record's reference to the share that it is the root of. The service alone does.
+    /// Sets the record's reference to the share that it is the root of. Only the service sets it.
     mutating func setShare(_ name: String?) {
         guard row.share != name else { return }
         row.share = name

@@ -2,7 +2,7 @@ import NephosCrypto
 import NephosStorage
 import NephosWire
 
-/// How roles, permissions and answers are stored: by the numbers of Apple's enumerations.
+/// Stores roles, permissions and acceptance states by the raw values of Apple's enumerations.
 extension SharePermission {
     var number: Int64 {
         switch self {
@@ -47,7 +47,7 @@ extension ShareRow {
     var isZoneWide: Bool { root.isEmpty }
     var isLive: Bool { endedAt == 0 }
 
-    /// What an account that has the URL may do.
+    /// The permission of an account that has the URL.
     var openPermission: SharePermission {
         get { SharePermission(number: publicPermission) }
         set { publicPermission = newValue.number }
@@ -55,7 +55,7 @@ extension ShareRow {
 }
 
 extension ShareParticipantRow {
-    /// The roles of rows that are no participants: of accounts that asked for access, and of those that may not any more.
+    /// The roles of rows that are not participants: requesters, and blocked accounts.
     static let requesterRole: Int64 = 10
     static let blockedRole: Int64 = 11
 
@@ -64,20 +64,20 @@ extension ShareParticipantRow {
     var isBlocked: Bool { role == Self.blockedRole }
     var hasAccepted: Bool { status == AcceptanceStatus.accepted.number }
 
-    /// Whether it may change the share and see everything of it: a permission of `.none` gives nothing.
+    /// Whether the participant may change the share and see all of it; a permission of `.none` gives no access.
     func isAdministrator(of share: ShareRow) -> Bool {
         hasAccepted && role == ParticipantRole.administrator.number && permission(in: share) != .none
     }
 
-    /// What the participant may do now: one that came by the public URL, what `publicPermission` says.
+    /// The participant's current permission: `publicPermission` if it joined by the public URL.
     func permission(in share: ShareRow) -> SharePermission {
         ParticipantRole(number: role) == .publicUser ? share.openPermission : SharePermission(number: permission)
     }
 }
 
-/// The names by which a share's URL ends: a routing key of three digits of base 62, and 128 random bits in 22. They are
-/// secrets, and stand in no log. The routing key is that of the store, which a URL does not name otherwise; stores may have
-/// the same.
+/// The short GUIDs at the end of shares' URLs: a routing key of three base-62 digits, and 128 random bits in 22 digits.
+/// They are secrets and must not be logged. The routing key identifies the store, which a URL does not name otherwise;
+/// several stores may have the same one.
 package enum ShortGUID {
     private static let digits = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 
@@ -93,17 +93,17 @@ package enum ShortGUID {
 
     static func routingKey(_ store: StoreID) -> String { routingKey(store.container, store.environment) }
 
-    /// The first three digits of what URLs in a container and environment end in: a hash of their names.
+    /// The first three digits of the short GUIDs of a container and environment: a hash of their names.
     package static func routingKey(_ container: String, _ environment: String) -> String {
         let hash = FNV1a("\(container)\u{0}\(environment)".utf8).value
         return String([0, 20, 40].map { digits[Int((hash >> $0) % 62)] })
     }
 }
 
-/// Where invitations go. In a service that proves no addresses an e-mail address is that of the account of that name, and
-/// `NAME@localhost` that of NAME.
+/// The addresses of invitations. In a service that verifies no addresses, an e-mail address belongs to the account of
+/// that name, and `NAME@localhost` to the account NAME.
 enum InvitationAddress {
-    /// The address in one spelling; nil where a lookup info has none.
+    /// The canonical spelling of an address; nil if the lookup info has none.
     static func canonical(_ info: UserLookupRequest.LookupInfo?) -> String? {
         guard let address = info?.emailAddress ?? info?.phoneNumber, !address.isEmpty else { return nil }
         return AccountName.canonical(address)
@@ -120,14 +120,14 @@ enum InvitationAddress {
     }
 }
 
-/// Puts what a share has besides its record into answers, as far as the caller may see it: participants see themselves and
-/// those that accepted; addresses, pending invitations, requests and blocked accounts are for owner and administrators.
+/// Adds a share's details beyond its record to answers, as far as the caller may see them: participants see themselves
+/// and accepted ones; owner and administrators also see addresses, pending invitations, requests and blocked accounts.
 struct ShareDetails {
     let account: AccountRow?
     let accounts: Accounts
     let reader: StorageReader
 
-    /// Nil for the record of a share that ended.
+    /// Nil for the record of an ended share.
     func dictionary(zone: ZoneKey, named name: String) throws -> ShareDictionary? {
         guard let share = try reader.share(zone: zone, named: name) else { return nil }
         return try dictionary(share)
@@ -161,8 +161,8 @@ struct ShareDetails {
         return dictionary
     }
 
-    /// How others see an account.
-    /// - Parameter isNamed: whether they know its name.
+    /// An account as others see it.
+    /// - Parameter isNamed: whether they may see its name.
     func identity(_ account: Int64, isNamed: Bool = true) throws -> UserIdentityDictionary {
         var identity = UserIdentityDictionary(
             userRecordName: try accounts.userRecordName(id: account, reader), hasAccount: true)
@@ -170,7 +170,8 @@ struct ShareDetails {
         return identity
     }
 
-    /// What is known of an account in a service that has no other names. An address is not for every caller that sees a name.
+    /// The name of an account, in a service that has no other names. Nil for an address, which not every caller may
+    /// see.
     static func givenName(_ accountName: String) -> String? {
         accountName.contains("@") || accountName.first == "+" ? nil : accountName
     }
@@ -196,7 +197,7 @@ struct ShareDetails {
         var identity =
             row.account == 0
             ? UserIdentityDictionary(hasAccount: false)
-            // A name is given with an acceptance, or a request.
+            // An acceptance or a request reveals the account's name.
             : try self.identity(row.account, isNamed: row.hasAccepted || !row.isParticipant)
         if withAddress { identity.lookupInfo = InvitationAddress.lookupInfo(row.address) }
         return identity
@@ -204,7 +205,7 @@ struct ShareDetails {
 }
 
 extension ShareParticipantRow {
-    /// Whether the row is about an account: known by it, or invited by an address of its.
+    /// Whether the row belongs to the account, by its number or by one of its invited addresses.
     func isOf(_ account: AccountRow) -> Bool {
         self.account == account.id
             || self.account == 0 && !address.isEmpty && InvitationAddress.isAddress(address, of: account)

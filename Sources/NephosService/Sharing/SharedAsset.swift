@@ -1,14 +1,14 @@
 import NephosStorage
 import NephosWire
 
-/// Whether an account still has what an address of an asset was given for, where that is in another's private database: an
-/// address is good for what its account may read when it is used.
+/// Whether an account still has the access for which it got an asset's address in another account's private database:
+/// an address gives the account's access at the time of use.
 struct SharedAsset {
     let account: AccountRow
     let zone: ZoneRow
     let reader: StorageReader
 
-    /// Nil where the account or the zone is gone.
+    /// Nil if the account or the zone is gone.
     init?(_ key: ZoneKey, account: Int64, _ reader: StorageReader) throws {
         guard let account = try reader.liveAccount(id: account), let zone = try reader.zone(key), !zone.isDeleted,
             try reader.liveAccount(id: key.owner.rawValue) != nil
@@ -20,7 +20,7 @@ struct SharedAsset {
 
     func mayRead(_ recordName: String) throws -> Bool {
         if try view()?.mayRead(recordName, reader) == true { return true }
-        // A root comes with a share's metadata, before the share is accepted.
+        // A share's metadata includes its root, before the share is accepted.
         guard let share = try reader.lastShare(zone: zone.key, root: recordName), share.isLive else { return false }
         let rows = try reader.participants(share: share.id)
         if rows.contains(where: { $0.isBlocked && $0.account == account.id }) { return false }
@@ -28,12 +28,12 @@ struct SharedAsset {
             return own.permission(in: share) != .none
         }
         if share.openPermission != .none { return true }
-        // The metadata of a one-time URL is for every account that has the URL, but not for one that was in the share.
+        // A one-time URL gives its metadata to every account that has the URL, except to former participants.
         let wasMember = try reader.memberships(account: account.id, zone: zone.key).contains { $0.share == share.id }
         return !wasMember && rows.contains { !$0.oneTimeGUID.isEmpty && !$0.hasAccepted }
     }
 
-    /// Whether the account may save something in the zone.
+    /// Whether the account may save records in the zone.
     func mayWrite() throws -> Bool {
         try view()?.participations.contains {
             ShareAccess.decide(.change, on: .record, by: $0.standing) == .allowed
@@ -47,7 +47,7 @@ struct SharedAsset {
     }
 }
 
-/// Whether the account of an upload address may save files in its zone still.
+/// Whether the account of an upload address may still save files in its zone.
 struct UploadRight {
     let isThere: Bool
 

@@ -1,11 +1,11 @@
 import NephosStorage
 import NephosWire
 
-/// Which shares a transaction changes something under, and which accounts it takes out of one, where an account subscribed to
-/// its shared database. The commit leaves one job for each; the job finds the participants.
+/// Collects the shares that a transaction changes and the accounts that it removes from one, if any account subscribed
+/// to its shared database. The commit inserts a job for each; the job finds the participants.
 final class SharedChanges {
     private(set) var shares: Set<Int64> = []
-    /// Accounts that see less than before.
+    /// Accounts that lose access.
     private(set) var accounts: Set<Int64> = []
     private let isWatched: Bool
 
@@ -15,8 +15,8 @@ final class SharedChanges {
 
     func note(account: Int64) { if isWatched { accounts.insert(account) } }
 
-    /// Leaves the jobs.
-    /// - Returns: whether there are any.
+    /// Inserts the jobs.
+    /// - Returns: whether it inserted any.
     func leaveJobs(
         zone: ZoneKey, by origin: Notifier.Origin?, in transaction: StorageTransaction
     ) throws -> Bool {
@@ -30,7 +30,7 @@ final class SharedChanges {
     }
 }
 
-/// The notification to subscribers of a shared database that there is something to fetch (`CKDatabaseSubscription`).
+/// The notification of shared databases' subscribers that there are changes to fetch (`CKDatabaseSubscription`).
 struct ShareNotification {
     enum Subject: Equatable {
         /// All participants of the share.
@@ -73,8 +73,8 @@ struct ShareNotification {
         origin = account == 0 ? nil : Notifier.Origin(account: account, clientID: String(parts[3]))
     }
 
-    /// Leaves an event for each account that may have subscribed.
-    /// - Returns: whether it left one.
+    /// Inserts an event for each account that may have subscribed.
+    /// - Returns: whether it inserted any.
     func run(_ zone: ZoneKey, _ notifier: Notifier, in transaction: StorageTransaction) throws -> Bool {
         guard let row = try transaction.zone(zone) else { return false }
         var leftEvents = false

@@ -1,20 +1,21 @@
 import NephosStorage
 import NephosWire
 
-/// Which zones of an account's shared database changed, came or went: what it costs follows the account's memberships.
+/// The changed, added and removed zones of an account's shared database; the cost is proportional to the account's
+/// memberships.
 struct SharedDatabaseChanges {
     let account: AccountRow
     let reader: StorageReader
 
     struct Zone {
-        /// The sequence at which it last changed, came or went.
+        /// The change sequence of its last change, addition or removal.
         var sequence: Int64
         var zoneID: ZoneIDDictionary
         var isDeleted = false
         var reason = ZoneDeletionReason.deleted
     }
 
-    /// Every zone that the account takes part in, or did, in the order in which they last changed.
+    /// Every zone that the account takes or took part in, in the order of its last change.
     func zones() throws -> [Zone] {
         let memberships = Dictionary(grouping: try reader.memberships(account: account.id)) { $0.zone }
         var zones: [Zone] = []
@@ -34,7 +35,8 @@ struct SharedDatabaseChanges {
                         sequence: row.sequence, zoneID: zoneID, isDeleted: true,
                         reason: ZoneDeletion.reason(of: row)))
             } else if owner.isDeleted, let zone = try view.sharedZone(row, owner, memberships) {
-                // The zones of a deleted owner are deleted one by one (`AccountErasure`), and each is a change then.
+                // The zones of a deleted owner are deleted one by one (`AccountErasure`), each with its own change
+                // sequence.
                 let change = max(left, try SharedZoneFeed(zone: zone, reader: reader).lastChange())
                 zones.append(Zone(sequence: change, zoneID: zoneID, isDeleted: true))
             } else {
@@ -44,7 +46,7 @@ struct SharedDatabaseChanges {
         return Self.newest(zones)
     }
 
-    /// A zone that was deleted and made again is the newer one.
+    /// Of a deleted zone and a new one of the same name, keeps the newer.
     private static func newest(_ zones: [Zone]) -> [Zone] {
         var newest: [ZoneIDDictionary: Zone] = [:]
         for zone in zones {

@@ -1,30 +1,30 @@
 import NephosStorage
 import NephosWire
 
-/// An account's part in a share that it accepted.
+/// An account's participation in a share that it accepted.
 struct Participation {
     var share: ShareRow
     var role: ParticipantRole
     var permission: SharePermission
-    /// The change sequence at which it joined.
+    /// The change sequence of its acceptance.
     var joined: Int64
 
     var standing: ShareAccess.Standing { .participant(role, permission) }
 }
 
-/// A zone of another owner's, as an account sees it in its shared database.
+/// Another owner's zone, as an account sees it in its shared database.
 struct SharedZone {
     let zone: ZoneRow
     let owner: AccountRow
-    /// The shares that the account takes part in; one at least.
+    /// The account's accepted shares in the zone; at least one.
     let participations: [Participation]
-    /// Whether a subtree is being moved in the background: then its records' parents say which share they are under.
+    /// Whether a subtree is being moved in the background: then records' parents determine their shares.
     let hasMoves: Bool
 
-    /// Its part in the share of the whole zone.
+    /// The account's participation in the share of the whole zone.
     var zoneWide: Participation? { participations.first { $0.share.isZoneWide } }
 
-    /// The account's part in the share that a record is under; nil where it has none.
+    /// The account's participation in the share of a record; nil if there is none.
     func participation(of recordName: String, _ reader: StorageReader) throws -> Participation? {
         if let zoneWide { return zoneWide }
         let share =
@@ -45,12 +45,12 @@ struct SharedZone {
     }
 }
 
-/// What an account's shared database holds: the zones of others of which something is shared with it.
+/// The content of an account's shared database: zones of other owners with content shared with the account.
 struct SharedDatabaseView {
     let account: AccountRow
     let reader: StorageReader
 
-    /// The zone, as long as it and a share of it live and give the account something.
+    /// The zone, if it and one of its shares are live and give the account access.
     func zone(named name: String, owner ownerName: String) throws -> SharedZone? {
         guard ownerName != account.userRecordName,
             let found = try reader.participantZone(
@@ -64,7 +64,7 @@ struct SharedDatabaseView {
             zone: found.zone, owner: found.owner, participations: participations, hasMoves: found.hasJob)
     }
 
-    /// All zones, in the order in which they were made.
+    /// All zones, in the order of creation.
     func zones() throws -> [SharedZone] {
         let memberships = Dictionary(grouping: try reader.memberships(account: account.id).filter { $0.left == 0 }) {
             $0.zone
@@ -77,7 +77,7 @@ struct SharedDatabaseView {
         }
     }
 
-    /// What the account takes part in there, whether or not the zone and its owner live.
+    /// The account's participations in a zone, even if the zone or its owner was deleted.
     func sharedZone(
         _ zone: ZoneRow, _ owner: AccountRow, _ memberships: [MembershipRow]
     ) throws -> SharedZone? {
@@ -107,22 +107,22 @@ struct SharedDatabaseView {
     }
 }
 
-/// A zone that a request is about: the caller's own, the public database's, or one of another's that is shared with it.
+/// The zone of a request: the caller's own, the public database's, or another account's that is shared with the caller.
 struct FoundZone {
     var row: ZoneRow
-    /// What the caller sees of it; nil where the zone is in the caller's own database or the public one.
+    /// The caller's view of it; nil if the zone is in the caller's own database or the public one.
     var shared: SharedZone?
 
     var key: ZoneKey { row.key }
     var name: String { row.name }
 
-    /// The owner's name, for the zone's ID.
+    /// The zone's ID, with its owner's name.
     func zoneID(for caller: Caller) -> ZoneIDDictionary {
         guard let shared else { return caller.zoneID(name) }
         return ZoneIDDictionary(zoneName: name, ownerRecordName: shared.owner.userRecordName)
     }
 
-    /// Whether the record may be known of, as far as shares say.
+    /// Whether shares let the caller know of the record.
     func mayRead(_ recordName: @autoclosure () -> String, _ reader: StorageReader) throws -> Bool {
         guard let shared else { return true }
         return try shared.mayRead(recordName(), reader)

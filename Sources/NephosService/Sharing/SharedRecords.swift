@@ -1,8 +1,8 @@
 import NephosStorage
 
-/// The rows that say which records are under which share.
+/// The rows that record which records are under which share.
 enum SharedRecords {
-    /// Notes that a record, which is under a share or not, was written.
+    /// Notes that a record was written, if it is under a share.
     static func changed(
         _ record: RecordRow, _ changes: SharedChanges, in transaction: StorageTransaction
     ) throws {
@@ -26,10 +26,10 @@ enum SharedRecords {
         try transaction.put(row)
     }
 
-    /// Puts a live record under a share, or under none.
+    /// Places a live record under a share, or under none.
     /// - Parameters:
     ///   - now: milliseconds since 1970.
-    ///   - leftAt: the change sequence at which it left the share that it was under; nil is now.
+    ///   - leftAt: the change sequence at which it left its former share; nil is now.
     static func put(
         _ name: String, under share: Int64?, zone: ZoneKey, at now: Int64, leftAt: Int64? = nil,
         _ changes: SharedChanges,
@@ -43,7 +43,7 @@ enum SharedRecords {
         if var old {
             changes.note(share: old.share)
             if old.share == share {
-                // The record itself may have been written.
+                // The record itself may have been rewritten.
                 old.sequence = sequence
                 old.type = record.type
                 return try transaction.put(old)

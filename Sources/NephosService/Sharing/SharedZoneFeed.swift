@@ -1,20 +1,20 @@
 import NephosStorage
 import NephosWire
 
-/// The feed of a zone as an account sees it that takes part in shares of it, share after share:
+/// The change feed of a zone for a participant of its shares, share after share:
 ///
-/// - joining brings all of a share, whatever its sequence;
-/// - a record that moved out is a deletion, and so is each that was under a share when the account left it: never a name
-///   that came later;
-/// - what left one share for another that the account takes part in is no deletion.
+/// - joining delivers the whole share, regardless of sequences;
+/// - a record that moved out is a deletion, and so is each that was under a share when the account left it: names of
+///   later records are never revealed;
+/// - a record that moved between two shares of the account is not a deletion.
 struct SharedZoneFeed {
     let zone: SharedZone
     let reader: StorageReader
-    /// Where each share ended when the fetch began; nil for its first page. A share that was joined since belongs to the next
+    /// The end of each share when the fetch began; nil for its first page. A share joined since belongs to the next
     /// fetch.
     var fetchEnd: SharedZoneToken?
 
-    /// One change, with where its share was read up to.
+    /// One change, with the position in its share after it.
     enum Change {
         case changed(RecordRow)
         case deleted(name: String, type: String)
@@ -26,10 +26,10 @@ struct SharedZoneFeed {
         var hasMore = false
     }
 
-    /// The token of an account that has everything.
+    /// The change token of an account that has fetched everything.
     func currentToken(_ strings: TokenCodec) throws -> String { try end().text(strings) }
 
-    /// Where the feed ends.
+    /// The position at the end of the feed.
     func end() throws -> SharedZoneToken {
         let positions = try zone.participations.map { part -> SharedZoneToken.Position in
             let end = try end(of: part)
@@ -39,12 +39,12 @@ struct SharedZoneFeed {
         return SharedZoneToken(zone: zone.zone.key.id, positions: positions)
     }
 
-    /// The sequence at which something that the account sees last changed.
+    /// The change sequence of the last change that the account sees.
     func lastChange() throws -> Int64 {
         try zone.participations.reduce(0) { max($0, $1.joined, try end(of: $1)) }
     }
 
-    /// What left the share up to here cannot be told any more.
+    /// Departures from the share up to this change sequence are purged.
     private func purgedUntil(_ part: Participation) -> Int64 {
         part.share.isZoneWide ? zone.zone.purgedUntil : part.share.purgedUntil
     }
@@ -58,8 +58,8 @@ struct SharedZoneFeed {
     }
 
     /// - Parameters:
-    ///   - token: where the last page ended; nil is the beginning.
-    ///   - former: the account's memberships in the zone, those that ended too.
+    ///   - token: the end of the last page; nil is the beginning.
+    ///   - former: the account's memberships in the zone, including ended ones.
     /// - Throws: `changeTokenExpired` for a token of another zone, or from before the account left and joined again.
     func page(
         after token: SharedZoneToken?, former memberships: [MembershipRow], limit: Int, budget answer: inout PageBudget
@@ -99,7 +99,7 @@ struct SharedZoneFeed {
 
     // MARK: - A share that the account takes part in
 
-    /// - Returns: whether the share was read to its end.
+    /// - Returns: whether it reached the end of the share.
     private func read(
         _ part: Participation, _ limit: Int, _ page: inout Page, _ budget: inout PageBudget,
         _ token: inout SharedZoneToken
@@ -124,7 +124,7 @@ struct SharedZoneFeed {
                 : try shareRows(after: sequence, wanted, part, known: known)
             for row in rows.rows {
                 if row.sequence > end {
-                    // What is beyond the end is not complete yet.
+                    // Changes after the end are not complete yet.
                     token.positions[index].sequence = end
                     break
                 }
@@ -148,7 +148,7 @@ struct SharedZoneFeed {
         let records = try reader.records(zone: zone.zone.key, after: sequence, limit: limit, size: size)
         let rows = records.map { record -> (sequence: Int64, change: Change?) in
             if !record.isDeleted { return (record.sequence, .changed(record)) }
-            // What was deleted before the device began to fetch is no news to it.
+            // Deletions from before the device's first fetch are omitted.
             let isNews = record.sequence > known
             return (record.sequence, isNews ? .deleted(name: record.name, type: record.type) : nil)
         }
@@ -167,7 +167,7 @@ struct SharedZoneFeed {
                 }
                 return (row.sequence, .deleted(name: row.name, type: row.type))
             }
-            // What a move has taken out and not reached yet will be a deletion.
+            // A record that a move took out, but has not reached yet, becomes a deletion later.
             guard let record = try reader.record(zone: zone.zone.key, named: row.name), !record.isDeleted,
                 try !zone.hasMoves || zone.mayRead(row.name, reader)
             else { return (row.sequence, nil) }
@@ -178,13 +178,13 @@ struct SharedZoneFeed {
 
     // MARK: - A share that the account left
 
-    /// Whether a device may have what was under a share that its account left.
+    /// Whether a device may have a record of a share that its account left.
     private func isNews(_ row: SharedRecordRow, _ position: SharedZoneToken.Position) -> Bool {
         !row.isGone || row.sequence > position.deletionsKnown && row.leftAt > position.joined
     }
 
-    /// Deletes what was under the share when the account left it.
-    /// - Returns: whether it did all; then the share is out of the token.
+    /// Reports deletions of the records that were under the share when the account left it.
+    /// - Returns: whether it reported all; then the token no longer has the share.
     private func readDeparture(
         _ position: SharedZoneToken.Position, _ memberships: [MembershipRow], _ limit: Int, _ page: inout Page,
         _ budget: inout PageBudget, _ token: inout SharedZoneToken
@@ -194,10 +194,10 @@ struct SharedZoneFeed {
             !share.isZoneWide, position.deletionsKnown >= max(share.purgedUntil, share.reenteredAt),
             let index = token.positions.firstIndex(of: position)
         else {
-            // Without a record of the stay, and of all that left since, there is no telling what was seen.
+            // Without the membership and all later departures, the account's former view is unknown.
             throw ServiceError.changeTokenExpired
         }
-        // While a departure is read, the position counts down from zero: the sequences that were read, negated.
+        // While a departure is read, the position is the negated sequence of the last row read.
         var sequence = min(0, position.sequence)
         while true {
             let wanted = min(limit - page.changes.count, budget.rows)

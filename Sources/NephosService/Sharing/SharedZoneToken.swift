@@ -1,21 +1,22 @@
 import NephosStorage
 
-/// A position in the feed of a zone that is shared with an account, opaque to clients: how far each share was read that it
-/// takes part in. It names the time at which the account joined, so that one from before it left does not fit.
+/// A position in the change feed of a zone that is shared with an account, opaque to clients: the position in each of
+/// its shares. It includes the change sequence of the account's acceptance, so that a token from before it left is
+/// invalid.
 struct SharedZoneToken: Equatable {
     struct Position: Equatable {
         var share: Int64
         var joined: Int64
         /// The change sequence up to which the share was read.
         var sequence: Int64
-        /// What was gone at this change sequence was never on the device, or is known to be gone.
+        /// Records gone by this change sequence were never on the device, or are known to be gone.
         var deletionsKnown: Int64
     }
 
     var zone: Int64
     var positions: [Position]
-    /// While a fetch goes on, the last change sequence that the account saw anything of when its page was read: what has changed
-    /// up to there is not where it was before. 0 otherwise.
+    /// During a fetch, the last change sequence that was visible to the account when the page was read: records changed
+    /// up to it are no longer at their earlier position. 0 otherwise.
     var seen: Int64
 
     private static let version: UInt8 = 4
@@ -26,7 +27,7 @@ struct SharedZoneToken: Equatable {
         self.positions = positions
     }
 
-    /// Whether it was given in a time of which the store has lost everything.
+    /// Whether the store lost the period in which it issued the token.
     private func isLost(_ strings: TokenCodec) -> Bool {
         strings.isLost(seen)
             || positions.contains { position in
@@ -35,7 +36,7 @@ struct SharedZoneToken: Equatable {
             }
     }
 
-    /// The position of a share, if it is of the account's present stay.
+    /// The position of a share, if it belongs to the account's present membership.
     func position(of part: Participation) -> Position? {
         positions.first { $0.share == part.share.id && $0.joined == part.joined }
     }
@@ -51,8 +52,8 @@ struct SharedZoneToken: Equatable {
         return strings.text(bytes, for: purpose)
     }
 
-    /// Nil for what is no token of such a zone's, or not of that database's, or is one that has expired as the store was restored
-    /// from a backup of before.
+    /// Nil if the text is not a token of such a zone in that database, or if the token expired because the store was
+    /// restored from an earlier backup.
     init?(_ text: String, _ strings: TokenCodec, for purpose: TokenCodec.Purpose = .syncToken) {
         guard let bytes = strings.content(of: text, for: purpose), bytes.first == Self.version,
             bytes.count % 32 == 9 || bytes.count % 32 == 17

@@ -1,23 +1,24 @@
 import NephosStorage
 import NephosWire
 
-/// The live shares of a zone as a batch leaves them.
+/// The live shares of a zone after a batch.
 final class ZoneShares {
     let zone: ZoneKey
     private let reader: StorageReader
-    /// By the names of their roots and of their records.
+    /// By the names of their roots.
     private var byRoot: [String: ShareRow] = [:]
+    /// By the names of their records.
     private var byRecord: [String: ShareRow] = [:]
     private var live: Set<Int64> = []
-    /// Whether the zone has more shares than were read: each is then looked up when it is needed.
+    /// Whether the zone has more shares than were read: each of the others is looked up on demand.
     private var hasMore = false
     private(set) var zoneWide: ShareRow?
-    /// The shares that the batch makes, by name, with the operations that do.
+    /// The batch's new shares by name, each with the index of its operation.
     private(set) var new: [String: (operation: Int, share: ShareRow)] = [:]
     /// The shares that end with the batch.
     private(set) var ended: [ShareRow] = []
 
-    /// How many shares are read of a zone at once.
+    /// The maximum number of shares read at once.
     static let sharesRead = 200
 
     init(_ zone: ZoneKey, _ reader: StorageReader) throws {
@@ -59,7 +60,7 @@ final class ZoneShares {
     private func isLive(_ share: ShareRow) -> Bool { share.isLive && !ended.contains { $0.id == share.id } }
 
     /// The roots of the live shares of hierarchies.
-    /// - Returns: nil where they are more than `limit`.
+    /// - Returns: nil if there are more than `limit`.
     func roots(limit: Int) throws -> [String]? {
         var shares = byRoot.values.filter { live.contains($0.id) }
         if hasMore {
@@ -82,7 +83,7 @@ final class ZoneShares {
         new[share.name] = (operation, share)
     }
 
-    /// Takes back a share that the batch does not make after all.
+    /// Removes a new share that the batch does not make after all.
     func remove(new share: ShareRow) {
         live.remove(share.id)
         byRoot[share.root] = nil
@@ -96,7 +97,7 @@ final class ZoneShares {
         live.remove(share.id)
     }
 
-    /// Has all shares live again, before it is decided anew which of them end.
+    /// Marks all ended shares as live, before the batch decides again which end.
     func reviveEnded() {
         for share in ended { note(share) }
         ended = []

@@ -1,18 +1,18 @@
 import NephosStorage
 import NephosWire
 
-/// What happened in a zone, as it is kept until the fan-out is done: in full what query subscriptions may be
-/// about, and of all else that it happened.
+/// A change in a zone, stored until its fan-out is done. It holds the records that query subscriptions may match; for
+/// any other change, only that it occurred.
 enum ChangeEvent: Equatable {
     /// Records were written or deleted.
     case records([RecordChange])
-    /// The zone was made, or deleted: then the subscriptions to it went with it.
+    /// The zone was made or deleted; a deletion also deletes the subscriptions to it.
     case zone(former: [SubscriptionRow])
-    /// Something that an owner shares changed. The event's zone has that owner's zone's id, and as its owner what stands for
-    /// the shared database of the account that is notified.
+    /// Content that an owner shares changed. The event's zone has the ID of that owner's zone, and as its owner the one
+    /// that stands for the notified account's shared database.
     case shared(by: OwnerID)
 
-    /// Whether another event of the same zone says all that this one says.
+    /// Whether an equal later event of the same zone makes this one redundant.
     var isHint: Bool {
         if case .shared = self { return true }
         return self == .records([])
@@ -21,7 +21,7 @@ enum ChangeEvent: Equatable {
     private enum Kind: UInt8 { case records, zone, shared }
 
     /// - Parameter size: bytes after which an event ends and the next begins.
-    /// - Returns: the bodies of as many events as it takes.
+    /// - Returns: the bodies of as many events as the changes need.
     static func bodies(of changes: [RecordChange], size: Int = Limits.changeEventSize) -> [[UInt8]] {
         if changes.isEmpty { return [ChangeEvent.records([]).body] }
         var bodies: [[UInt8]] = []
@@ -62,8 +62,8 @@ enum ChangeEvent: Equatable {
         return Array(bytes.bytes)
     }
 
-    /// Nil for what is no event.
-    /// - Parameter zone: the zone that it is of.
+    /// Nil if the body is damaged.
+    /// - Parameter zone: the event's zone.
     init?(_ body: [UInt8], in zone: ZoneKey) {
         var bytes = ByteReader(body)
         switch bytes.byte().flatMap(Kind.init) {

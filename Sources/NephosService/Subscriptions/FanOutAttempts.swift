@@ -1,5 +1,5 @@
-/// What a process knows of the fan-out of change events: which failed and wait, each longer after every failure, and how many
-/// notifications each account got of the event that is being fanned out.
+/// A process's in-memory state of the fan-out: the failed change events with their back-off, and the number of
+/// notifications of the current event for each account.
 struct FanOutAttempts {
     private var failures = BackOff(limit: Limits.failedChangeEvents)
     private var current: (event: Int64, counts: [Int64: Int])?
@@ -15,10 +15,10 @@ struct FanOutAttempts {
         current = isDone ? nil : (event, counts)
     }
 
-    /// - Returns: the milliseconds until it is tried again.
+    /// - Returns: the milliseconds until the retry.
     mutating func failed(_ event: Int64, now: Int64) -> Int64 { failures.failed(event, now: now) }
 
-    /// When an event that failed is tried again, milliseconds since 1970; nil where none failed.
+    /// The time of the next retry of a failed event, milliseconds since 1970; nil without failed events.
     var nextDue: Int64? { failures.nextDue }
 
     mutating func forget(_ events: [Int64]) { for event in events { failures.succeeded(event) } }

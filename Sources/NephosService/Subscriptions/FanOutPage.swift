@@ -1,33 +1,33 @@
 import NephosStorage
 import NephosWire
 
-/// What one look at the oldest event and some of the subscriptions to it comes to. Reads, and writes nothing.
+/// The notifications of one event for a page of its subscriptions, read from one snapshot. Writes nothing.
 struct FanOutPage: Sendable {
-    /// A notification to be left, or a subscription that has fired.
+    /// A notification to insert, or a subscription that has fired.
     struct Item: Sendable {
         var subscription: SubscriptionRow
         var payload: NotificationPayload
         var collapseID: String?
-        /// Of notifications with the same one only the last is kept; empty for none of this.
+        /// A notification replaces earlier ones with the same subject; empty replaces none.
         var subject: String
-        /// Whether the subscription ends with it.
+        /// Whether the subscription ends with this notification.
         var isLast = false
-        /// Whether the subscription went with what happened.
+        /// Whether the change deleted the subscription too.
         var isFormer = false
         var position: SubscriptionPosition
-        /// How many rows of the outbox it will take.
+        /// The number of outbox rows that it takes.
         var destinations: Int
     }
 
     var event: ChangeEventRow
-    /// Later events that this one says all of.
+    /// Later events that this one replaces.
     var covered: [Int64]
     var items: [Item]
-    /// The last subscription that was looked at; nil where there is none behind.
+    /// The last examined subscription; nil at the end.
     var end: SubscriptionPosition?
-    /// Subscriptions that are damaged.
+    /// Damaged subscriptions.
     var faults: [String] = []
-    /// How many notifications of the event each account has got up to here.
+    /// The number of the event's notifications for each account so far.
     var counts: [Int64: Int] = [:]
 
     var origin: Notifier.Origin? {
@@ -35,7 +35,7 @@ struct FanOutPage: Sendable {
     }
 }
 
-/// Makes a page.
+/// Reads a page.
 struct FanOutReader {
     let container: String
     let environment: ServiceEnvironment
@@ -46,13 +46,13 @@ struct FanOutReader {
     private var page: FanOutPage
     private var permissions: [Int64: RecordPermissions] = [:]
     private var destinations: [Int64: Int] = [:]
-    /// Notifications of the page, but for those whose subscriptions went with what happened.
+    /// Notifications of the page, excluding those of subscriptions that the change deleted.
     private var added = 0
 
-    /// The event that is told next, and later ones that it says all of.
+    /// The next event, and later ones that it replaces.
     typealias Next = (event: ChangeEventRow, covered: [Int64])
 
-    /// The next event; nil where there is none that is not waiting to be tried again.
+    /// The next event; nil if there is none, or all back off.
     static func next(_ attempts: FanOutAttempts, _ now: Int64, _ reader: StorageReader) throws -> Next? {
         let waiting = attempts.waiting(at: now)
         let first = try reader.changeEvents(limit: waiting.count + 1).first { !waiting.contains($0.id) }
@@ -86,7 +86,7 @@ struct FanOutReader {
             event: next.event, covered: next.covered, items: [], end: nil, counts: attempts.counts(next.event.id))
     }
 
-    /// Whether the page has as many notifications as one may: the next goes on behind the last of them.
+    /// Whether the page has the maximum of notifications: the next one continues after the last of them.
     private var isFull: Bool { added >= Limits.notificationsPerFanOut }
 
     mutating func read() throws -> FanOutPage {
@@ -111,7 +111,7 @@ struct FanOutReader {
             var start: (account: Int64, id: String)?
             if let done, done.recordType == type {
                 start = (done.account, done.id)
-                // It was told in part.
+                // This subscription was notified of a part of the event.
                 if done.count < .max, let row = try subscription(at: done) { try tell(row, matching, zoneID) }
                 if isFull { return page }
             }
@@ -146,7 +146,7 @@ struct FanOutReader {
             return
         }
         let destinations = try destinations(of: row.account)
-        // It has no destination, and nothing else comes of it.
+        // Without a destination, only a subscription that fires once has an effect.
         if destinations == 0, !subscription.firesOnce { return }
         switch matching.outcome(for: subscription, row, permissions: try permissions(of: row.account)) {
         case .nothing: return
@@ -178,7 +178,7 @@ struct FanOutReader {
             return
         }
         let count = page.counts[row.account, default: 0]
-        // As many as wait for one destination. A subscription ends nevertheless.
+        // More would not fit into a destination's queue. A subscription that ends is noted nevertheless.
         if count >= Limits.waitingNotifications, !isLast { return }
         page.counts[row.account] = count + 1
         var payload = payload
@@ -212,7 +212,7 @@ struct FanOutReader {
         return found
     }
 
-    /// A record as conditions see it. A search that names no field goes through all of them.
+    /// A record as conditions evaluate it. A search without a field examines all fields.
     private func record(_ row: RecordRow, _ zoneID: ZoneIDDictionary) throws -> QueryableRow {
         QueryableRow(
             row, zoneID: zoneID,

@@ -1,24 +1,24 @@
 import NephosStorage
 import Synchronization
 
-/// Where polls wait for the notifications of their tokens: in memory, a waiting poll being a suspended task and nothing
+/// The long polls that wait for notifications, by token. In memory: a waiting poll is a suspended task and nothing
 /// else.
 package final class LongPollRegistry: Sendable {
-    /// What a poll says of the notification that the poll before it got.
+    /// A poll's receipt for the notification of the poll before it.
     package enum Receipt: Hashable, Sendable {
-        /// That it came for one is the receipt, as CloudKit JS polls. A notification that was not sent in full does not
-        /// count.
+        /// The poll itself is the receipt, as CloudKit JS polls. A notification that was not sent in full is not
+        /// acknowledged.
         case implied
-        /// Exactly this one; nil is none.
+        /// A receipt for exactly this one; nil acknowledges none.
         case exact(notificationID: String?)
     }
 
     private struct State {
-        /// The poll that waits by a token: the last that came.
+        /// The latest waiting poll of each token.
         var waiters: [String: PollWaiter] = [:]
-        /// The notification that was given last by a token, and of which no receipt has come.
+        /// The last unacknowledged notification that was handed out for each token.
         var handedOut: [String: OutboxRow] = [:]
-        /// Ends the polls whose time is over. One for all of them: a timer for each would cost more than its poll.
+        /// Ends expired polls. A single timer: one for each poll would cost more than the poll.
         var timer: Task<Void, Never>?
         var isClosed = false
     }
@@ -26,7 +26,7 @@ package final class LongPollRegistry: Sendable {
     private let state = Mutex(State())
     private let looking = WorkLoop()
     private let environment: ServiceEnvironment
-    /// How long a poll waits.
+    /// The duration of a poll.
     private let duration: Duration
 
     init(_ environment: ServiceEnvironment, pollDuration: Duration) {
@@ -34,7 +34,7 @@ package final class LongPollRegistry: Sendable {
         duration = pollDuration
     }
 
-    /// Takes a poll in. One that waits by the same token is over: its client came again.
+    /// Registers a poll. It ends an earlier one of the same token: the client polls again.
     func enter(_ token: String, account: Int64) -> PollWaiter {
         let waiter = PollWaiter(enteredAt: environment.now(), account: account)
         let (old, isClosed) = state.withLock { state in
@@ -47,14 +47,14 @@ package final class LongPollRegistry: Sendable {
         return waiter
     }
 
-    /// Lets a poll out.
+    /// Unregisters a poll.
     func leave(_ token: String, _ waiter: PollWaiter) {
         state.withLock { state in
             if state.waiters[token] === waiter { state.waiters[token] = nil }
         }
     }
 
-    /// Gives committed notifications to the polls that wait for them.
+    /// Wakes the waiting polls with committed notifications.
     func wake(_ rows: [String: OutboxRow]) {
         let woken = state.withLock { state in
             rows.compactMap { token, row in state.waiters.removeValue(forKey: token).map { ($0, row) } }
@@ -62,7 +62,7 @@ package final class LongPollRegistry: Sendable {
         for (waiter, row) in woken { waiter.finish(row) }
     }
 
-    /// Finds in the store what others committed for waiting polls: one statement for a thousand of them.
+    /// Finds commits of other servers for waiting polls, with one statement for a thousand polls.
     func look(in engine: any StorageEngine) {
         looking.wake { [self] in
             do {
@@ -100,7 +100,7 @@ package final class LongPollRegistry: Sendable {
         }
     }
 
-    /// Ends the polls whose time is over; returns the time until it may be again for one, nil if none waits.
+    /// Ends expired polls; returns the time until the next expiry, nil without waiting polls.
     private func endDue() -> Duration? {
         let now = environment.now()
         let length = Int64(duration / .milliseconds(1))
@@ -108,7 +108,7 @@ package final class LongPollRegistry: Sendable {
             var due: [PollWaiter] = []
             var first = Int64.max
             for (token, waiter) in state.waiters {
-                // A clock that was set back must not make anybody wait longer.
+                // A clock that was set back must not prolong a poll.
                 if waiter.enteredAt + length <= now || waiter.enteredAt > now {
                     due.append(waiter)
                     state.waiters[token] = nil
@@ -126,7 +126,7 @@ package final class LongPollRegistry: Sendable {
         return pause
     }
 
-    /// Milliseconds: those whose time is over soon after each other end together.
+    /// Milliseconds: polls that expire within this time end together.
     private static let shortestPause: Int64 = 250
 
     // MARK: Receipts
@@ -135,19 +135,19 @@ package final class LongPollRegistry: Sendable {
         state.withLock { $0.handedOut[token] = row }
     }
 
-    /// The notification whose receipt a poll may be. Asked once: it is forgotten.
+    /// Returns and forgets the notification that a poll may acknowledge.
     func takeHandedOut(_ token: String) -> OutboxRow? {
         state.withLock { $0.handedOut.removeValue(forKey: token) }
     }
 
-    /// The answer with a notification did not get through.
+    /// Reverts a hand-out whose answer was not sent in full.
     func takeBack(_ id: Int64, _ token: String) {
         state.withLock { state in
             if state.handedOut[token]?.id == id { state.handedOut[token] = nil }
         }
     }
 
-    /// Answers every waiting poll; from now on none waits.
+    /// Answers every waiting poll, and from now on every new one at once.
     func close() {
         let (waiters, timer) = state.withLock { state in
             state.isClosed = true
@@ -158,11 +158,11 @@ package final class LongPollRegistry: Sendable {
         for waiter in waiters { waiter.finish(nil) }
     }
 
-    /// How many polls wait.
+    /// The number of waiting polls.
     var waiting: Int { state.withLock { $0.waiters.count } }
 }
 
-/// One poll that waits, or is about to. What it waits for may come before it waits.
+/// A poll that waits or is about to; its notification may come before it waits.
 final class PollWaiter: Sendable {
     private enum State {
         case idle
@@ -171,9 +171,9 @@ final class PollWaiter: Sendable {
     }
 
     private let state = Mutex(State.idle)
-    /// In milliseconds since 1970.
+    /// Milliseconds since 1970.
     let enteredAt: Int64
-    /// Whose token it is.
+    /// The account of the token.
     let account: Int64
 
     init(enteredAt: Int64, account: Int64) {
@@ -181,7 +181,7 @@ final class PollWaiter: Sendable {
         self.account = account
     }
 
-    /// Ends the wait; only the first time counts.
+    /// Ends the wait; only the first call counts.
     func finish(_ row: OutboxRow?) {
         let continuation: CheckedContinuation<OutboxRow?, Never>? = state.withLock { state in
             switch state {
@@ -197,7 +197,7 @@ final class PollWaiter: Sendable {
         continuation?.resume(returning: row)
     }
 
-    /// - Returns: the notification; nil where the time is over, the task was cancelled, or another poll took its place.
+    /// - Returns: the notification; nil if the time is over, the task was cancelled, or another poll replaced this one.
     func wait() async -> OutboxRow? {
         await RequestTiming.waiting { await result() }
     }

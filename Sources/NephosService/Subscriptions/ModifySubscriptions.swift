@@ -1,8 +1,8 @@
 import NephosStorage
 import NephosWire
 
-/// `subscriptions/modify`: saves and deletes what the caller wants to be told of in a database. Every operation stands
-/// for itself.
+/// `subscriptions/modify`: saves and deletes the caller's subscriptions to a database. Operations are independent of
+/// each other.
 struct ModifySubscriptions {
     let request: ModifySubscriptionsRequest
     let caller: Caller
@@ -57,7 +57,7 @@ struct ModifySubscriptions {
             known.remove(id)
             return .deleted(subscriptionID: id)
         case .create(let subscription):
-            // The same ID again is the same subscription (CloudKit Web Services, subscriptions/modify).
+            // A save with an existing ID is idempotent (CloudKit Web Services, subscriptions/modify).
             if let id = subscription.subscriptionID, id.isStorable,
                 let row = try transaction.subscription(
                     owner: caller.subscriptionOwner(account), account: account.id, id: id)
@@ -99,7 +99,7 @@ struct ModifySubscriptions {
             throw ServiceError.limitExceeded(
                 "an account has at most \(Limits.subscriptionsPerDatabase) subscriptions in a database; delete some")
         }
-        // Before the commit: the next save must not overlook it.
+        // Before the commit, so that the next save notices the subscription.
         watched.insert(row.recordType, in: owner)
         try transaction.insertSubscribedType(row.recordType, owner: owner)
         try transaction.put(row)
@@ -107,13 +107,13 @@ struct ModifySubscriptions {
         return subscription
     }
 
-    /// The record type of the changes that a subscription is matched with; empty for all. That of shares' changes is not
-    /// known, so subscriptions to the shared database are told of every type.
+    /// The record type that a subscription is matched by; empty for all. The type of a share's changes is unknown, so
+    /// subscriptions to the shared database match every type.
     private func matchedType(of subscription: SubscriptionDictionary) -> String {
         caller.scope == .shared ? "" : subscription.query?.recordType ?? subscription.recordType ?? ""
     }
 
-    /// The id of the zone that a subscription is about, 0 for all. Fills in whose zone it is.
+    /// The ID of a subscription's zone, 0 for all. Fills in the zone's owner.
     private func zone(
         of subscription: inout SubscriptionDictionary, _ reader: StorageReader
     ) throws -> Int64 {
@@ -130,7 +130,7 @@ struct ModifySubscriptions {
         return zone.key.id
     }
 
-    /// The query with its values in the types of their fields; what could not be queried cannot be subscribed to.
+    /// The query with its values converted to the fields' types; a query that could not run cannot be subscribed to.
     private func fitted(_ query: Query, _ schema: Schema) throws -> Query {
         try QueryValidation(schema: schema, caller: caller, container: container, bounds: bounds)
             .fitted(query)
@@ -139,7 +139,7 @@ struct ModifySubscriptions {
 
 /// An account's subscriptions to a database, read once for all operations of a request.
 private struct KnownSubscriptions {
-    /// What two query subscriptions may not have in common: such a second one is refused (CloudKit Web Services,
+    /// The identity of a query subscription: a second one with the same subject is refused (CloudKit Web Services,
     /// subscriptions/modify).
     private struct Subject: Hashable {
         var recordType: String
@@ -169,7 +169,7 @@ private struct KnownSubscriptions {
 
     func has(_ id: String) -> Bool { subjects[ExactString(id)] != nil }
 
-    /// The ID of another one that asks for the same.
+    /// The ID of an existing subscription with the same subject.
     func duplicate(of subscription: SubscriptionDictionary, zone: Int64) -> String? {
         guard let id = Subject(subscription, zone: zone).flatMap({ ids[$0] }) else { return nil }
         return subscription.subscriptionID?.hasSameBytes(as: id) ?? false ? nil : id
@@ -215,8 +215,8 @@ enum SubscriptionLookup {
 }
 
 extension Caller {
-    /// The owner under which subscriptions to the database are kept. The shared database has no rows of its own; what an
-    /// account subscribes to there is kept under its negative number.
+    /// The owner under which subscriptions to the database are stored. The shared database has no rows of its own; an
+    /// account's subscriptions to it are stored under its negative number.
     func subscriptionOwner(_ account: AccountRow) -> OwnerID {
         owner ?? OwnerID(rawValue: -account.id)
     }

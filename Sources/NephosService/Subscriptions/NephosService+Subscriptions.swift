@@ -39,9 +39,10 @@ extension NephosService {
 
     // MARK: - Push tokens
 
-    /// A token by which the client polls for its account's notifications (CloudKit Web Services, tokens/create).
+    /// Creates a token by which the client polls for its account's notifications (CloudKit Web Services,
+    /// tokens/create).
     ///
-    /// `webcourierURL` in the answer is a path: the transport, which knows the server's address, puts that before it.
+    /// `webcourierURL` in the answer is a path; the transport prepends the server's address.
     package func createToken(
         _ request: TokenRequest, _ context: RequestContext
     ) async throws(ServiceError) -> TokenResponse {
@@ -52,7 +53,7 @@ extension NephosService {
         }
     }
 
-    /// Has a device's notifications delivered by the token it has (CloudKit Web Services, tokens/register).
+    /// Registers a device's own token for notifications (CloudKit Web Services, tokens/register).
     package func registerToken(
         _ request: TokenRequest, _ context: RequestContext
     ) async throws(ServiceError) -> TokenResponse {
@@ -66,7 +67,7 @@ extension NephosService {
     private static func answer(
         _ token: String, _ request: TokenRequest, _ context: RequestContext
     ) -> TokenResponse {
-        // What base64 has and a path's component may not hold plainly.
+        // Characters of base64 that a path's component must escape.
         let component = token.utf8.reduce(into: "") { text, byte in
             switch byte {
             case UInt8(ascii: "/"): text += "%2F"
@@ -82,9 +83,9 @@ extension NephosService {
 
     // MARK: - Polls
 
-    /// Waits for the next notification by a push token (CloudKit Web Services, web courier). The token says whose they
-    /// are: the context's account and database do not matter.
-    /// - Returns: nil where none came in the time that a poll is held.
+    /// Long-polls for the next notification of a push token (CloudKit Web Services, web courier). The token determines
+    /// the account: the context's account and database are ignored.
+    /// - Returns: nil if none came within the poll's duration.
     package func nextNotification(
         token: String, receipt: LongPollRegistry.Receipt, _ context: RequestContext
     ) async throws(ServiceError) -> PolledNotification? {
@@ -96,11 +97,11 @@ extension NephosService {
         }
     }
 
-    /// Returns once the subscribers were told of what was committed.
+    /// Returns once committed changes are fanned out to subscribers.
     func tellSubscribers() async {
         for store in openStores { await store.fanOut.settle() }
     }
 
-    /// How many polls wait.
+    /// The number of waiting polls.
     package var waitingPolls: Int { openStores.reduce(0) { $0 + $1.longPolls.waiting } }
 }

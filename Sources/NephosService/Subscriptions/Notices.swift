@@ -1,17 +1,17 @@
 import NephosStorage
 
-/// What a transaction left in the outbox, for delivery once it is committed.
+/// A transaction's new outbox rows, for delivery after its commit.
 struct Notices: Sendable {
-    /// The first new notification of each token that is polled.
+    /// The first new notification of each polled token.
     private(set) var polled: [String: OutboxRow] = [:]
-    /// Whether there is something to send.
+    /// Whether there is a notification to send.
     private(set) var hasDue = false
 
     var isEmpty: Bool { polled.isEmpty && !hasDue }
 
     mutating func note(_ row: OutboxRow, _ destination: OutboxDestination) {
         if case .courier(let token) = destination {
-            // Of one subject only the last is kept.
+            // A notification replaces an earlier one of the same subject.
             let replaces = polled[token].map { !row.subject.isEmpty && $0.subject == row.subject } ?? true
             if replaces { polled[token] = row }
         } else {
@@ -20,9 +20,9 @@ struct Notices: Sendable {
     }
 }
 
-/// Where a row of the outbox goes, as its `destination` says.
+/// The destination of an outbox row, parsed from its `destination`.
 enum OutboxDestination: Hashable, Sendable {
-    /// A client that polls.
+    /// A client that polls, by its token.
     case courier(token: String)
     /// A device, by its token.
     case device(token: String)

@@ -1,15 +1,15 @@
-/// A way out for notifications: Apple's push service, web hooks. The outbox's dispatcher calls it, keeps the
+/// A delivery service for notifications: Apple's push service, web hooks. The outbox's dispatcher calls it, keeps the
 /// notification until an outcome is final, and decides with `RetrySchedule` when to call again.
 ///
-/// A delivery may be asked to send many at once. It sends what it is given once and does not repeat it on its own,
-/// except where an answer says how to put the request right. What it sends may arrive twice (an answer can be lost), so
-/// it carries the notification's identifier.
+/// A delivery may have many concurrent calls. It sends each notification once and does not retry on its own, except if
+/// an answer says how to correct the request. A notification may arrive twice (an answer can be lost), so it carries
+/// its identifier.
 package protocol NotificationDelivery: Sendable {
-    /// Sends the notification to the destination, and says what came of it.
+    /// Sends the notification to the destination, and returns the outcome.
     func deliver(_ notification: OutgoingNotification, to destination: NotificationDestination) async -> DeliveryOutcome
 }
 
-/// A notification on its way out of the service, as the outbox has it.
+/// An outgoing notification, from its outbox row.
 package struct OutgoingNotification: Hashable, Sendable {
     /// The notification's identifier (`ck.nid` in the payload): a UUID, the same on every attempt.
     package var id: String
@@ -21,14 +21,14 @@ package struct OutgoingNotification: Hashable, Sendable {
     package var subscriptionID: String
     /// The payload in the form of Apple's push service, a JSON object with `aps` and `ck`, in UTF-8.
     package var payload: [UInt8]
-    /// Notifications with the same one replace each other on the device (`CKSubscription.NotificationInfo`,
+    /// Notifications with the same collapse ID replace each other on the device (`CKSubscription.NotificationInfo`,
     /// `collapseIDKey`).
     package var collapseID: String?
-    /// Whether the user sees and hears nothing of it: `content-available` without alert, badge and sound.
+    /// Whether the user is not alerted: `content-available` without alert, badge and sound.
     package var isSilent: Bool
-    /// When the commit was that caused it, in milliseconds since 1970.
+    /// The time of the commit that caused it, in milliseconds since 1970.
     package var createdAt: Int64
-    /// How often it has been tried at this destination, this time included: 1 the first time.
+    /// The number of this attempt at this destination: 1 for the first.
     package var attempt: Int
 
     package init(
@@ -48,14 +48,14 @@ package struct OutgoingNotification: Hashable, Sendable {
     }
 }
 
-/// Where a notification goes.
+/// The destination of a notification.
 package enum NotificationDestination: Hashable, Sendable, CustomStringConvertible {
-    /// A device of the account's, by the token it registered (CloudKit Web Services, tokens/register).
+    /// A device of the account, by its registered token (CloudKit Web Services, tokens/register).
     case device(DeviceToken)
-    /// A URL that gets every notification of the service.
+    /// A URL that receives every notification of the service.
     case webHook(WebHookDestination)
 
-    /// A name for the destination that is the same after a restart. Secrets are not part of it.
+    /// A stable name for the destination, the same after a restart, without secrets.
     package var key: String {
         switch self {
         case .device(let token): "apns:\(token.environment.rawValue):\(token.topic ?? ""):\(token.hexadecimal)"
@@ -63,8 +63,8 @@ package enum NotificationDestination: Hashable, Sendable, CustomStringConvertibl
         }
     }
 
-    /// For the log. The path of a web hook may be what keeps others from using it, and a whole token lets a reader of the log
-    /// tell devices apart, so neither is said.
+    /// For the log. It omits the path of a web hook, which may be a secret, and most of a token, so that a reader of
+    /// the log cannot identify devices.
     package var description: String {
         switch self {
         case .device(let token): "the \(token.environment.rawValue) device …\(token.hexadecimal.suffix(8))"
@@ -73,18 +73,18 @@ package enum NotificationDestination: Hashable, Sendable, CustomStringConvertibl
     }
 }
 
-/// What Apple's push service knows an app on a device by.
+/// An app on a device, as Apple's push service identifies it.
 package struct DeviceToken: Hashable, Sendable {
-    /// Which of Apple's two push services the token is from.
+    /// The Apple push service that issued the token.
     package enum Environment: String, Sendable {
         case development
         case production
     }
 
-    /// The token as the device got it (on the wire, `apnsToken` in base64).
+    /// The token as the device received it (on the wire, `apnsToken` in base64).
     package var bytes: [UInt8]
     package var environment: Environment
-    /// The app's bundle identifier; nil for the one that the delivery was set up with.
+    /// The app's bundle identifier; nil for the delivery's configured one.
     package var topic: String?
 
     package init(bytes: [UInt8], environment: Environment, topic: String? = nil) {
@@ -93,7 +93,7 @@ package struct DeviceToken: Hashable, Sendable {
         self.topic = topic
     }
 
-    /// The token as Apple's push service reads it: lower-case hexadecimal digits.
+    /// The token in the form of Apple's push service: lower-case hexadecimal digits.
     package var hexadecimal: String {
         let digits = Array("0123456789abcdef".utf8)
         return String(
@@ -101,7 +101,7 @@ package struct DeviceToken: Hashable, Sendable {
     }
 }
 
-/// A web hook, as the service was set up with it.
+/// A web hook of the service's configuration.
 package struct WebHookDestination: Hashable, Sendable {
     /// An absolute http or https URL.
     package var url: String
@@ -118,27 +118,27 @@ package struct WebHookDestination: Hashable, Sendable {
     }
 }
 
-/// What came of an attempt to deliver.
+/// The outcome of a delivery attempt.
 package enum DeliveryOutcome: Hashable, Sendable {
-    /// The destination has it.
+    /// The destination has received it.
     case delivered
-    /// Not now. The next attempt is due after `RetrySchedule`'s delay, but not sooner than `after`, if the destination
-    /// named a time.
+    /// A temporary failure. The next attempt is due after `RetrySchedule`'s delay, but not before `after`, if the
+    /// destination named a time.
     case retry(after: Duration?, reason: String)
-    /// The destination is no longer valid: it is to be removed, with everything that waits for it, unless it was
-    /// registered after `since`, in milliseconds since 1970.
+    /// The destination is no longer valid: remove it with its queue, unless it was registered after `since`, in
+    /// milliseconds since 1970.
     case rejected(reason: String, since: Int64? = nil)
-    /// The destination is valid, but never takes this notification: it is not tried again there.
+    /// The destination is valid, but never accepts this notification: no retry there.
     case undeliverable(reason: String)
 }
 
-/// The ways out that a service was set up with.
+/// The configured deliveries of a service.
 package struct NotificationOutlets: Sendable {
-    /// For registered devices; nil where no push service is set up, and devices get nothing.
+    /// For registered devices; nil without a push service, and devices receive nothing.
     package var devices: (any NotificationDelivery)?
     /// For `webHookDestinations`.
     package var webHooks: (any NotificationDelivery)?
-    /// Every notification goes to each of these, whatever container and account it belongs to.
+    /// Destinations of every notification, of all containers and accounts.
     package var webHookDestinations: [WebHookDestination]
 
     package init(
@@ -150,7 +150,7 @@ package struct NotificationOutlets: Sendable {
         self.webHookDestinations = webHookDestinations
     }
 
-    /// What delivers to the destination; nil where nothing of the kind is set up.
+    /// The delivery for the destination; nil if none is configured.
     package func delivery(to destination: NotificationDestination) -> (any NotificationDelivery)? {
         switch destination {
         case .device: devices

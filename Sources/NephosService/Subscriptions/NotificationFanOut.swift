@@ -1,10 +1,10 @@
 import NephosStorage
 import Synchronization
 
-/// The background job that notifies the subscribers of a store, one change event after another in commit order: it matches
-/// subscriptions over a snapshot, then inserts outbox rows, a few in each transaction, so that no writer waits long. Its
-/// position is stored with the event, so a crash neither loses a notification nor repeats one. An event that fails is tried
-/// again by itself, after growing pauses, and holds up no other.
+/// The background job that notifies the subscribers of a store, one change event after another in commit order: it
+/// matches subscriptions over a snapshot, then inserts outbox rows, a few in each transaction, so that no writer waits
+/// long. Its position is stored with the event, so a crash neither loses a notification nor repeats one. A failed event
+/// is retried on its own with back-off, and blocks no other.
 final class NotificationFanOut: Sendable {
     private let container: String
     private let engine: any StorageEngine
@@ -14,10 +14,10 @@ final class NotificationFanOut: Sendable {
     private let outlets: NotificationOutlets
     private let deliver: @Sendable (Notices) -> Void
     private let loop = WorkLoop()
-    /// How often it is looked whether too many events wait.
+    /// Pages between two checks for too many waiting events.
     private static let pagesPerLook = 256
     private let attempts = Mutex(FanOutAttempts())
-    /// Waits for the event that is tried again next.
+    /// Waits for the next retry of a failed event.
     private let retry = RetryTimer()
     private let look = Mutex<Task<Void, Never>?>(nil)
 
@@ -37,20 +37,20 @@ final class NotificationFanOut: Sendable {
     /// Wakes the job: a commit may have left change events.
     func wake() { loop.wake { await self.tellAll() } }
 
-    /// Returns once every change event is fanned out, but for those that failed.
+    /// Returns once every change event is fanned out, except failed ones.
     func settle() async {
         wake()
         await loop.waitUntilIdle()
     }
 
-    /// Stops after the transaction that is being done.
+    /// Stops after the current transaction.
     func close() async {
         await loop.close()
         retry.cancel()
         look.withLock { $0?.cancel() }
     }
 
-    /// - Returns: false where nothing more can be done for now.
+    /// - Returns: false if no more can be done for now.
     private func tellAll() async -> Bool {
         defer { retryLater() }
         do {
@@ -72,12 +72,12 @@ final class NotificationFanOut: Sendable {
         }
     }
 
-    /// - Throws: only where the store is closed: an event that fails otherwise waits.
+    /// - Throws: only if the store is closed; an event that fails otherwise backs off.
     private func fanOut(_ next: FanOutReader.Next) async throws {
         do {
             let page = try await page(next)
             guard try await tell(page) else {
-                // Another server is at it.
+                // Another server fans out the event.
                 throw TakenOver()
             }
             attempts.withLock { $0.advanced(page.event.id, page.counts, isDone: page.end == nil) }
@@ -95,8 +95,8 @@ final class NotificationFanOut: Sendable {
     /// Another server fans out the event.
     private struct TakenOver: Error {}
 
-    /// Wakes the job for events that are not in the feeds yet, or that another server has, which may die. The pause is one
-    /// of real time, as it is for other processes.
+    /// Wakes the job for events that are not in the feeds yet, or that another server claimed, which may die. The pause
+    /// is one of real time, as it is for other processes.
     private func lookAgain() {
         look.withLock { look in
             guard look == nil, !loop.isClosed else { return }
@@ -109,7 +109,7 @@ final class NotificationFanOut: Sendable {
         }
     }
 
-    /// Removes the oldest events where too many wait: what is told so late is told by the next change.
+    /// Evicts the oldest events if too many wait: the next change's notification makes late ones unnecessary.
     private func makeRoom() async throws {
         while !loop.isClosed {
             let excess = try await engine.read { reader -> [Int64] in
@@ -131,7 +131,7 @@ final class NotificationFanOut: Sendable {
         }
     }
 
-    /// Wakes the loop when the next event that failed is tried again.
+    /// Wakes the loop at the next retry of a failed event.
     private func retryLater() {
         guard !loop.isClosed, let due = attempts.withLock({ $0.nextDue }) else { return }
         retry.wake(at: due, environment) { [weak self] in self?.wake() }
@@ -157,7 +157,7 @@ final class NotificationFanOut: Sendable {
         return page
     }
 
-    /// - Returns: false where another server told of the event meanwhile, or is about to.
+    /// - Returns: false if another server fanned out the event meanwhile, or is about to.
     private func tell(_ page: FanOutPage) async throws -> Bool {
         var rest = page.items[...]
         var isFirst = true
@@ -194,7 +194,7 @@ final class NotificationFanOut: Sendable {
         return true
     }
 
-    /// The next notifications, at most `Limits.outboxRowsPerFanOut` outbox rows of them.
+    /// The next notifications, of at most `Limits.outboxRowsPerFanOut` outbox rows.
     private static func piece(_ rest: inout ArraySlice<FanOutPage.Item>) -> ArraySlice<FanOutPage.Item> {
         var room = Limits.outboxRowsPerFanOut
         let piece = rest.prefix { item in
@@ -207,7 +207,7 @@ final class NotificationFanOut: Sendable {
 
     private static func leave(_ item: FanOutPage.Item, _ outbox: inout OutboxWriter) throws {
         let row = item.subscription
-        // A subscription that was deleted since the commit is not notified.
+        // A subscription deleted since the commit is not notified.
         if !item.isFormer {
             let current = try outbox.transaction.subscription(owner: row.owner, account: row.account, id: row.id)
             if current == nil { return }

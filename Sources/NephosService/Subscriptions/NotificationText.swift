@@ -2,14 +2,14 @@ import FoundationEssentials
 import NephosStorage
 import NephosWire
 
-/// What a notification shows and carries, from its subscription's info and the record it is about
+/// The text and fields of a notification, from its subscription's info and its record
 /// (`CKSubscription.NotificationInfo`, Apple's documentation).
 struct NotificationText {
     private let info: NotificationInfoDictionary?
-    /// The fields that the info names.
+    /// The fields named in the info.
     private let fields: RecordFields
 
-    /// - Parameter record: what a query notification is about; nil for the others.
+    /// - Parameter record: the record of a query notification; nil for the others.
     init(info: NotificationInfoDictionary?, record: RecordRow?) {
         self.info = info
         let names = info?.fieldNames ?? []
@@ -19,7 +19,7 @@ struct NotificationText {
             ? RecordFields() : encoded.flatMap { try? $0.selecting(names).decoded() } ?? RecordFields()
     }
 
-    /// Sets what shows. Without an info, or with one that says nothing, the app is told silently.
+    /// Sets the visible parts. Without an info, or with an empty one, the notification is silent.
     func fill(_ payload: inout NotificationPayload) {
         if let info {
             payload.alert = .init(
@@ -42,7 +42,7 @@ struct NotificationText {
         if payload.isSilent { payload.isContentAvailable = true }
     }
 
-    /// The values of `desiredKeys`: strings (cut after 100 characters), numbers, dates, locations and references.
+    /// The values of `desiredKeys`: strings (truncated to 100 characters), numbers, dates, locations and references.
     var additionalFields: [String: FieldValue] {
         var result: [String: FieldValue] = [:]
         for name in info?.additionalFields ?? [] {
@@ -56,8 +56,8 @@ struct NotificationText {
         return result
     }
 
-    /// What replaces an older notification on the device. Apple's header has the key name a field, its documentation has
-    /// the text itself: a field of that name counts, and else the text.
+    /// The collapse ID, by which a notification replaces an older one on the device. In Apple's header the key names a
+    /// field, in its documentation it is the text itself: the value of a field of that name, else the text.
     var collapseID: String? {
         guard let key = info?.collapseIDKey, !key.isEmpty else { return nil }
         let text = value(key).map { Self.text($0) } ?? key
@@ -70,7 +70,7 @@ struct NotificationText {
         return text.isEmpty ? nil : String(text[..<end])
     }
 
-    /// The values that fill a localized text; a field that is missing, or has no text, gives an empty one.
+    /// The arguments of a localized text; empty for a field that is missing or has no text.
     private func texts(_ names: [String]?) -> [String]? {
         guard let names, !names.isEmpty else { return nil }
         return names.map { name in value(name).map { Self.cut(Self.text($0)) } ?? "" }
@@ -96,7 +96,7 @@ struct NotificationText {
 }
 
 extension NotificationInfoDictionary {
-    /// Every field that a notification needs the value of.
+    /// The names of all fields whose values a notification needs.
     fileprivate var fieldNames: [String] {
         let names = [alertLocalizationArgs, titleLocalizationArgs, subtitleLocalizationArgs, additionalFields]
         return names.flatMap { $0 ?? [] } + [collapseIDKey].compactMap(\.self)

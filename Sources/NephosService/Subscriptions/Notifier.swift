@@ -1,10 +1,10 @@
 import NephosStorage
 import NephosWire
 
-/// Leaves what happened for the background to tell of (`NotificationFanOut`), in the transaction that makes the change: so
-/// a crash loses none, and no writer waits for subscribers, however many they are.
+/// Inserts change events for the fan-out (`NotificationFanOut`) in the transaction that makes the change: so a crash
+/// loses none, and no writer waits for subscribers, however many they are.
 struct Notifier: Sendable {
-    /// The client that made the change: it is not told (`CKSubscription`, Apple's documentation).
+    /// The client that made the change, which is not notified (`CKSubscription`, Apple's documentation).
     struct Origin: Hashable, Sendable {
         var account: Int64
         var clientID: String
@@ -12,12 +12,12 @@ struct Notifier: Sendable {
 
     let watched: SubscriptionIndex
 
-    /// Where the changes of a zone are noted; nil without a subscriber to its database.
+    /// Collects the changes of a zone; nil if its database has no subscriber.
     func changes(in zone: ZoneKey) -> RecordChanges? {
         watched.types(in: zone.owner).map { RecordChanges(watchedTypes: $0) }
     }
 
-    /// Leaves what happened to a zone's records.
+    /// Inserts events for the changes of a zone's records.
     /// - Returns: whether there is a subscriber to notify.
     func notify(
         of changes: RecordChanges?, in zone: ZoneRow, by origin: Origin?, _ transaction: StorageTransaction
@@ -27,14 +27,14 @@ struct Notifier: Sendable {
         return true
     }
 
-    /// Leaves that a zone was made.
+    /// Inserts an event for a new zone.
     func notify(ofNew zone: ZoneRow, by origin: Origin?, _ transaction: StorageTransaction) throws -> Bool {
         guard watched.types(in: zone.key.owner)?.contains("") ?? false else { return false }
         try leave(ChangeEvent.zone(former: []).body, zone, origin, transaction)
         return true
     }
 
-    /// Leaves that a zone is about to be deleted, and with it the subscriptions to it.
+    /// Inserts an event for a zone that is about to be deleted with its subscriptions.
     func notify(
         ofDeleted zone: ZoneRow, by origin: Origin?, _ transaction: StorageTransaction
     ) throws -> Bool {
@@ -47,7 +47,7 @@ struct Notifier: Sendable {
         return true
     }
 
-    /// Leaves for an account's shared database that something in a zone of another's changed, or is not shared any more.
+    /// Inserts an event for an account's shared database: another account's zone changed, or is no longer shared.
     func notify(
         account: Int64, ofSharedZone zone: ZoneRow, by origin: Origin?, _ transaction: StorageTransaction
     ) throws -> Bool {

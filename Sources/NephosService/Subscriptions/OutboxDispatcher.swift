@@ -1,11 +1,11 @@
 import NephosStorage
 import Synchronization
 
-/// Sends what is due in the outbox of one store, many at once, each until its outcome is final. The rows are in the
-/// store, so what a crash interrupts is sent again when the store is opened.
+/// Sends due notifications from the outbox of one store, concurrently, each until its outcome is final. The rows are in
+/// the store, so a delivery interrupted by a crash is repeated when the store is opened.
 final class OutboxDispatcher: Sendable {
     private struct State {
-        /// The rows that are on their way.
+        /// The rows that are being sent.
         var inFlight: Set<Int64> = []
         /// Waits until the next row is due.
         var timer: Task<Void, Never>?
@@ -32,16 +32,16 @@ final class OutboxDispatcher: Sendable {
         schedule = configuration.retrySchedule
     }
 
-    /// Says that something may be due.
+    /// Wakes the dispatcher: a row may be due.
     func wake() { loop.wake { await self.startWhatIsDue() } }
 
-    /// Returns once nothing is due and nothing is on its way.
+    /// Returns once no row is due or being sent.
     func settle() async {
         wake()
         await loop.waitUntilIdle()
     }
 
-    /// Lets what is on its way arrive, and sends nothing more.
+    /// Waits for the current deliveries, and starts no more.
     func close() async {
         await loop.close()
         state.withLock { $0.timer }?.cancel()
@@ -70,7 +70,7 @@ final class OutboxDispatcher: Sendable {
             )
         }
         if engine.isShared && !rows.isEmpty {
-            // Should this server die, another sends them once the claim is over.
+            // If this server dies, another sends them once the claim expires.
             rows = try await engine.write {
                 try $0.claimDueOutbox(at: now, until: now + Limits.deliveryClaim, limit: free)
             }
@@ -109,13 +109,13 @@ final class OutboxDispatcher: Sendable {
             environment.log("notification \(row.notificationID) cannot be sent: \(error)")
         }
         _ = state.withLock { $0.inFlight.remove(row.id) }
-        // There is room for another.
+        // A delivery slot is free.
         wake()
     }
 
     private typealias Prepared = (OutgoingNotification, NotificationDestination, any NotificationDelivery)
 
-    /// Nil where the destination is gone.
+    /// Nil if the destination is gone.
     private func prepare(_ row: OutboxRow) async throws -> Prepared? {
         let accounts = accounts
         let (destination, account) = try await engine.read { reader in
@@ -174,8 +174,8 @@ final class OutboxDispatcher: Sendable {
         try await engine.write { try Self.remove(row, in: $0) }
     }
 
-    /// Forgets the row's destination, with everything that waits for it; false where it is a device that has registered
-    /// since, and so is one again (Apple's documentation, Handling notification responses from APNs, `timestamp`).
+    /// Removes the row's destination with its queue; false for a device that has registered since, and so is valid
+    /// again (Apple's documentation, Handling notification responses from APNs, `timestamp`).
     private static func forget(
         _ row: OutboxRow, rejectedSince since: Int64?, in transaction: StorageTransaction
     ) throws -> Bool {

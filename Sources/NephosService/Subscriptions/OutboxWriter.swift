@@ -1,7 +1,7 @@
 import NephosStorage
 import NephosWire
 
-/// Writes notifications to the destinations of their accounts.
+/// Inserts notifications for the destinations of their accounts.
 struct OutboxWriter {
     let transaction: StorageTransaction
     private(set) var notices = Notices()
@@ -9,7 +9,7 @@ struct OutboxWriter {
     private let origin: Notifier.Origin?
     private let now: Int64
     private var known: [Int64: [OutboxDestination]] = [:]
-    /// Where more may wait now than is kept.
+    /// Destinations whose queue may exceed the limit now.
     private var grown: [OutboxKey: Int64] = [:]
 
     private struct OutboxKey: Hashable {
@@ -27,7 +27,7 @@ struct OutboxWriter {
         self.now = now
     }
 
-    /// - Parameter subject: of notifications to a destination with the same one only the last is kept.
+    /// - Parameter subject: the notification replaces earlier ones with the same subject at a destination.
     mutating func add(
         _ payload: NotificationPayload, collapseID: String?, account: Int64, subject: String
     ) throws {
@@ -52,7 +52,7 @@ struct OutboxWriter {
         try transaction.insert(row, at: places)
     }
 
-    /// Removes what is too much at any destination: the oldest make room.
+    /// Trims the queues of all destinations: evicts the oldest notifications.
     mutating func finish() throws -> Notices {
         for key in grown.sorted(by: { $0.value < $1.value }).map(\.key) {
             try transaction.removeOutbox(
@@ -77,7 +77,7 @@ struct OutboxWriter {
         return found
     }
 
-    /// Where an account's notifications go; those of an account without a destination would never be fetched.
+    /// The destinations of an account's notifications; without one, notifications would never be fetched.
     static func destinations(
         of account: Int64, _ outlets: NotificationOutlets, by origin: Notifier.Origin?, _ reader: StorageReader
     ) throws -> [OutboxDestination] {

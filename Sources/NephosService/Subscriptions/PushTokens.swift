@@ -2,14 +2,14 @@ import FoundationEssentials
 import NephosStorage
 import NephosWire
 
-/// `tokens/create` and `tokens/register`: the clients that an account's notifications are delivered to.
+/// `tokens/create` and `tokens/register`: the clients that receive an account's notifications.
 ///
-/// A token that the service makes is a secret by which its client polls. One that a client brings is its device's, by
-/// which a push service delivers; its client may poll as well, and is counted among those from its first poll on.
+/// A token that the service creates is a secret by which its client polls. One that a client registers is its device's,
+/// by which a push service delivers; its client may poll too, and counts as polling from its first poll.
 struct PushTokens {
     let request: TokenRequest
     let account: AccountRow
-    /// What the client calls itself; empty where it does not say.
+    /// The client's own name; empty if it sends none.
     let client: String
     let environment: ServiceEnvironment
 
@@ -27,7 +27,7 @@ struct PushTokens {
 
     // MARK: tokens/create
 
-    /// The token that the client has, or a new one.
+    /// Returns the client's token, or a new one.
     func create(in transaction: StorageTransaction) throws -> PushTokenRow {
         let known = try transaction.pushTokens(account: account.id).first { token in
             !client.isEmpty && token.client.hasSameBytes(as: client) && !token.isDevice
@@ -37,8 +37,8 @@ struct PushTokens {
 
     private static let prefix = "neph"
 
-    /// 64 hexadecimal digits, which cannot be guessed, behind four letters that tell it from a device's. Clients read it as
-    /// base64, which it is.
+    /// 64 unguessable hexadecimal digits after a prefix of four letters that distinguishes it from a device's token. It
+    /// is valid base64, as which clients read it.
     private static func make(_ environment: ServiceEnvironment) -> String {
         prefix + (environment.makeUUID() + environment.makeUUID()).filter { $0 != "-" }.lowercased()
     }
@@ -58,7 +58,7 @@ struct PushTokens {
             return try put(isOwn ? courier(token) : device(token), in: transaction)
         }
         if known.account != account.id {
-            // A poller by a token knows a secret of the account's; a device goes with the account that signs in on it.
+            // A courier token is a secret of its account; a device changes to the account that signs in on it.
             if isOwn {
                 throw ServiceError(
                     .accessDenied, .permissionFailure, "the apnsToken belongs to another account: create a new one")
@@ -110,7 +110,7 @@ struct PushTokens {
         return row
     }
 
-    /// Removes a token with what waits for it.
+    /// Removes a token with its queued notifications.
     static func forget(_ row: PushTokenRow, in transaction: StorageTransaction) throws {
         try transaction.removePushToken(row.token)
         for destination in [OutboxDestination.courier(token: row.token), .device(token: row.token)] {

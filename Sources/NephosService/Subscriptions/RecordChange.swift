@@ -1,15 +1,15 @@
 import NephosStorage
 import NephosWire
 
-/// What a write did to a record, as a subscription sees it.
+/// A write of a record, as subscriptions match it.
 struct RecordChange: Equatable, Sendable {
     var trigger: SubscriptionDictionary.Trigger
-    /// The record as it is; a deleted one as it was.
+    /// The record after the write; for a deletion, before it.
     var record: RecordRow
 
     /// - Parameters:
-    ///   - old: the record as it was stored; nil where there was none.
-    ///   - new: nil where it was deleted.
+    ///   - old: the stored record; nil for a new one.
+    ///   - new: nil for a deletion.
     init?(old: RecordRow?, new: RecordRow?) {
         guard let seen = new ?? old else { return nil }
         record = seen
@@ -22,17 +22,17 @@ struct RecordChange: Equatable, Sendable {
     }
 }
 
-/// What a transaction does to the records of a zone, as far as there are subscribers.
+/// Collects a transaction's changes of a zone's records, as far as there are subscribers.
 final class RecordChanges {
-    /// The types of which records are noted; the empty one is for subscribers to all types, which see no fields.
+    /// The record types that are collected; the empty one is for subscribers to all types, which see no fields.
     private let watchedTypes: Set<String>
     private(set) var noted: [RecordChange] = []
-    /// Whether anything changed at all.
+    /// Whether any record changed.
     private(set) var isAny = false
 
     init(watchedTypes: Set<String>) { self.watchedTypes = watchedTypes }
 
-    /// Whether there is a subscriber.
+    /// Whether the changes concern a subscriber.
     var areTold: Bool { !noted.isEmpty || isAny && watchedTypes.contains("") }
 
     func watches(_ recordType: String) -> Bool { watchedTypes.contains(recordType) }

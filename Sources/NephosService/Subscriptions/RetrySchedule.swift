@@ -1,19 +1,20 @@
 import NephosCrypto
 
-/// When a notification that could not be delivered is tried again, and when it is given up: exponential back-off with
-/// jitter, the same for every way out.
+/// The retries of undelivered notifications, and their end: exponential back-off with jitter, the same for every
+/// delivery.
 ///
-/// - The n-th failure is followed by a wait of `firstDelay` · 2ⁿ⁻¹, at most `longestDelay`.
-/// - Of that wait, between half and all is kept: notifications that failed together do not come back together.
-/// - A destination that names a time is not asked sooner, within `longestDelay`.
-/// - What would be tried again later than `lifetime` after its commit is given up.
+/// - The wait after the n-th failure is `firstDelay` · 2ⁿ⁻¹, at most `longestDelay`.
+/// - Jitter keeps between half and all of that wait, so that notifications that failed together are not retried
+///   together.
+/// - A destination that names a time is not retried sooner, within `longestDelay`.
+/// - A retry that would be due later than `lifetime` after the commit is given up.
 package struct RetrySchedule: Hashable, Sendable {
     package var firstDelay: Duration
     package var longestDelay: Duration
-    /// How long a notification is worth delivering, from its commit on.
+    /// The time from its commit during which a notification is delivered.
     package var lifetime: Duration
 
-    /// Two seconds, an hour, three days: about a hundred attempts at a destination that is down all the time.
+    /// Two seconds, an hour, three days: about a hundred attempts at a destination that is down the whole time.
     package static let standard = RetrySchedule(
         firstDelay: .seconds(2), longestDelay: .seconds(3600), lifetime: .seconds(3 * 24 * 3600))
 
@@ -23,12 +24,11 @@ package struct RetrySchedule: Hashable, Sendable {
         self.lifetime = lifetime
     }
 
-    /// When the next attempt is due, in milliseconds since 1970; nil when the notification is given up.
+    /// The time of the next attempt, in milliseconds since 1970; nil if the notification is given up.
     ///
-    /// The jitter comes from the notification's identifier, which the service drew at random, so nothing else need be
-    /// drawn.
+    /// The jitter is derived from the notification's identifier, which is already random.
     /// - Parameters:
-    ///   - notification: with the number of the attempt that failed.
+    ///   - notification: with the number of the failed attempt.
     ///   - after: the time that the destination named (`DeliveryOutcome.retry`).
     ///   - now: in milliseconds since 1970.
     package func nextAttempt(of notification: OutgoingNotification, after: Duration?, now: Int64) -> Int64? {
@@ -37,7 +37,7 @@ package struct RetrySchedule: Hashable, Sendable {
         return due <= notification.createdAt + lifetime.milliseconds ? due : nil
     }
 
-    /// How long to wait after the failure of an attempt.
+    /// The wait after a failed attempt.
     /// - Parameters:
     ///   - attempt: 1 for the first.
     ///   - jitter: from 0, half of the wait, to 1, all of it.
@@ -54,7 +54,7 @@ package struct RetrySchedule: Hashable, Sendable {
         return min(max(kept, after ?? .zero), longestDelay)
     }
 
-    /// A number from 0 to below 1 that the text decides; similar texts give distant numbers.
+    /// A number from 0 to below 1 derived from the text; similar texts give distant numbers.
     static func fraction(of text: String) -> Double {
         Double(FNV1a(text.utf8).mixed >> 11) / Double(1 << 53)
     }

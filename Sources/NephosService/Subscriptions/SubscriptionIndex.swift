@@ -1,32 +1,31 @@
 import NephosStorage
 import Synchronization
 
-/// The databases that may have subscribers, and to which record types, cached: what is not watched pays nothing for
-/// subscriptions.
+/// A cache of the databases and record types that may have subscribers: writes to others skip notifications at no cost.
 ///
-/// A type is added before the transaction that makes its first subscription commits, and is never taken out, so a
-/// save that does not find its database here has no subscriber to notify. What other processes add is noticed by its version in
-/// the store: a transaction that notifies calls `refresh` first.
+/// A type is added before the transaction of its first subscription commits, and is never removed, so a save whose
+/// database is missing here has no subscriber to notify. Additions by other processes are noticed by the version in the
+/// store: a transaction that notifies calls `refresh` first.
 final class SubscriptionIndex: Sendable {
     private struct State {
         var types: [OwnerID: Set<String>] = [:]
-        /// The version of `SharedContent.subscribedTypes` that these are complete up to.
+        /// The version of `SharedContent.subscribedTypes` up to which the types are complete.
         var version: Int64 = 0
     }
 
     private let state = Mutex(State())
 
-    /// The record types that are watched in a database, the empty one for all; nil where it is not watched.
+    /// The watched record types of a database, the empty one for all; nil if it is not watched.
     func types(in owner: OwnerID) -> Set<String>? { state.withLock { $0.types[owner] } }
 
-    /// Whether a shared database may have subscribers: such are kept under negative owners.
+    /// Whether a shared database may have subscribers: their types are stored under negative owners.
     var containsSharedDatabases: Bool { state.withLock { $0.types.keys.contains { $0.rawValue < 0 } } }
 
     func insert(_ recordType: String, in owner: OwnerID) {
         state.withLock { _ = $0.types[owner, default: []].insert(recordType) }
     }
 
-    /// Reads what the store has, where that is not known.
+    /// Loads the types that the cache lacks.
     func load(_ reader: StorageReader) throws {
         let known = state.withLock { $0.version }
         let version = try reader.version(of: .subscribedTypes)
@@ -37,7 +36,7 @@ final class SubscriptionIndex: Sendable {
         }
     }
 
-    /// Reads what other processes added.
+    /// Loads the types that other processes added.
     func refresh(_ transaction: StorageTransaction) throws {
         let known = state.withLock { $0.version }
         if try !transaction.isCurrent(known, of: .subscribedTypes) { try load(transaction) }

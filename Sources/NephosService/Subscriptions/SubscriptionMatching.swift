@@ -1,11 +1,11 @@
 import NephosStorage
 import NephosWire
 
-/// Holds what happened against a subscription: a function of the two and of what its account may read.
+/// Matches an event with a subscription: a pure function of both and of the account's permissions.
 struct SubscriptionMatching {
     let zone: ZoneKey
     let event: ChangeEvent
-    /// The records of the event as conditions see them.
+    /// The event's records as conditions evaluate them.
     private let records: [QueryableRow]
 
     init(_ event: ChangeEvent, in zone: ZoneKey, record: (RecordRow) throws -> QueryableRow) rethrows {
@@ -20,9 +20,9 @@ struct SubscriptionMatching {
 
     enum Outcome: Equatable {
         case nothing
-        /// That there is something to fetch.
+        /// A notification that there are changes to fetch.
         case hint
-        /// One notification for each.
+        /// One notification for each change.
         case changes([RecordChange])
     }
 
@@ -34,7 +34,7 @@ struct SubscriptionMatching {
             return subscription.subscriptionType != .query && row.recordType.isEmpty ? .hint : .nothing
         }
         if subscription.subscriptionType != .query {
-            // What tells of one type only looks at the records, which it may always read: they are its account's.
+            // A subscription to one type needs no conditions or permissions: its account owns the records.
             let isTold = row.recordType.isEmpty || changes.contains { $0.record.type == row.recordType }
             return isTold ? .hint : .nothing
         }

@@ -1,13 +1,13 @@
 import NephosStorage
 import NephosWire
 
-/// What a subscription may be (`CKSubscription` and its subclasses, Apple's documentation; CloudKit Web Services,
+/// The rules of valid subscriptions (`CKSubscription` and its subclasses, Apple's documentation; CloudKit Web Services,
 /// Subscription Dictionary).
 ///
 /// - Query subscriptions are for the public and the private database, zone subscriptions for the private, database
 ///   subscriptions for the private and the shared.
-/// - A query subscription needs a record type that exists, a condition that could be queried, and something to fire on.
-/// - A notification sends at most three fields along.
+/// - A query subscription needs an existing record type, a condition that a query allows, and a trigger to fire on.
+/// - A notification includes at most three fields.
 enum SubscriptionRules {
     static func check(_ subscription: SubscriptionDictionary, scope: DatabaseScope) throws(ServiceError) {
         if let id = subscription.subscriptionID { try checkID(id) }
@@ -63,7 +63,7 @@ enum SubscriptionRules {
         }
     }
 
-    /// The subscription that a row keeps.
+    /// Decodes the subscription of a row.
     static func dictionary(_ row: SubscriptionRow) throws -> SubscriptionDictionary {
         do throws(WireError) {
             return try SubscriptionDictionary(decoding: row.body)
@@ -75,7 +75,7 @@ enum SubscriptionRules {
 
 extension ServiceError {
     static let subscriptionNotFound = ServiceError(.notFound, .unknownItem, "Subscription not found")
-    /// By this reason clients recognise a subscription that exists under another ID (CloudKit Web Services,
+    /// Clients recognise a subscription that exists under another ID by this reason (CloudKit Web Services,
     /// subscriptions/modify).
     static func duplicateSubscription(of id: String) -> ServiceError {
         var error = ServiceError(

@@ -3,7 +3,7 @@ import NephosWire
 
 /// `zones/list` and `zones/lookup`.
 enum LookupZones {
-    /// The default zone first, then the custom zones by name.
+    /// Lists the default zone first, then the custom zones by name.
     static func list(_ caller: Caller, _ reader: StorageReader) throws -> ZonesResponse {
         guard let owner = caller.owner else { return try listShared(caller, reader) }
         let zones = try reader.zones(owner: owner)
@@ -11,7 +11,7 @@ enum LookupZones {
         return ZonesResponse(zones: try ordered.map { .zone(try ZoneRegistry.dictionary($0, for: caller, reader)) })
     }
 
-    /// The zones of which something is shared with the caller; there is no default zone.
+    /// Lists the zones with content that is shared with the caller; there is no default zone.
     private static func listShared(_ caller: Caller, _ reader: StorageReader) throws -> ZonesResponse {
         let view = SharedDatabaseView(account: try caller.requireAccount(), reader: reader)
         return ZonesResponse(

@@ -20,9 +20,9 @@ extension NephosService {
         }
     }
 
-    /// Where a zone's change feed is now, where the client asks for that beside records (`getCurrentSyncToken`, as Apple's own
-    /// Web clients send it): `syncToken` of the answers of records/query, lookup and modify.
-    /// - Returns: nil for the default zone, which has no feed, and for one that does not exist.
+    /// The current change token of a zone, for clients that ask for it with records (`getCurrentSyncToken`, as Apple's
+    /// own Web clients do): `syncToken` in the answers of records/query, lookup and modify.
+    /// - Returns: nil for the default zone, which has no feed, and for a missing zone.
     func currentSyncToken(
         of zoneID: ZoneIDDictionary?, _ context: RequestContext
     ) async throws(ServiceError) -> String? {
@@ -54,9 +54,9 @@ extension NephosService {
         }
     }
 
-    /// Takes zones of the caller's private database away as their user does: all custom ones, or those named. No request
-    /// asks for it.
-    /// - Returns: the names of the zones that are gone.
+    /// Removes zones of the caller's private database as their user does: all custom ones, or the named ones. No
+    /// request has this effect.
+    /// - Returns: the names of the removed zones.
     package func removeZones(
         named zoneNames: [String]? = nil, reason: ZoneDeletionReason, _ context: RequestContext
     ) async throws(ServiceError) -> [String] {

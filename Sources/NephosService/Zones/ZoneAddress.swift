@@ -1,12 +1,12 @@
 import NephosStorage
 import NephosWire
 
-/// A zone of the database that a request is about, or one that the database cannot have.
+/// The address of a zone in a request; the database may be unable to have such a zone.
 struct ZoneAddress: Hashable {
     var zoneName: String
-    /// False where the zone ID names another owner than the database's.
+    /// False if the zone ID names another owner than the database's.
     var isOwn: Bool
-    /// The user record name of the owner in whose shared zone the caller is interested; nil in the other databases.
+    /// The user record name of the owner of a zone in the shared database; nil in the other databases.
     var sharedBy: String?
 
     init(_ zoneID: ZoneIDDictionary?, scope: DatabaseScope, _ user: CurrentUser) {
@@ -20,7 +20,7 @@ struct ZoneAddress: Hashable {
         left.isOwn == right.isOwn && left.sharedBy == right.sharedBy && left.zoneName.hasSameBytes(as: right.zoneName)
     }
 
-    /// False for names that no store holds.
+    /// False for names that no store accepts.
     var canExist: Bool { zoneName.isStorable && sharedBy?.isStorable ?? true }
 
     /// Whether a reference's zone ID names this zone.

@@ -1,13 +1,13 @@
 import NephosStorage
 import NephosWire
 
-/// Takes a zone away. It and its records are out of reach at once; the rows go in the background.
+/// Deletes a zone. It and its records are unreachable at once; the background purges the rows.
 enum ZoneDeletion {
     static func delete(
         _ zone: ZoneRow, _ reason: ZoneDeletionReason, _ environment: ServiceEnvironment,
         in transaction: StorageTransaction
     ) throws {
-        // With a zone go the subscriptions to it (CloudKit Web Services, zones/modify).
+        // The zone's subscriptions are deleted with it (CloudKit Web Services, zones/modify).
         try transaction.removeSubscriptions(zone: zone.key)
         try transaction.markZoneDeleted(
             zone.key, sequence: try transaction.nextSequence(), at: environment.now(), reason: number(reason))
@@ -15,7 +15,7 @@ enum ZoneDeletion {
         try transaction.insert(JobRow(kind: BackgroundJob.purgeZone.rawValue, zone: zone.key, subject: ""))
     }
 
-    /// Why a deleted zone is gone.
+    /// The reason of a zone's deletion.
     static func reason(of zone: ZoneRow) -> ZoneDeletionReason {
         ZoneDeletionReason.allCases.first { number($0) == zone.deletionReason } ?? .deleted
     }
@@ -29,16 +29,16 @@ enum ZoneDeletion {
     }
 }
 
-/// What a user does to an app's data without the app: removes it in the settings of iCloud, or resets what is encrypted
-/// end to end (`recordZoneWithIDWasPurgedBlock`, `recordZoneWithIDWasDeletedDueToUserEncryptedDataResetBlock`, Apple's
-/// documentation).
+/// A user's actions on an app's data outside the app: removes it in the settings of iCloud, or resets the end-to-end
+/// encrypted data (`recordZoneWithIDWasPurgedBlock`, `recordZoneWithIDWasDeletedDueToUserEncryptedDataResetBlock`,
+/// Apple's documentation).
 struct RemoveZones {
     var zoneNames: [String]?
     var reason: ZoneDeletionReason
     var caller: Caller
     var environment: ServiceEnvironment
 
-    /// - Returns: the names of the zones that are gone.
+    /// - Returns: the names of the removed zones.
     func apply(
         _ notifier: Notifier, in transaction: StorageTransaction
     ) throws -> (names: [String], leftEvents: Bool) {

@@ -3,14 +3,14 @@ import NephosWire
 
 /// Finds the zones of a database.
 enum ZoneRegistry {
-    /// The default zone, which needs no saving: it is made at its first look-up in a transaction.
+    /// Returns the default zone, which needs no save: its first lookup in a transaction creates it.
     static func defaultZone(owner: OwnerID, in transaction: StorageTransaction) throws -> ZoneRow {
         if let zone = try transaction.zone(owner: owner, named: ZoneIDDictionary.defaultZoneName) { return zone }
         return try transaction.insertZone(
             owner: owner, name: ZoneIDDictionary.defaultZoneName, sequence: try transaction.nextSequence())
     }
 
-    /// The zone as the caller sees it: its own, the public database's, or one that is shared with it.
+    /// Finds the zone as the caller sees it: its own, the public database's, or one that is shared with it.
     static func find(
         _ address: ZoneAddress, _ caller: Caller, _ reader: StorageReader
     ) throws -> FoundZone? {
@@ -23,12 +23,12 @@ enum ZoneRegistry {
         return try reader.zone(owner: owner, named: address.zoneName).map { FoundZone(row: $0) }
     }
 
-    /// What a zone is looked for.
+    /// The purpose of a zone lookup.
     enum Purpose {
         case toRead, toSave
     }
 
-    /// Why a zone cannot be found, and what helps. The user may have removed it (`userDeletedZone`,
+    /// Returns the reason that a zone is not found, and a remedy. The user may have removed it (`userDeletedZone`,
     /// `CKErrorUserDidResetEncryptedDataKey`, Apple's documentation).
     static func notFound(
         _ address: ZoneAddress, _ caller: Caller, _ purpose: Purpose, _ reader: StorageReader
@@ -48,7 +48,7 @@ enum ZoneRegistry {
         return error
     }
 
-    /// Says nothing of whether another account has the zone.
+    /// Never reveals whether another account has the zone.
     private static func remedy(
         _ address: ZoneAddress, _ caller: Caller, _ purpose: Purpose, _ reader: StorageReader
     ) throws -> String {
@@ -72,14 +72,14 @@ enum ZoneRegistry {
         }
     }
 
-    /// Zones with whose names that of a missing one is compared.
+    /// Zones whose names are compared with a missing one's, to suggest a similar name.
     private static let zonesCompared = 200
 
     static func dictionary(_ zone: ZoneRow, for caller: Caller) -> ZoneDictionary {
         ZoneDictionary(zoneID: caller.zoneID(zone.name), atomic: ZoneRules.isAtomic(zone.name))
     }
 
-    /// The same of a zone that may be another's.
+    /// The dictionary of a zone that may be another account's.
     static func dictionary(
         _ zone: FoundZone, for caller: Caller, _ reader: StorageReader
     ) throws -> ZoneDictionary {
@@ -91,8 +91,8 @@ enum ZoneRegistry {
         return dictionary
     }
 
-    /// The same with the zone's `syncToken`, where it has a change feed: "the current point in the zone's change history"
-    /// (CloudKit Web Services, Zone Dictionary). A fetch with it tells what changes from now on.
+    /// The dictionary with the zone's `syncToken`, if it has a change feed: "the current point in the zone's change
+    /// history" (CloudKit Web Services, Zone Dictionary). A fetch with it returns later changes.
     static func dictionary(
         _ zone: ZoneRow, for caller: Caller, _ reader: StorageReader
     ) throws -> ZoneDictionary {

@@ -1,12 +1,12 @@
 import NephosWire
 
-/// What a zone can do follows from its name: custom zones are atomic and keep a change feed, the default zone does
-/// neither (`CKRecordZone.Capabilities`, Apple's documentation).
+/// A zone's capabilities, which follow from its name: custom zones are atomic and have a change feed, the default zone
+/// has neither (`CKRecordZone.Capabilities`, Apple's documentation).
 enum ZoneRules {
     static func isDefault(_ zoneName: String) -> Bool { zoneName == ZoneIDDictionary.defaultZoneName }
     static func isAtomic(_ zoneName: String) -> Bool { !isDefault(zoneName) }
     static func hasChangeFeed(_ zoneName: String) -> Bool { !isDefault(zoneName) }
-    /// Whether a deletion takes its owned records along at once, or leaves that to the background
+    /// Whether a deletion cascades to owned records at once, or in the background
     /// (`CKRecord.ReferenceAction.deleteSelf`: "asynchronous in the default zone and immediate in a custom zone").
     static func cascadesImmediately(_ zoneName: String) -> Bool { !isDefault(zoneName) }
 

@@ -2,25 +2,25 @@ import CFiles
 import Glibc
 import Synchronization
 
-/// Assets as files of a directory: `files/ab/abcd…` what is published, `uploads/` what is being written.
+/// Assets as files of a directory: published files in `files/ab/abcd…`, unfinished ones in `uploads/`.
 ///
-/// An upload is written to `uploads/`, made durable, and linked to its place; the entry in `uploads/` goes when the row is
-/// committed. So an entry that a start finds there leads to a file that may have no row.
+/// An upload is written to `uploads/`, made durable, and linked to its final path; its entry in `uploads/` is removed
+/// after the row's commit. So an entry found at the next start leads to a file that may lack a row.
 package final class AssetDirectory: AssetStore {
     private let path: String
-    /// Whether the directory goes when it is closed.
+    /// Whether closing removes the directory.
     private let isTemporary: Bool
     private let isMade = Mutex(false)
-    /// Whether the file system told what is in memory. One on the network does not, and opening a file waits for it.
+    /// Whether the file system reports cached pages. A network file system does not, and opening a file there blocks.
     private let isLocal = Atomic(false)
 
-    /// The directory is made when the first file is.
+    /// The directory is created with the first file.
     package init(path: String) {
         self.path = path
         isTemporary = false
     }
 
-    /// A directory of the system's for temporary files. It is gone when it is closed, and its files are not made durable.
+    /// A directory among the system's temporary files. Closing removes it, and its files are not made durable.
     package init(temporary name: String) {
         path = "\(Self.temporaryFolder)/\(Self.temporaryPrefix)\(getpid())-\(name)"
         isTemporary = true
@@ -30,7 +30,7 @@ package final class AssetDirectory: AssetStore {
     private static let temporaryPrefix = "nephos-assets-"
     private static var temporaryFolder: String { getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp" }
 
-    /// Removes, once in a process, what processes left that were killed.
+    /// Removes, once per process, the temporary directories of killed processes.
     private static let sweep: Void = {
         for entry in (try? FileSystem.names(in: temporaryFolder)) ?? [] where entry.hasPrefix(temporaryPrefix) {
             let process = entry.dropFirst(temporaryPrefix.count).prefix { $0 != "-" }
@@ -54,13 +54,13 @@ package final class AssetDirectory: AssetStore {
         return AssetDirectoryWriter(self, try StagingDirectory(uploads).make(), isDurable: !isTemporary)
     }
 
-    /// Makes the folders of a new directory together, so that not each of the first few hundred files waits for one.
+    /// Creates the folders of a new directory together, so that the first few hundred files need not each wait for one.
     private func makeFolders() throws {
         let files = "\(path)/files"
         if FileSystem.isDirectory(files) { return }
         try FileSystem.makeDirectory(files)
         for number in 0..<256 {
-            // One that cannot be made now is made with its first file, or says why not.
+            // A folder that cannot be created now is created with its first file, or that file fails with the reason.
             mkdir("\(files)/\(String(number + 256, radix: 16).dropFirst())", 0o700)
         }
         try FileSystem.synchronize(directory: files)
@@ -93,7 +93,7 @@ package final class AssetDirectory: AssetStore {
         var found: [String] = []
         for folder in try FileSystem.names(in: "\(path)/files") where folder >= name.prefix(2) {
             let place = "\(path)/files/\(folder)"
-            // Others may have put something there, which is none of ours.
+            // Ignores entries of other programs.
             guard folder.utf8.count == 2, FileSystem.isDirectory(place) else { continue }
             for file in try FileSystem.names(in: place) where Self.isBehind(file, name) {
                 if AssetFileName.isSafe(file), file.hasPrefix(folder) { found.append(file) }
@@ -139,7 +139,7 @@ package final class AssetDirectory: AssetStore {
 
     // MARK: What its files need
 
-    /// Links a file to its place.
+    /// Links a file to its final path.
     fileprivate func link(_ temporary: String, as name: String) throws {
         try AssetFileName.check(name)
         try FileSystem.makeDirectory(directory(of: name))
@@ -148,16 +148,16 @@ package final class AssetDirectory: AssetStore {
         }
     }
 
-    /// Makes a link durable. The entry in `uploads` is older, so journaling file systems keep it with this one. Where one does
-    /// not, a loss of power before the row is committed leaves a file without a row, which `nephos verify` lists.
+    /// Makes a link durable. The entry in `uploads` is older, so journaling file systems persist it with the link. On
+    /// others a power failure before the row's commit leaves a file without a row, which `nephos verify` lists.
     fileprivate func synchronizeFolder(of name: String) throws {
         try FileSystem.synchronize(directory: directory(of: name))
     }
 }
 
-/// A file of an `AssetDirectory` that is being written.
+/// An unpublished file of an `AssetDirectory`.
 private final class AssetDirectoryWriter: AssetFileWriter, @unchecked Sendable {
-    // `@unchecked`: one thread at a time uses it, as its protocol says.
+    // `@unchecked`: one thread at a time uses it, as the protocol requires.
     private let directory: AssetDirectory
     private let file: StagedFile
     private let isDurable: Bool
@@ -171,7 +171,7 @@ private final class AssetDirectoryWriter: AssetFileWriter, @unchecked Sendable {
     }
 
     deinit {
-        // What was published may have its row: it is looked up later.
+        // A published file may have a row: a later start looks it up.
         if published == nil { discard() }
     }
 
@@ -180,7 +180,7 @@ private final class AssetDirectoryWriter: AssetFileWriter, @unchecked Sendable {
     func publish(as name: String) throws {
         if isDurable { try file.synchronize() }
         do {
-            // By its name a later start finds what it was about to become. The entry is made durable with the link.
+            // The entry's name tells a later start the published name. The entry is made durable with the link.
             try file.announce(name, durably: false)
             try directory.link(file.path, as: name)
             published = name
@@ -204,7 +204,7 @@ private final class AssetDirectoryWriter: AssetFileWriter, @unchecked Sendable {
     }
 }
 
-/// A file of an `AssetDirectory`. It can be read to its end also when it is deleted meanwhile.
+/// A published file of an `AssetDirectory`, readable to its end even if it is deleted meanwhile.
 private final class AssetDirectoryReader: AssetFileReader {
     private let descriptor: Int32
     let size: Int64
@@ -219,7 +219,7 @@ private final class AssetDirectoryReader: AssetFileReader {
         try self.init(descriptor, path, directory)
     }
 
-    /// - Parameter descriptor: is closed when the reader goes, or cannot be made.
+    /// - Parameter descriptor: closed by `deinit`, or if the initializer fails.
     init(_ descriptor: Int32, _ path: String, _ directory: AssetDirectory) throws {
         self.descriptor = descriptor
         self.directory = directory
@@ -244,7 +244,7 @@ private final class AssetDirectoryReader: AssetFileReader {
 
     func readNow(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws -> Int? {
         let count = Int(cfiles_read_cached(descriptor, buffer.baseAddress, buffer.count, offset))
-        // Otherwise a thread that may wait reads.
+        // Otherwise a thread that may block reads.
         guard count > 0 else { return nil }
         directory.noteLocal()
         return count

@@ -1,32 +1,32 @@
 package import NephosThreads
 
-/// Where the files of a store's assets are: a directory, or object storage.
+/// The storage of a store's asset files: a directory, or object storage.
 ///
-/// Everything but `openNow` blocks, so it is called on its `threads` only. It knows no rule: which file is of whom, and needed for how
-/// long, is in the rows.
+/// Everything but `openNow` blocks, so it is called on its `threads` only. It knows no rules: the rows record each
+/// file's owner and how long it is needed.
 package protocol AssetStore: AnyObject, Sendable {
     var threads: BlockingPool { get }
-    /// Begins a file that is not visible before it is published.
+    /// Begins a file, invisible until it is published.
     func makeFile() throws -> any AssetFileWriter
-    /// Opens a published file; nil where there is none of that name.
+    /// Opens a published file; nil if there is none of that name.
     func open(_ name: String) throws -> (any AssetFileReader)?
-    /// The same without waiting, on any thread; nil also where it would have to.
+    /// Opens a published file without blocking, on any thread; nil also if it would block.
     func openNow(_ name: String) throws -> (any AssetFileReader)?
-    /// Deletes a published file; one that is not there is deleted.
+    /// Deletes a published file; does nothing if it does not exist.
     func remove(_ name: String) throws
-    /// The names of published files behind `name` (byte-wise), ordered by name.
+    /// The names of published files after `name` (byte-wise), ordered by name.
     func files(after name: String, limit: Int) throws -> [String]
-    /// What a process that ended left of publishing: files that may be without a row, and have to be looked up.
-    /// Unfinished files are removed.
-    /// - Parameter seconds: the least since it was written last.
+    /// The files whose publishing process ended before it settled them: they may lack a row and have to be looked up.
+    /// Removes unfinished files.
+    /// - Parameter seconds: the least age since the last write.
     func leftovers(olderThan seconds: Int64) throws -> [AssetLeftover]
-    /// Bytes that are free where the files are; nil where there is no end to them.
+    /// Free bytes for files; nil if unlimited.
     func freeBytes() throws -> Int64?
-    /// Keeps the files from being removed until the result goes; nil where there are none yet.
+    /// Prevents the removal of files until the result is released; nil if there are none yet.
     func holdFiles() throws -> RemovalLock?
-    /// Has files removed until the result goes; nil where they are held.
+    /// Locks the files for removal until the result is released; nil while they are held.
     func lockForRemoval() throws -> RemovalLock?
-    /// Lets go of everything. A store in memory is gone then.
+    /// Releases all resources. A store in memory loses its files.
     func close()
 }
 
@@ -35,28 +35,28 @@ extension AssetStore {
     package func openNow(_ name: String) throws -> (any AssetFileReader)? { nil }
 }
 
-/// A file that is being written. It is gone unless it is published. One thread at a time uses it.
+/// A file that is being written; discarded unless published. One thread at a time uses it.
 package protocol AssetFileWriter: AnyObject, Sendable {
     func write(_ bytes: UnsafeRawBufferPointer) throws
-    /// Makes what was written durable under that name, which no file had before. Not before `settle` is it certain to
-    /// stay: a process that ends between the two leaves an `AssetLeftover`.
+    /// Makes the written bytes durable under a name that no file had before. Only `settle` makes the file permanent: a
+    /// process that ends between the two leaves an `AssetLeftover`.
     func publish(as name: String) throws
-    /// Says that the published file has its row.
+    /// Notes that the published file has its row.
     func settle() throws
-    /// Removes the file, published or not, unless it was settled.
+    /// Removes the file, published or not, unless it is settled.
     func discard()
 }
 
-/// A published file. Several threads may read it.
+/// A published file. Several threads may read it concurrently.
 package protocol AssetFileReader: AnyObject, Sendable {
     var size: Int64 { get }
     /// Reads bytes at an offset; 0 at the end.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws -> Int
-    /// The same without waiting for the disk; nil where it would have to.
+    /// Reads bytes without waiting for the disk; nil if it would wait.
     func readNow(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws -> Int?
 }
 
-/// A file that was published by a process which ended before it settled it.
+/// A published file that its process did not settle before it ended.
 package struct AssetLeftover: Sendable {
     package let name: String
     /// Settles the file, which has a row, or removes it.

@@ -1,12 +1,13 @@
 import Glibc
 
-/// Keeps files of assets from being removed while a backup takes them, also by another process: a locked file beside them.
-/// Many may hold the files, or one may remove some. It is let go of with the object, and with its process.
+/// A lock file beside the assets' files: prevents their removal while a backup, also of another process, copies them
+/// (flock(2)). Many may hold the files (shared), or one may remove some (exclusive). Released with the object or
+/// process.
 package final class RemovalLock: Sendable {
     package enum Purpose: Sendable {
-        /// Files are to stay. Waits for a removal that is under way.
+        /// Keeps the files. Waits for a running removal.
         case hold
-        /// Files are to go.
+        /// Allows removal of files.
         case remove
     }
 
@@ -14,8 +15,8 @@ package final class RemovalLock: Sendable {
 
     private let descriptor: Int32
 
-    /// - Parameter directory: is there.
-    /// - Returns: nil where files are to be removed and are held.
+    /// - Parameter directory: an existing directory.
+    /// - Returns: nil for `remove` while the files are held.
     package init?(_ directory: String, _ purpose: Purpose) throws {
         let path = "\(directory)/\(Self.name)"
         descriptor = FileSystem.open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)

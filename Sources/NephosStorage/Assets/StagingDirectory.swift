@@ -1,7 +1,7 @@
 import CFiles
 import Glibc
 
-/// What files of assets may be called: letters, digits, `-` and `_`.
+/// Safe names of asset files: letters, digits, `-` and `_`.
 package enum AssetFileName {
     package static func isSafe(_ name: String) -> Bool {
         (2...200).contains(name.utf8.count)
@@ -15,33 +15,33 @@ package enum AssetFileName {
             }
     }
 
-    /// - Throws: `StorageError` for a name that could lead elsewhere.
+    /// - Throws: `StorageError` for a name that could escape the directory.
     package static func check(_ name: String) throws {
         guard isSafe(name) else { throw StorageError(.constraint, "\"\(name)\" cannot be an asset file's name.") }
     }
 }
 
-/// A directory of files that are being written, and of those that are about to be published: `<number>` and
-/// `<number>.<name>`.
+/// A directory of files that are being written (`<number>`) and of files that are about to be published
+/// (`<number>.<name>`).
 package struct StagingDirectory: Sendable {
     private let path: String
 
     package init(_ path: String) { self.path = path }
 
-    /// Begins a file, and makes the directory where there is none.
+    /// Begins a file, and creates the directory if it is missing.
     package func make() throws -> StagedFile {
         let file = "\(path)/\(String(UInt64.random(in: .min ... .max), radix: 36))"
         do {
             return try StagedFile(file, in: path)
         } catch {
-            // Others may have made the directory since: what else was wrong is wrong again.
+            // Another process may have created the directory meanwhile; any other error recurs.
             try FileSystem.makeDirectory(path)
             return try StagedFile(file, in: path)
         }
     }
 
-    /// What a process that ended left of publishing. Files that were never about to be published are removed.
-    /// - Parameter seconds: the least since it was written last.
+    /// The announced files of a process that ended before it settled them. Removes files that were never announced.
+    /// - Parameter seconds: the least age since the last write.
     package func announced(olderThan seconds: Int64) throws -> [(name: String, path: String)] {
         try FileSystem.names(in: path).compactMap { entry in
             if entry == RemovalLock.name || seconds > 0 && age(of: entry) < seconds { return nil }
@@ -50,7 +50,7 @@ package struct StagingDirectory: Sendable {
                 return nil
             }
             let name = String(entry[entry.index(after: dot)...])
-            // Others may have put something there, which is none of ours.
+            // Ignores entries of other programs.
             return AssetFileName.isSafe(name) ? (name, "\(path)/\(entry)") : nil
         }
     }
@@ -61,16 +61,16 @@ package struct StagingDirectory: Sendable {
         return Int64(time(nil) - status.st_mtim.tv_sec)
     }
 
-    /// Holds the files that were published from here, or has them removed.
+    /// Locks the files published from here, to hold them or to remove some.
     package func lock(_ purpose: RemovalLock.Purpose) throws -> RemovalLock? {
         try FileSystem.makeDirectory(path)
         return try RemovalLock(path, purpose)
     }
 
-    /// Bytes that are free where they are.
+    /// Free bytes of the directory's file system.
     package func freeBytes() throws -> Int64 {
         var status = statvfs()
-        // Before the directory is made, what is above it has the answer.
+        // Before the directory exists, its nearest existing ancestor has the answer.
         var place = path
         while statvfs(place, &status) != 0 {
             let parent = FileSystem.parent(of: place)
@@ -89,9 +89,9 @@ package final class StagedFile {
     package private(set) var path: String
     private var descriptor: Int32
     private var size: Int64 = 0
-    /// Up to where the disk was told to begin.
+    /// The offset up to which writeback was started.
     private var begun: Int64 = 0
-    /// Bytes with which it is worth the call.
+    /// The least bytes that are worth a call to start writeback.
     private static let writebackSize: Int64 = 4 << 20
 
     fileprivate init(_ path: String, in directory: String) throws {
@@ -118,8 +118,8 @@ package final class StagedFile {
         }
     }
 
-    /// Ends writing and notes under which name the file is about to be published, so that a later start knows.
-    /// - Parameter durably: whether the note outlives a loss of power.
+    /// Ends writing and notes the name under which the file is about to be published, for a later start.
+    /// - Parameter durably: whether the note survives a power failure.
     package func announce(_ name: String, durably: Bool) throws {
         try AssetFileName.check(name)
         close(descriptor)
@@ -130,17 +130,17 @@ package final class StagedFile {
         if durably { try FileSystem.synchronize(directory: directory) }
     }
 
-    /// Makes what was written durable.
+    /// Makes the written bytes durable.
     package func synchronize() throws {
         guard fdatasync(descriptor) == 0 else {
             throw StorageError(system: errno, while: "synchronizing an asset file")
         }
     }
 
-    /// Gives up what was written. The entry stays, and says what was about to be published.
+    /// Discards the written bytes. The entry stays, with the announced name.
     package func empty() { truncate(path, 0) }
 
-    /// Removes the entry. What was linked elsewhere stays there.
+    /// Removes the entry; links elsewhere stay.
     package func remove() {
         if descriptor >= 0 { close(descriptor) }
         descriptor = -1

@@ -1,8 +1,8 @@
 package import Glibc
 
-/// The few system calls that data directories and files of assets need.
+/// The system calls for data directories and asset files.
 package enum FileSystem {
-    /// Makes the directory and those above it, for their owner alone, each entry durable.
+    /// Creates the directory and its ancestors, accessible to their owner only, each entry durable.
     package static func makeDirectory(_ path: String) throws {
         if isDirectory(path) { return }
         let parent = parent(of: path)
@@ -42,8 +42,8 @@ package enum FileSystem {
         return stat(path, &status) == 0 ? Int64(status.st_size) : 0
     }
 
-    /// The names in a directory, in the order of their bytes, without those that start with a dot; none where there is no
-    /// such directory.
+    /// The names in a directory, in byte order, without those that start with a dot; none if the directory does not
+    /// exist.
     package static func names(in path: String) throws -> [String] {
         guard let directory = opendir(path) else {
             if errno == ENOENT { return [] }
@@ -60,7 +60,7 @@ package enum FileSystem {
         return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
-    /// Removes a directory with all that is in it, as far as that is possible.
+    /// Removes a directory with its content, best effort.
     package static func removeAll(_ path: String) {
         for name in (try? names(in: path)) ?? [] {
             let entry = "\(path)/\(name)"

@@ -1,4 +1,4 @@
-/// A value of a row as a database has it.
+/// A value of a row in a database's type.
 package enum StoredValue: Hashable, Sendable {
     case null
     case integer(Int64)
@@ -7,7 +7,7 @@ package enum StoredValue: Hashable, Sendable {
     case bytes([UInt8])
 }
 
-/// A table that a store has in every database, and its columns, both in the order of their names.
+/// A table that every database has, and its columns, both ordered by name.
 package struct StoreTable: Hashable, Sendable {
     package var name: String
     package var columns: [String]
@@ -18,11 +18,11 @@ package struct StoreTable: Hashable, Sendable {
     }
 }
 
-/// Where a store's numbers go on.
+/// The positions from which a store's counters continue.
 package struct StoreCounters: Sendable {
-    /// No change sequence that was given is above it.
+    /// At least the largest change sequence given so far.
     package var sequence: Int64
-    /// The last ID of each table whose rows are numbered.
+    /// The last ID of each table with generated IDs.
     package var ids: [String: Int64]
 
     package init(sequence: Int64, ids: [String: Int64]) {
@@ -31,26 +31,27 @@ package struct StoreCounters: Sendable {
     }
 }
 
-/// A store's rows, whatever they mean, to be copied to another database. One thread uses it, and no other the store.
+/// Untyped access to a store's rows, to copy them to another database. One thread uses it, and nothing else the store.
 package protocol StoreCopy: AnyObject {
-    /// The tables that every database has. What one has beside them follows from these and the counters.
+    /// The tables that every database has. A database's other tables are derived from these and the counters.
     func tables() throws -> [StoreTable]
-    /// Gives a table's rows, some at a time.
+    /// Passes a table's rows to `body` in batches.
     func read(_ table: StoreTable, _ body: ([[StoredValue]]) throws -> Void) throws
     func counters() throws -> StoreCounters
 
-    /// Adds rows, as part of a transaction that `commit` ends.
+    /// Adds rows in a transaction that `commit` ends.
     func insert(_ rows: [[StoredValue]], into table: StoreTable) throws
-    /// Has the store's numbers go on where another's ended.
+    /// Makes the store's counters continue from another's.
     func setCounters(_ counters: StoreCounters) throws
     func commit() throws
-    /// Closes it. What was not committed is undone.
+    /// Closes it and rolls back uncommitted rows.
     func close()
 }
 
-/// Copies a store to another database: IDs, change sequences and the secret stay, so tokens and receipts go on.
+/// Copies a store to another database: IDs, change sequences and the secret are kept, so tokens and receipts stay
+/// valid.
 package enum StoreMove {
-    /// What was copied of a table: as many rows, whose checksums have this sum.
+    /// A copied table's row count and the sum of its rows' checksums.
     private struct Content: Hashable {
         var rows = 0
         var sum: UInt64 = 0
@@ -81,9 +82,9 @@ package enum StoreMove {
         }
     }
 
-    /// Copies everything, reads it again, and commits where it is the same. Blocks.
+    /// Copies everything, reads the copy back, and commits if it is identical. Blocks.
     /// - Returns: the number of rows.
-    /// - Throws: `StorageError`; then the target holds nothing.
+    /// - Throws: `StorageError`; then the target stays empty.
     package static func run(from source: any StoreCopy, to target: any StoreCopy) throws -> Int {
         let tables = try source.tables()
         guard try target.tables() == tables else {

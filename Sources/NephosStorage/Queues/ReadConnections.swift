@@ -1,15 +1,15 @@
 package import NephosThreads
 import Synchronization
 
-/// The read connections of a store. A thread that may block borrows one where one is free, and never waits for one; all
-/// other reads are run by `BlockingPool.reads`, which all stores share, and wait here while none is free.
+/// The read connections of a store. A thread that may block borrows a free one and never waits; all other reads run on
+/// `BlockingPool.reads`, which all stores share, and queue here while no connection is free.
 ///
-/// Long reads run on threads of their own, of which there are few: however many of them there are, short ones have
-/// connections, threads and processors. A short read ends at `ReadMeter.shortRead`, a long one at `Limit.longNanoseconds`.
-/// Reads that are not a client's become long at `Limit.ownWork`.
+/// Long reads run on their own few threads, so that any number of them leaves connections, threads and processors for
+/// short ones. A short read ends at `ReadMeter.shortRead`, a long one at `Limit.longNanoseconds`. Internal reads (not a
+/// client's) restart as long ones at `Limit.ownWork`.
 ///
-/// A connection that comes back keeps its snapshot until something is written: then the next read need not open one, which
-/// costs two system calls and a lock that all connections share. The writer says when it writes.
+/// A returned connection keeps its snapshot until the next write: the next read then need not open one, which costs two
+/// system calls and a lock that all connections share. The writer announces its writes.
 package final class ReadConnections: Sendable {
     package enum Limit {
         /// Units: about 20 milliseconds.
@@ -17,15 +17,15 @@ package final class ReadConnections: Sendable {
         package static let longNanoseconds: Int64 = 10_000_000_000
     }
 
-    /// A connection, and the zones that were found in its snapshot. They mean nothing once that has ended.
+    /// A connection, and the zones found in its snapshot, which are valid only as long as the snapshot.
     private struct Reading {
         let connection: any SQLConnection
         var zones: [ZoneRow] = []
     }
 
-    /// A read that was handed in.
+    /// A queued read.
     private struct Waiting: @unchecked Sendable {
-        // Unchecked: it has one owner: the queue, the thread that took it, the thread that runs it.
+        // Unchecked: it has one owner at a time: the queue, the thread that took it, the thread that runs it.
         let work: any Work<StorageReader>
         let kind: Kind
     }
@@ -38,16 +38,16 @@ package final class ReadConnections: Sendable {
         // Unchecked: a connection belongs to its borrower, which took it under the lock.
         var idle: [Reading] = []
         var borrowed = 0
-        /// Reads that wait for a connection, oldest first.
+        /// Reads that wait for a connection: a FIFO queue.
         var waiting = Queue<Waiting>()
-        /// Reads that were handed to the threads and are not answered.
+        /// The number of reads handed to the threads and not yet answered.
         var handedIn = 0
         /// Odd while a transaction writes. Snapshots of one even number are all of the same state, the newest.
         var era = 0
         var isClosing = false
         var closers: [CheckedContinuation<Void, Never>] = []
 
-        /// What is left to close, and the waiters for that, once there is no reader any more.
+        /// The connections to close and the waiters for that, once no reader is left.
         mutating func end() -> (connections: [any SQLConnection], closers: [CheckedContinuation<Void, Never>]) {
             guard isClosing, borrowed == 0, handedIn == 0 else { return ([], []) }
             defer { (idle, closers) = ([], []) }
@@ -66,10 +66,10 @@ package final class ReadConnections: Sendable {
 
     /// - Parameters:
     ///   - limit: the largest number of connections.
-    ///   - threads: run what the caller's thread does not.
+    ///   - threads: run the reads that the caller's thread does not.
     ///   - longThreads: run long reads.
     ///   - short: units of work at which a short read ends.
-    ///   - own: units of work at which a read that is not a client's begins again as a long one.
+    ///   - own: units of work at which an internal read restarts as a long one.
     ///   - long: nanoseconds after which a long read fails.
     ///   - open: opens a connection; called on the thread that uses it first.
     package init(
@@ -88,9 +88,9 @@ package final class ReadConnections: Sendable {
 
     // MARK: Readers
 
-    /// Runs `body` over a snapshot: on the calling thread where that may block and a connection is free. It may run twice.
-    /// - Parameter length: nil for a read that is not a client's.
-    /// - Throws: what `body` throws, `LongRead`, or a `StorageError`.
+    /// Runs `body` over a snapshot: on the calling thread if that may block and a connection is free. It may run twice.
+    /// - Parameter length: nil for an internal read.
+    /// - Throws: any error of `body`, `LongRead`, or a `StorageError`.
     package func read<T: Sendable>(
         expecting length: ReadLength? = nil, _ body: @escaping @Sendable (StorageReader) throws -> T
     ) async throws -> T {
@@ -136,7 +136,7 @@ package final class ReadConnections: Sendable {
         times?.noteRead(work: work)
         times?.enter(.service)
         if isExceeded || !outcome.isSuccess || !giveBackWithSnapshot(reading, of: era) { giveBack(connection) }
-        // Whatever came of it, the body did not see all that it asked for.
+        // Whatever its outcome, the body saw only part of its data.
         if isExceeded { throw LongRead() }
         return try outcome.get()
     }
@@ -158,12 +158,12 @@ package final class ReadConnections: Sendable {
         }
     }
 
-    /// Runs a read on one of the threads, or leaves it to the next borrower that returns a connection.
+    /// Runs a read on one of the threads, or queues it for the next returned connection.
     private func run(_ waiting: Waiting) {
         let work = waiting.work
         do {
             guard let (reading, era) = try borrow(for: waiting) else { return }
-            // Its connection is back before the answer, so that an answer leaves nothing behind.
+            // The connection is returned before the answer, so that nothing is left to do after it.
             try run(
                 { reader in if let failure = work.run(reader) { throw failure } }, over: reading, era,
                 within: limit(of: waiting.kind), for: work.times)
@@ -199,8 +199,8 @@ package final class ReadConnections: Sendable {
 
     // MARK: Connections
 
-    /// - Parameter work: was handed in, and waits where no connection is free; without it nothing is borrowed any more once
-    ///   the store closes.
+    /// - Parameter work: a handed-in read, which waits if no connection is free; without it nothing can be borrowed
+    ///   once the store closes.
     private func borrow(for work: Waiting? = nil) throws -> (Reading, era: Int)? {
         enum Found {
             case reading(Reading)
@@ -258,8 +258,8 @@ package final class ReadConnections: Sendable {
 
     // MARK: The writer
 
-    /// A transaction is about to write: from here until `didWrite()` no snapshot is kept. One that is older than the
-    /// transaction would not show what it writes, and would keep the log from being moved into the database.
+    /// A transaction is about to write: no snapshot is kept until `didWrite()`. One older than the transaction would
+    /// not show its writes, and would block the checkpoint of the log.
     func willWrite() {
         state.withLock { state in
             state.era += 1
@@ -267,12 +267,12 @@ package final class ReadConnections: Sendable {
         }
     }
 
-    /// The transaction is over. Called before anybody learns of it.
+    /// The transaction is over. Called before the commit is announced to anyone.
     func didWrite() {
         state.withLock { $0.era += 1 }
     }
 
-    /// The log was moved into the database: a snapshot that was taken before would go on reading the log.
+    /// After a checkpoint: ends older snapshots, which would go on reading the log.
     package func renew() {
         state.withLock { state in
             state.era += 2
@@ -282,7 +282,7 @@ package final class ReadConnections: Sendable {
 
     // MARK: The end
 
-    /// Finishes what was handed in and closes the connections, once those that are borrowed are back. Later reads throw.
+    /// Finishes the queued reads and closes the connections, once all borrowed ones are back. Later reads throw.
     package func close() async {
         await withCheckedContinuation { continuation in shutDown(continuation) }
     }
@@ -291,7 +291,8 @@ package final class ReadConnections: Sendable {
     package func shutDown() { shutDown(nil) }
 
     private func shutDown(_ closer: CheckedContinuation<Void, Never>?) {
-        // The closer is added with the mark that makes the last reader look for it: between the two it could leave.
+        // The closer is added together with the mark that makes the last reader look for it; otherwise that reader
+        // could end between the two.
         let (connections, closers) = state.withLock { state in
             state.isClosing = true
             if let closer { state.closers.append(closer) }

@@ -2,8 +2,8 @@ package import NephosThreads
 
 /// Counts the work of a read, and ends it at a limit.
 ///
-/// A unit of work is a row, 512 bytes of values, or 20 instructions of SQLite's: about a microsecond each. A count is the same
-/// on every machine and calls no clock.
+/// A unit of work is a row, 512 bytes of values, or 20 instructions of SQLite: about a microsecond each. A count is the
+/// same on every machine and calls no clock.
 package final class ReadMeter {
     package enum Limit: Sendable {
         /// Units.
@@ -11,14 +11,14 @@ package final class ReadMeter {
         case time(MonotonicTime)
     }
 
-    /// Units that a short read takes at most: about two milliseconds.
-    package static let shortRead = 2500
+    /// The limit of a short read in units: about three milliseconds.
+    package static let shortRead = 3000
 
     private static let unlimited = Int.max / 2
     private static let bytesPerUnit = 512
     private static let instructionsPerUnit = 20
 
-    /// In bytes, as is what is left of it.
+    /// In bytes, as is its remainder.
     private var budget = unlimited
     private var left = unlimited
     private var deadline: MonotonicTime?
@@ -26,7 +26,7 @@ package final class ReadMeter {
 
     package init() {}
 
-    /// A read begins.
+    /// Begins a read.
     package func begin(_ limit: Limit) {
         isExceeded = false
         switch limit {
@@ -36,15 +36,15 @@ package final class ReadMeter {
         left = budget
     }
 
-    /// The read is over; what follows has no limit.
-    /// - Returns: its units, and whether the limit ended it: then its body did not see all that it asked for.
+    /// Ends the read; work after it has no limit.
+    /// - Returns: its units, and whether it hit the limit: then its body saw only part of its data.
     package func end() -> (work: Int, isExceeded: Bool) {
         defer { (budget, left, deadline, isExceeded) = (Self.unlimited, Self.unlimited, nil, false) }
         return ((budget - left) / Self.bytesPerUnit, isExceeded)
     }
 
     /// Runs a short read.
-    /// - Throws: what `body` throws, or `LongRead`.
+    /// - Throws: any error of `body`, or `LongRead`.
     package func runShort<T>(for times: RequestTimes?, _ body: () throws -> T) throws -> T {
         begin(.work(Self.shortRead))
         let outcome = Result(catching: body)
@@ -56,8 +56,8 @@ package final class ReadMeter {
 
     // MARK: Statements
 
-    /// A row was read.
-    /// - Throws: `StorageError` `.tooLong` where the limit was reached before.
+    /// Counts a row.
+    /// - Throws: `StorageError` `.tooLong` if the limit was reached before.
     @inline(__always)
     package func takeRow() throws {
         left &-= Self.bytesPerUnit
@@ -67,7 +67,7 @@ package final class ReadMeter {
     @inline(__always)
     package func take(bytes: Int) { left &-= bytes }
 
-    /// - Returns: whether the statement that runs is to be ended.
+    /// - Returns: whether the running statement has to be interrupted.
     package func take(instructions: Int) -> Bool {
         left &-= instructions / Self.instructionsPerUnit * Self.bytesPerUnit
         let isOver = left < 0 || deadline.map { $0 < .now } ?? false
@@ -81,7 +81,7 @@ package final class ReadMeter {
     }
 }
 
-/// Thrown by a read that did more work than a short one may. It saw a part, and has to begin again as a long one.
+/// Thrown by a read that exceeded the limit of a short one. It saw partial data and has to restart as a long one.
 package struct LongRead: Error {
     package init() {}
 }

@@ -1,24 +1,24 @@
 import NephosThreads
 import Synchronization
 
-/// Where a request's time goes: one stage follows the other, and their durations add up to the request's.
+/// The durations of a request's stages: they follow each other and add up to the request's.
 ///
-/// The server binds one to the request's task; the queues of a store tell it what they do for that task.
+/// The server binds one to the request's task; a store's queues report their work for that task to it.
 package final class RequestTimes: Sendable {
     package enum Stage: Int, CaseIterable, Sendable {
-        /// Validation, planning, and whatever is none of the others.
+        /// Validation, planning, and the remainder.
         case service
-        /// Waits for the writer, or for a connection to read over.
+        /// The request waits for the writer or for a read connection.
         case queue
         /// Statements run.
         case storage
-        /// The transaction commits: a synchronisation of the disk.
+        /// The transaction commits: an fsync.
         case commit
-        /// The commit waits for the write-ahead log to be moved into the database.
+        /// The commit waits for the checkpoint of the write-ahead log.
         case checkpoint
         /// The answer is encoded.
         case encoding
-        /// A poll waits for something to happen, a transfer for its peer.
+        /// A poll waits for an event, a transfer for its peer.
         case waiting
     }
 
@@ -36,7 +36,7 @@ package final class RequestTimes: Sendable {
     }
 
     private let state: Mutex<State>
-    /// Units of work of its reads (`ReadMeter`), of those that were begun again too.
+    /// Units of work of its reads (`ReadMeter`), restarted ones included.
     private let work = Atomic<Int>(0)
 
     /// Begins with `service`.
@@ -45,18 +45,18 @@ package final class RequestTimes: Sendable {
         state = Mutex(State(since: time))
     }
 
-    /// A read did so much.
+    /// Adds a read's work.
     package func noteRead(work units: Int) { work.add(units, ordering: .relaxed) }
 
-    /// Units of its reads so far.
+    /// Units of work of its reads so far.
     package var readWork: Int { work.load(ordering: .relaxed) }
 
-    /// Another stage begins.
+    /// Ends the current stage and begins another.
     package func enter(_ stage: Stage, at time: Int64 = MonotonicTime.now.nanoseconds) {
         state.withLock { $0.enter(stage, at: time) }
     }
 
-    /// A part of a stage that is over was another.
+    /// Moves part of a finished stage's duration to another stage.
     package func move(_ nanoseconds: Int64, from stage: Stage, to other: Stage) {
         state.withLock { state in
             let moved = min(nanoseconds, state.nanoseconds[stage.rawValue])

@@ -1,11 +1,11 @@
-/// A body that was handed to an engine's thread, and the task that waits for its answer.
+/// A body handed to an engine's thread, and the task that waits for its answer.
 ///
 /// The thread calls `run` once, and then `answer` once, when the answer may be given.
 protocol Work<Access>: AnyObject {
     associatedtype Access
-    /// Of the request that the body is run for; nil without measurement.
+    /// The times of the body's request; nil without measurement.
     var times: RequestTimes? { get }
-    /// Runs the body and keeps its result; returns what it threw.
+    /// Runs the body and keeps its result; returns the thrown error.
     func run(_ access: Access) -> (any Error)?
     /// Resumes the task: with the result, or by throwing `failure`.
     func answer(failure: (any Error)?)
@@ -13,7 +13,7 @@ protocol Work<Access>: AnyObject {
 
 final class Request<Access, Value: Sendable>: Work {
     private let body: @Sendable (Access) throws -> Value
-    // Not a checked one, which costs every request an object and a name to check what `Work` promises.
+    // Unsafe: a checked one costs every request an object and a name, only to check the promise of `Work`.
     private let continuation: UnsafeContinuation<Value, any Error>
     private var value: Value?
     let times = RequestTimes.current

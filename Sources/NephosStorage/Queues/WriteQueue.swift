@@ -1,23 +1,23 @@
 import NephosThreads
 import Synchronization
 
-/// Group commit: one thread runs all writes that wait in one transaction, commits once, and only then answers them.
+/// Group commit: one thread runs all pending writes in one transaction, commits once, and only then answers them.
 ///
-/// A write that fails is undone alone. That needs savepoints, which cost every write a copy of each page it touches; and a
-/// write that fails has seldom changed anything. So the group runs without them first, and once more with them if a write
-/// failed that had.
+/// A failed write alone is rolled back. That needs savepoints, which cost every write a copy of each page it touches;
+/// and a failed write has seldom changed anything. So the group first runs without them, and again with them if a write
+/// failed after it had changed something.
 package final class WriteQueue: @unchecked Sendable {
-    /// What bounds a group, so that the first in it does not wait for ever.
+    /// The bounds of a group, so that its first write need not wait for ever.
     enum Limit {
         static let works = 256
-        /// After this time no further write joins the group.
+        /// Nanoseconds after which no further write joins the group.
         static let nanoseconds: Int64 = 20_000_000
-        /// The longest wait for the writers of the last group to come back.
+        /// The longest wait for the last group's writers to return.
         static let gatheringNanoseconds: Int64 = 500_000
-        /// A shorter one is not worth the system call.
+        /// The shortest wait that is worth the system call.
         static let leastGatheringNanoseconds: Int64 = 10_000
-        /// After this time without work the thread ends; the next work starts another. Where more threads than these wait,
-        /// those of other stores, it is the shorter one.
+        /// Idle time after which the thread ends; the next work starts another. While more than `restingThreads`
+        /// threads of all stores idle, `crowdedRestNanoseconds` applies.
         static let restNanoseconds: Int64 = 10_000_000_000
         static let restingThreads = 16
         static let crowdedRestNanoseconds: Int64 = 20_000_000
@@ -34,30 +34,30 @@ package final class WriteQueue: @unchecked Sendable {
     }
 
     private var waitingReads: [WaitingRead] = []
-    /// How many works have to wait for the thread to be woken; nil while it is awake.
+    /// The number of queued works that wakes the thread; nil while it is awake.
     private var wakesAt: Int?
     private var hasThread = false
     private var isClosing = false
     private var hasClosed = false
     private var closers: [CheckedContinuation<Void, Never>] = []
 
-    /// How many threads of the process's queues wait for work.
+    /// The number of idle queue threads in the process.
     private static let resting = Atomic(0)
 
-    // …and these belong to the thread alone, of which there is one at a time.
+    // …and the following belong to the queue's thread alone, of which there is one at a time.
     private let connection: any SQLConnection
     private let readers: ReadConnections?
     private let readLimit: Int64
     private let sequence: SequenceCounter
     private var storedSequence: Int64
     private var group: ArraySlice<any Work<StorageTransaction>> = []
-    /// The zones that the group changed, each with the last sequence.
+    /// The zones that the group changed, with their last sequences.
     private var changedZones: [ZoneKey: Int64] = [:]
     private var lastGroup = (size: 1, commitNanoseconds: Int64(0))
 
-    /// The connection belongs to the thread from now on, which starts with the first work.
+    /// The thread owns the connection from now on; the first work starts it.
     /// - Parameters:
-    ///   - readers: the holders of snapshots of the same store, to be told when one becomes old.
+    ///   - readers: the holders of snapshots of the same store, notified when one becomes stale.
     ///   - readLimit: nanoseconds after which a read on the writer's connection fails.
     package init(
         connection: any SQLConnection, readers: ReadConnections? = nil,
@@ -86,8 +86,8 @@ package final class WriteQueue: @unchecked Sendable {
     }
 
     /// Runs `body` between two groups, on the writer's connection: for engines that have only one.
-    /// - Parameter length: nil for a read that is not a client's.
-    /// - Throws: what `body` throws, `LongRead`, or a `StorageError`.
+    /// - Parameter length: nil for an internal read.
+    /// - Throws: any error of `body`, `LongRead`, or a `StorageError`.
     package func read<T: Sendable>(
         expecting length: ReadLength? = nil, _ body: @escaping @Sendable (StorageReader) throws -> T
     ) async throws -> T {
@@ -132,7 +132,7 @@ package final class WriteQueue: @unchecked Sendable {
         }
     }
 
-    /// Without a thread nothing that waits can be done; where the queue is closing nothing else comes.
+    /// Fails all queued work: no thread can be created, or the queue is closing and nothing else will arrive.
     private func failWaiting(_ error: any Error) {
         let (writes, reads, isClosing) = lock.withLock {
             defer { (waitingWrites, waitingReads, hasThread) = ([], [], false) }
@@ -143,7 +143,7 @@ package final class WriteQueue: @unchecked Sendable {
         if isClosing { end() }
     }
 
-    /// Finishes what was handed in and closes the connection.
+    /// Finishes the queued work and closes the connection.
     package func close() async {
         await withCheckedContinuation { continuation in
             let isClosed = lock.withLock {
@@ -171,9 +171,9 @@ package final class WriteQueue: @unchecked Sendable {
     // MARK: The thread
 
     private enum Next {
-        /// What `group` has, and these.
+        /// The writes in `group`, and these reads.
         case work([WaitingRead])
-        /// Nothing came for a while.
+        /// The idle time is over.
         case rest
         /// The queue was closed and is empty.
         case end
@@ -200,7 +200,7 @@ package final class WriteQueue: @unchecked Sendable {
         for closer in closers { closer.resume() }
     }
 
-    /// Fills `group` with the writes that wait, and returns the reads.
+    /// Fills `group` with the pending writes, and returns the reads.
     private func waitForWork() -> Next {
         lock.lock()
         defer { lock.unlock() }
@@ -223,8 +223,8 @@ package final class WriteQueue: @unchecked Sendable {
         return .work(waitingReads)
     }
 
-    /// Waits a moment for the writers that the last commit answered to come back with their next write: otherwise the
-    /// first of them gets a commit for itself, and the others wait for two.
+    /// Waits briefly for the writers of the last commit to return with their next write: otherwise the first of them
+    /// gets a commit for itself, and the others wait for two.
     private func gather() {
         let expected = lastGroup.size
         guard expected > 1 else { return }
@@ -257,7 +257,7 @@ package final class WriteQueue: @unchecked Sendable {
         work.answer(failure: read.isShort ? LongRead() : StorageError.tooLong(readLimit))
     }
 
-    /// A write of the group that runs, and why its changes are not kept, if they are not.
+    /// A write of the group and its failure, if any.
     private typealias Ran = (work: any Work<StorageTransaction>, failure: (any Error)?)
 
     /// Runs writes from `group` in one transaction, commits and answers them.
@@ -276,7 +276,7 @@ package final class WriteQueue: @unchecked Sendable {
             try commit(keepsAnything: ran.contains { $0.failure == nil })
             noteCheckpoint(connection.checkpointNanoseconds - checkpointed, ran)
         } catch {
-            // The transaction is lost, and with it everything that ran in it. What did not run yet will.
+            // The transaction is lost with all writes that ran in it. The remaining ones run in the next.
             connection.rollback()
             if ran.isEmpty {
                 ran = group.map { ($0, nil) }
@@ -289,7 +289,7 @@ package final class WriteQueue: @unchecked Sendable {
         for (work, failure) in ran { work.answer(failure: failure) }
     }
 
-    /// The commit took this long to checkpoint, for all that it answers.
+    /// Attributes the commit's checkpoint time to all writes that it answers.
     private func noteCheckpoint(_ nanoseconds: Int64, _ ran: [Ran]) {
         guard nanoseconds > 0 else { return }
         for case (let work, _) in ran {
@@ -298,9 +298,9 @@ package final class WriteQueue: @unchecked Sendable {
         }
     }
 
-    /// Runs writes, those that come meanwhile included; returns false when one of several failed that has to be undone, or
-    /// took the transaction along.
-    /// - Throws: if the transaction of a write alone is lost.
+    /// Runs writes, including those that arrive meanwhile; returns false if one of several failed and has to be rolled
+    /// back, or ended the transaction.
+    /// - Throws: if the transaction of a single write is lost.
     private func runTogether(_ ran: inout [Ran]) throws -> Bool {
         changedZones = [:]
         let isAlone = group.count == 1
@@ -335,13 +335,13 @@ package final class WriteQueue: @unchecked Sendable {
         }
     }
 
-    /// Runs one write; returns why it failed, if it did, and whether there may be something to undo.
+    /// Runs one write; returns its failure, if any, and whether there may be changes to roll back.
     private func run(_ work: any Work<StorageTransaction>) -> (failure: (any Error)?, hasWritten: Bool) {
         let transaction = StorageTransaction(connection, sequence: sequence)
         work.times?.enter(.storage)
-        // An operation that failed fails the write, even if the body went on.
+        // A failed operation fails the write, even if the body continued.
         let failure = work.run(transaction) ?? transaction.failure
-        // Some databases let nothing follow a statement that failed.
+        // Some databases accept no statement after a failed one.
         let hasWritten = transaction.hasWritten || transaction.failure != nil
         transaction.invalidate()
         work.times?.enter(.queue)
@@ -351,7 +351,7 @@ package final class WriteQueue: @unchecked Sendable {
         return (failure, hasWritten)
     }
 
-    /// - Throws: if the transaction is lost, which a write that failed can bring about.
+    /// - Throws: if the transaction is lost, which a failed write can cause.
     private func requireTransaction(_ failure: (any Error)?) throws {
         if connection.isInTransaction { return }
         throw failure as? StorageError ?? StorageError(.other, "the transaction was lost")

@@ -1,24 +1,24 @@
-/// A stored file: a database has each content once.
+/// A stored file; each content is stored once per database.
 package struct AssetRow: Hashable, Sendable {
-    /// The owner of the database; `OwnerID.uploads` of an account for what it uploaded to another's and did not save yet.
+    /// The owner of the database; `OwnerID.uploads` of an account for its unsaved uploads to other owners' databases.
     package var owner: OwnerID
-    /// The hash of the content, unique in the database. Of an upload there is what it is for before it: a prefix for the zone,
-    /// and one for its place there.
+    /// The content's hash, unique in the database. In `OwnerID.uploads` the target precedes it: a prefix for the zone,
+    /// and one for the record and field there.
     package var content: [UInt8]
     /// Bytes of the file.
     package var size: Int64
-    /// What clients know the content by, opaque here.
+    /// The content's checksum for clients, opaque here.
     package var checksum: String
     /// The file's name in the asset store, unique there.
     package var file: String
-    /// Milliseconds since 1970 until which the file is kept although no record refers to it; `AssetRow.referenced` while
-    /// one does.
+    /// Milliseconds since 1970 until which the file is kept without a reference from a record; `AssetRow.referenced`
+    /// with one.
     package var neededUntil: Int64
 
     /// The `neededUntil` of a file that a record refers to.
     package static let referenced = Int64.max
 
-    /// The bytes of a content's hash.
+    /// Bytes of a content's hash.
     private static let hashSize = 32
 
     /// The hash of the file's content.

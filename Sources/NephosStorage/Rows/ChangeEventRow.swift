@@ -1,16 +1,16 @@
-/// Something that happened in a zone of a database with subscribers. It is kept until the fan-out is done.
+/// A change in a zone of a database with subscribers. It is kept until the fan-out is complete.
 package struct ChangeEventRow: Hashable, Sendable {
     package var id: Int64
     package var zone: ZoneKey
     package var zoneName: String
-    /// Subscriptions of an earlier sequence are told.
+    /// Only subscriptions with an earlier sequence are notified.
     package var sequence: Int64
-    /// The client that made the change: its account, 0 for none, and what it calls itself.
+    /// The client that made the change: its account, 0 for none, and its own identifier.
     package var originAccount: Int64
     package var originClient: String
-    /// What happened, opaque here.
+    /// The change, opaque here.
     package var body: [UInt8]
-    /// The subscription that was told last; nil where none was yet.
+    /// The last notified subscription; nil before the first.
     package var position: SubscriptionPosition?
 
     package init(
@@ -28,7 +28,7 @@ package struct ChangeEventRow: Hashable, Sendable {
     }
 }
 
-/// A place among the subscriptions to a database, which are ordered by record type, account and id.
+/// A position among the subscriptions to a database, which are ordered by record type, account and id.
 package struct SubscriptionPosition: Hashable, Sendable {
     package var recordType: String
     package var account: Int64

@@ -1,6 +1,6 @@
 import CXXHash
 
-/// XXH3 over several values, one after another: it finds damage, not forgery.
+/// XXH3 over a sequence of values: a non-cryptographic checksum that detects damage, not forgery.
 struct Checksum {
     private(set) var value: UInt64
 
@@ -12,7 +12,7 @@ struct Checksum {
         self = bytes.withUnsafeBytes { Checksum($0) }
     }
 
-    /// Adds the next value. What came before decides how it is hashed, so no byte moves from one to the other unseen.
+    /// Adds the next value. The preceding values seed its hash, so bytes cannot move between values undetected.
     mutating func add(_ bytes: UnsafeRawBufferPointer) {
         value = XXH3_64bits_withSeed(bytes.baseAddress, bytes.count, value)
     }
@@ -23,7 +23,7 @@ struct Checksum {
     }
 }
 
-// A record's checksum is over its name, its change sequence and all that it holds: whatever an answer says of it.
+// A record's checksum covers its name, its change sequence and its content: everything that an answer reports of it.
 
 extension Checksum {
     /// Of what a record has besides its texts, which follow: those that it `has` of its parent and share.
@@ -40,7 +40,7 @@ extension Checksum {
         withUnsafeBytes(of: words) { add($0) }
     }
 
-    /// As databases have it, whose integers are signed.
+    /// The checksum as a signed integer, as databases store it.
     fileprivate var stored: Int64 { Int64(bitPattern: value) }
 }
 

@@ -1,16 +1,16 @@
 import Synchronization
 
-/// Names the records of a store that are not what was written, each once, for the operator.
+/// Reports a store's damaged records to the operator, each once.
 package final class DamageLog: Sendable {
-    /// Named before, by number.
+    /// The numbers of the records reported so far.
     private let named = Mutex<Set<Int64>>([])
     private let store: String
     private let write: @Sendable (String) -> Void
-    /// Where more are damaged it is the store that is.
+    /// The report limit: beyond it the store itself counts as damaged.
     private static let most = 1000
 
     /// - Parameters:
-    ///   - store: what the operator knows the store by.
+    ///   - store: the operator's name for the store.
     ///   - write: writes a line.
     package init(store: String, write: @escaping @Sendable (String) -> Void) {
         self.store = store

@@ -1,16 +1,16 @@
-/// An index over the records of one type. What it holds of a record is the service's business; here it has a name.
+/// An index over the records of one type. The service defines its content; here it has a name.
 package struct IndexDefinitionRow: Hashable, Sendable {
     package var id: Int64
     package var recordType: String
-    /// What the index is of, in the service's own terms; unique within the record type.
+    /// The indexed fields, in the service's own terms; unique within the record type.
     package var components: String
-    /// Whether every record has its entries. Until then it is being built.
+    /// Whether every record has its entries. Before that the index is being built.
     package var isReady: Bool
-    /// Whether the building left out records that were damaged: they have their entries in `leftOut`.
+    /// Whether the build skipped damaged records: `leftOut` lists them.
     package var leavesOut = false
-    /// The change sequence of the definition: records that were written later have their entries from the start.
+    /// The change sequence of the definition: later writes add their entries themselves.
     package var definedAt: Int64
-    /// How far the building is: the zone it is at, and the sequence of the last record there that has its entries.
+    /// The build's position: the current zone, and the sequence of the last indexed record there.
     package var builtZone: Int64
     package var builtSequence: Int64
 
@@ -27,21 +27,21 @@ package struct IndexDefinitionRow: Hashable, Sendable {
         self.builtSequence = builtSequence
     }
 
-    /// The number of the list of records that the building left out, which is kept as an index is.
+    /// The id of the list of skipped records, which is stored like an index.
     package var leftOut: Int64 { Self.leftOut(of: id) }
 
-    /// The same for the index of that id.
+    /// The id of that list for the index of that id.
     package static func leftOut(of id: Int64) -> Int64 { -id }
 }
 
-/// One way to find a record: in a zone, in an index, under a value whose bytes order it.
+/// An index entry of a record: its zone, its index, and a value that sorts by its bytes.
 package struct IndexEntryRow: Hashable, Sendable {
     package var zone: ZoneKey
     package var definition: Int64
     package var value: [UInt8]
     /// The name of the record.
     package var name: String
-    /// The record's number; where an entry is only looked for it does not count.
+    /// The record's number; ignored in lookups.
     package var record: Int64
 
     package init(zone: ZoneKey, definition: Int64, value: [UInt8], name: String, record: Int64 = 0) {
@@ -53,8 +53,8 @@ package struct IndexEntryRow: Hashable, Sendable {
     }
 }
 
-/// Entries of one index in one zone whose values are at least `from` and less than `to`, byte by byte; where one value
-/// begins with the other the shorter is less.
+/// Entries of one index in one zone whose values are at least `from` and less than `to`, byte by byte; a prefix of a
+/// value is less than the value.
 package struct IndexRange: Hashable, Sendable {
     package var zone: ZoneKey
     package var definition: Int64
@@ -69,11 +69,11 @@ package struct IndexRange: Hashable, Sendable {
     }
 }
 
-/// A place between the entries of an index: behind that of the record `name` under `value`.
+/// A position in an index: after the entry of the record `name` under `value`.
 package struct IndexPosition: Hashable, Sendable {
     package var value: [UInt8]
     package var name: String
-    /// The number of the record, in what was read.
+    /// The number of the record, in entries that were read.
     package var record: RowNumber
 
     package init(value: [UInt8], name: String, record: RowNumber = RowNumber()) {

@@ -9,29 +9,29 @@ package struct KeyRow: Hashable, Sendable {
         case groupKey = 3
         /// The key of the record that is the subject.
         case recordKey = 4
-        /// What an account's devices share, where the service keeps that.
+        /// The secrets that an account's devices share, if the service keeps them.
         case escrow = 5
         /// The same key as a `groupKey` for another account. The ID is the version, and the account's key.
         case groupBox = 6
-        /// What a share's URL opens. The ID is empty, or the participant's whose one-time URL it is.
+        /// The key behind a share's URL. The ID is empty, or that of the participant with the one-time URL.
         case link = 7
-        /// What is to be made good of a group's keys.
+        /// The pending repairs of a group's keys.
         case groupState = 8
-        /// What two of an account's devices say to each other. The subject is the message's ID.
+        /// A message between two of an account's devices. The subject is the message's ID.
         case deviceMessage = 9
         /// The list of devices of an administrator who signed a group's keys. The ID is the account's key.
         case groupSigner = 10
-        /// That the record that is the subject has left a share whose key alone wraps one of its own.
+        /// Marks that the record that is the subject has left a share whose key alone wraps one of its keys.
         case leftRecord = 11
-        /// That the zone's key itself seals the values of its records.
+        /// Marks that the zone's key itself seals the values of its records.
         case perZone = 12
     }
 
-    /// The zone; of what is an account's, the account's owner and 0.
+    /// The zone; for an account's keys, the account's owner and 0.
     package var zone: ZoneKey
     package var kind: Kind
     package var subject: String
-    /// Unique among those of one zone, kind and subject, and their order, byte by byte.
+    /// Unique within zone, kind and subject, and their order, byte by byte.
     package var id: [UInt8]
     /// Opaque here.
     package var body: [UInt8]

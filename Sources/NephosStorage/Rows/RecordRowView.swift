@@ -1,8 +1,8 @@
 /// A borrowed `RecordRow`: a record or tombstone in the database's memory, read without copies. Valid only in the call
 /// that receives it.
 ///
-/// One whose checksum differs (`isDamaged`) has its name, number and change sequence as far as they can be read, and is
-/// otherwise an empty tombstone: damaged values never reach an answer.
+/// If the checksum differs (`isDamaged`), it has its name, number and change sequence as far as they can be read, and
+/// is otherwise an empty tombstone: damaged values never reach an answer.
 package struct RecordRowView {
     package let zone: ZoneKey
     package let name: UnsafeRawBufferPointer
@@ -17,18 +17,18 @@ package struct RecordRowView {
     /// Milliseconds since 1970.
     package let modifiedAt: Int64
     package let modifiedBy: Int64
-    /// A record's name; nil where there is none.
+    /// The name of the parent record; nil for none.
     package private(set) var parent: UnsafeRawBufferPointer?
     package private(set) var share: UnsafeRawBufferPointer?
     package private(set) var fields: UnsafeRawBufferPointer
 
-    /// What a statement that reads records gives of each, in the order of `SQL.recordColumns`.
+    /// The columns of statements that read records, in the order of `SQL.recordColumns`.
     enum Column: Int, CaseIterable {
         case name, number, sequence, type, deleted, createdAt, createdBy, modifiedAt, modifiedBy, parent, share,
             checksum, fields
     }
 
-    /// How many columns a statement gives of a record.
+    /// The number of columns of a record.
     static var columnCount: Int { Column.allCases.count }
 
     /// Reads the columns of the statement's current row, each once.
@@ -79,7 +79,7 @@ package struct RecordRowView {
         (isDamaged, isDeleted) = (true, true)
     }
 
-    /// A copy, to keep.
+    /// A copy that outlives the call.
     package var row: RecordRow {
         func text(_ bytes: UnsafeRawBufferPointer) -> String { String(decoding: bytes, as: UTF8.self) }
         var row = RecordRow(
@@ -121,11 +121,11 @@ extension RecordRow {
 
 /// The value of the index entry at a statement's current row, read on demand.
 package struct IndexValueView {
-    // The connection keeps it, and this is valid only in the call that it is handed to.
+    // Unowned: the connection retains it, and this view is valid only in the call that receives it.
     private unowned(unsafe) let row: any SQLStatement
 
     init(_ row: any SQLStatement) { self.row = row }
 
-    /// Until the next record is visited. Its column is behind a record's.
+    /// Valid until the next record is visited. Its column follows a record's.
     package var bytes: UnsafeRawBufferPointer { row.bytesInPlace(RecordRowView.Column.allCases.count) }
 }

@@ -1,21 +1,21 @@
-/// The owner of a database. Every key starts with it, so that tables can be distributed by it.
+/// The owner of a database. Every key starts with it, so that tables can be distributed (sharded) by it.
 package struct OwnerID: RawRepresentable, Hashable, Sendable {
     package var rawValue: Int64
     package init(rawValue: Int64) { self.rawValue = rawValue }
     /// The public database of the container.
     package static let everyone = OwnerID(rawValue: 0)
-    /// What an account uploaded to databases that are not its own, and did not save yet.
+    /// The owner of an account's unsaved uploads to other owners' databases.
     package static func uploads(of account: Int64) -> OwnerID { OwnerID(rawValue: -account) }
 }
 
 /// An account of the container. The raw value is also the owner of the account's private database.
 package struct AccountRow: Hashable, Sendable {
     package var id: Int64
-    /// What the account is called at sign-in; unique. Empty where it was deleted.
+    /// The account's name at sign-in; unique. Empty if the account is deleted.
     package var name: String
-    /// The name of its user record, `_` and 32 hexadecimal digits; unique, also among accounts that were deleted.
+    /// The name of its user record, `_` and 32 hexadecimal digits; unique, also among deleted accounts.
     package var userRecordName: String
-    /// Whether it was deleted: then the row is there for what it made in the public database.
+    /// Whether it was deleted: then the row remains for its records in the public database.
     package var isDeleted: Bool
 
     package var owner: OwnerID { OwnerID(rawValue: id) }
@@ -28,7 +28,7 @@ package struct AccountRow: Hashable, Sendable {
     }
 }
 
-/// Where a zone's rows live. A zone that is deleted and made again gets a new `id`: the id is its incarnation.
+/// The key of a zone's rows. A zone that is deleted and recreated gets a new `id`: the id is its incarnation.
 package struct ZoneKey: Hashable, Sendable {
     package var owner: OwnerID
     package var id: Int64
@@ -42,16 +42,16 @@ package struct ZoneKey: Hashable, Sendable {
 package struct ZoneRow: Hashable, Sendable {
     package var key: ZoneKey
     package var name: String
-    /// The change sequence of its creation, or of its deletion if it is deleted.
+    /// The change sequence of its creation, or of its deletion.
     package var sequence: Int64
     package var isDeleted: Bool
-    /// What the client that modified the zone last gave with it, opaque here.
+    /// The token that the last client to modify the zone supplied, opaque here.
     package var clientChangeToken: String?
-    /// The change sequence at which it was made or something in it last changed.
+    /// The change sequence of its creation or of the last change in it.
     package var changed: Int64
-    /// The change sequence up to which tombstones may have been removed; 0 if none was.
+    /// The change sequence up to which tombstones may have been purged; 0 if none were.
     package var purgedUntil: Int64
-    /// Why it was deleted, opaque here; 0 unless it is.
+    /// The reason of its deletion, opaque here; 0 unless it is deleted.
     package var deletionReason: Int64
 
     package init(
@@ -69,10 +69,10 @@ package struct ZoneRow: Hashable, Sendable {
     }
 }
 
-/// The number under which a store keeps a record: the shortest way to it. It says nothing about the record, so records
-/// whose numbers differ may be equal.
+/// A store's number for a record: the fastest lookup key. It says nothing about the content, so records with different
+/// numbers may be equal.
 package struct RowNumber: Hashable, Sendable {
-    /// Above 0; 0 where the record is not stored yet.
+    /// Above 0; 0 if the record is not stored yet.
     package var value: Int64
 
     package init(_ value: Int64 = 0) { self.value = value }
@@ -81,18 +81,18 @@ package struct RowNumber: Hashable, Sendable {
     package func hash(into hasher: inout Hasher) {}
 }
 
-/// A record, or the tombstone of one.
+/// A record or its tombstone.
 package struct RecordRow: Hashable, Sendable {
     package var zone: ZoneKey
     /// Unique in the zone, tombstones included.
     package var name: String
     package var type: String
-    /// The change sequence it was last written at; unique in the store.
+    /// The change sequence of its last write; unique in the store.
     package var sequence: Int64
     package var isDeleted: Bool
     /// Milliseconds since 1970.
     package var createdAt: Int64
-    /// The account that created it; 0 is no account.
+    /// The account that created it; 0 for none.
     package var createdBy: Int64
     /// Milliseconds since 1970.
     package var modifiedAt: Int64
@@ -103,9 +103,9 @@ package struct RecordRow: Hashable, Sendable {
     package var share: String?
     /// Its fields in wire JSON, opaque here. Empty in a tombstone.
     package var fields: [UInt8]
-    /// What the store gave it when it was first written.
+    /// The number assigned by the store at the first write.
     package var number = RowNumber()
-    /// Whether what was read is not what was written. It is then an empty tombstone but for its name, number and sequence.
+    /// Whether the row fails its checksum. It is then an empty tombstone but for its name, number and sequence.
     package internal(set) var isDamaged = false
 
     package init(
@@ -163,7 +163,7 @@ package struct SchemaFieldRow: Hashable, Sendable {
     }
 }
 
-/// A place between jobs that are ordered by owner and id: behind the job of that owner and id.
+/// A position among jobs, which are ordered by owner and id: after the job of that owner and id.
 package struct JobPosition: Hashable, Sendable {
     package var owner: OwnerID
     package var id: Int64
@@ -178,13 +178,13 @@ package struct JobPosition: Hashable, Sendable {
     }
 }
 
-/// Work that a commit left to be done in the background; it survives a crash.
+/// A background job that a commit deferred; it survives a crash.
 package struct JobRow: Hashable, Sendable {
     package var id: Int64
-    /// What to do, a name the service gives.
+    /// The job's kind, named by the service.
     package var kind: String
     package var zone: ZoneKey
-    /// What to do it to, in the kind's own terms.
+    /// The job's subject, in the kind's own terms.
     package var subject: String
 
     package init(id: Int64 = 0, kind: String, zone: ZoneKey, subject: String) {

@@ -1,26 +1,26 @@
-/// A share of a zone, or of the hierarchy under one of its records. A share that ended stays, so that feeds can say what went.
+/// A share of a zone, or of the hierarchy under a record. An ended share remains, so that feeds can report departures.
 package struct ShareRow: Hashable, Sendable {
     /// A change sequence, so it is never given again.
     package var id: Int64
     package var zone: ZoneKey
     /// The name of its share record.
     package var name: String
-    /// The name of the record at the top of the hierarchy; empty where the whole zone is shared.
+    /// The name of the root record of the hierarchy; empty if the whole zone is shared.
     package var root: String
-    /// What its URL ends in. Shares of one root have the same.
+    /// The last component of its URL. Successive shares of one root have the same.
     package var guid: String
-    /// The change sequence at which it ended; 0 while it lives.
+    /// The change sequence at which it ended; 0 while it is live.
     package var endedAt: Int64
-    /// What an account that has the URL may do, opaque here.
+    /// The permission of any account with the URL, opaque here.
     package var publicPermission: Int64
-    /// Whether accounts that were not invited may ask for access.
+    /// Whether uninvited accounts may request access.
     package var allowsRequests: Bool
-    /// When it ended, milliseconds since 1970; 0 while it lives, and once `purgeShares` purged what it held.
+    /// When it ended, milliseconds since 1970; 0 while it is live, and after `purgeShares` has purged its content.
     package var endedTime: Int64
-    /// The change sequence up to which records that left it were purged from its feed. Only a purge writes it.
+    /// The change sequence up to which departed records were purged from its feed. Only a purge writes it.
     package var purgedUntil: Int64
-    /// The largest change sequence at which a record left that came back later: its feed does not have that departure any
-    /// more. Only `noteReentry` writes it.
+    /// The largest change sequence at which a record left that has since re-entered: its feed no longer has that
+    /// departure. Only `noteReentry` writes it.
     package var reenteredAt: Int64
 
     package init(
@@ -42,24 +42,25 @@ package struct ShareRow: Hashable, Sendable {
     }
 }
 
-/// A participant of a share besides its owner: invited or joined. Accounts that ask for access, or may not, are rows of it too.
+/// A participant of a share besides its owner: invited or joined. Accounts that request access, or are blocked, have
+/// rows too.
 package struct ShareParticipantRow: Hashable, Sendable {
     package var share: Int64
     /// Unique in the share.
     package var id: String
-    /// The participant's account; 0 where it is not known yet.
+    /// The participant's account; 0 until it is known.
     package var account: Int64
-    /// The address that was invited, in the service's own terms; empty for none.
+    /// The invited address, in the service's own terms; empty for none.
     package var address: String
-    /// These three are opaque here.
+    /// This and the next two are opaque here.
     package var role: Int64
     package var permission: Int64
     package var status: Int64
     /// Milliseconds since 1970.
     package var addedAt: Int64
-    /// What a URL that one account may use ends in; empty where there is none.
+    /// The last component of a one-time URL; empty if there is none.
     package var oneTimeGUID: String
-    /// Whether the participant asked for access and was let in.
+    /// Whether the participant requested access and was approved.
     package var isApprovedRequester: Bool
 
     package init(
@@ -79,14 +80,14 @@ package struct ShareParticipantRow: Hashable, Sendable {
     }
 }
 
-/// That an account takes part in a share, or did. An account has one row for a share, of the last time.
+/// An account's current or former membership in a share. There is one row per account and share, of the last time.
 package struct MembershipRow: Hashable, Sendable {
     package var account: Int64
     package var share: Int64
     package var zone: ZoneKey
     /// The change sequence at which the account joined.
     package var joined: Int64
-    /// The change sequence at which it left, or the share ended; 0 while it takes part.
+    /// The change sequence at which it left, or the share ended; 0 for a current member.
     package var left: Int64
 
     package init(account: Int64, share: Int64, zone: ZoneKey, joined: Int64, left: Int64 = 0) {
@@ -98,20 +99,22 @@ package struct MembershipRow: Hashable, Sendable {
     }
 }
 
-/// That a record is under a hierarchy's share, or was: the share's change feed. A record is under one share at most.
+/// A record's current or former row under a hierarchy's share: the share's change feed. A record is under at most one
+/// share.
 package struct SharedRecordRow: Hashable, Sendable {
     package var zone: ZoneKey
     package var share: Int64
     /// The record's name.
     package var name: String
     package var type: String
-    /// The change sequence at which it came under the share, the last time.
+    /// The change sequence at which it last came under the share.
     package var entered: Int64
-    /// The change sequence at which it last changed, or came or went; unique in the share.
+    /// The change sequence of its last change, arrival or departure; unique in the share.
     package var sequence: Int64
-    /// The change sequence of the commit that deleted it, or moved it away: the feed may have it later. 0 while it is there.
+    /// The change sequence of the commit that deleted it or moved it away: its feed sequence may be later. 0 while it
+    /// is present.
     package var leftAt: Int64
-    /// When it was deleted, or moved away, milliseconds since 1970; 0 while it is there.
+    /// When it was deleted or moved away, milliseconds since 1970; 0 while it is present.
     package var goneAt: Int64
 
     package var isGone: Bool { goneAt != 0 }
@@ -131,9 +134,9 @@ package struct SharedRecordRow: Hashable, Sendable {
     }
 }
 
-/// A zone of another's that an account takes part in, as it is stored.
+/// Another owner's zone in which an account participates, as stored.
 package struct ParticipantZone: Hashable, Sendable {
-    /// The account's part in one share of the zone.
+    /// The account's participation in one share of the zone.
     package struct Part: Hashable, Sendable {
         package var membership: MembershipRow
         package var share: ShareRow
@@ -143,8 +146,8 @@ package struct ParticipantZone: Hashable, Sendable {
 
     package var owner: AccountRow
     package var zone: ZoneRow
-    /// Whether there is a job of the kind that was asked for in the zone.
+    /// Whether the zone has a job of the requested kind.
     package var hasJob: Bool
-    /// Ordered by share. Shares that have no row of the account are left out.
+    /// Ordered by share. Shares without a row of the account are left out.
     package var parts: [Part]
 }

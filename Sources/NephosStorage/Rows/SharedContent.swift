@@ -1,5 +1,5 @@
-/// What a service caches of a store, each with a version in the store, so that a change that another process makes is
-/// noticed.
+/// The content that a service caches of a store, each with a version in the store, so that changes by other processes
+/// are noticed.
 package enum SharedContent: Int, CaseIterable, Sendable {
     /// The schema, who has its roles, and the index definitions.
     case catalog

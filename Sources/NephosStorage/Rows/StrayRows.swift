@@ -1,4 +1,4 @@
-/// A table's rows whose zone or account does not exist, found by a store's verification.
+/// Rows of a table whose zone or account does not exist, found by a store's verification.
 package struct StrayRows: Hashable, Sendable {
     package var table: String
     /// The column that names the zone or account.

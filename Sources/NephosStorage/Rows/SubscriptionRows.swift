@@ -1,18 +1,18 @@
-/// What an account wants to be told of in a database.
+/// An account's subscription to changes in a database.
 package struct SubscriptionRow: Hashable, Sendable {
-    /// The owner of the database, or what stands for a database that has no owner of its own.
+    /// The owner of the database, or a stand-in for a database without one.
     package var owner: OwnerID
     /// The subscriber.
     package var account: Int64
     /// Unique in the database for the account.
     package var id: String
-    /// The record type it is about; empty for all.
+    /// The subscribed record type; empty for all.
     package var recordType: String
-    /// The id of the zone it is about; 0 for all.
+    /// The id of the subscribed zone; 0 for all.
     package var zone: Int64
-    /// The subscription as it is sent to clients, opaque here.
+    /// The subscription in the clients' encoding, opaque here.
     package var body: [UInt8]
-    /// The change sequence at which it was first written: what happened later is told.
+    /// The change sequence of its first write: only later changes are notified.
     package var since: Int64
 
     package init(
@@ -28,23 +28,23 @@ package struct SubscriptionRow: Hashable, Sendable {
     }
 }
 
-/// A client that notifications of an account are delivered to.
+/// A client that receives an account's notifications.
 package struct PushTokenRow: Hashable, Sendable {
     /// Unique in the store.
     package var token: String
     package var account: Int64
-    /// What the client calls itself; empty where it does not say. Unique within the account, but for the empty one.
+    /// The client's own identifier; empty if it gives none. Unique within the account, except for the empty one.
     package var client: String
-    /// Which push service the token is of, a name the service gives.
+    /// The push service of the token, a name that the service chooses.
     package var environment: String
-    /// Whether it is the token of a device, which a push service delivers to.
+    /// Whether it is a device's token, to which a push service delivers.
     package var isDevice: Bool
     /// Whether the client polls for its notifications.
     package var polls: Bool
-    /// When the client was last heard of, in milliseconds since 1970.
+    /// When the client last called, milliseconds since 1970.
     package var seenAt: Int64
-    /// The notification that was given to it last and of which no receipt has come; 0 for none, and where one process
-    /// writes the store, which knows.
+    /// The last notification given to it and not yet acknowledged; 0 for none, and always 0 if one process writes the
+    /// store, which keeps it in memory.
     package var handedOut: Int64
 
     package init(
@@ -62,7 +62,7 @@ package struct PushTokenRow: Hashable, Sendable {
     }
 }
 
-/// A destination of notifications of an account.
+/// A destination of an account's notifications.
 package struct OutboxDestinationKey: Hashable, Sendable {
     package var account: Int64
     package var destination: String
@@ -73,27 +73,27 @@ package struct OutboxDestinationKey: Hashable, Sendable {
     }
 }
 
-/// A notification for one destination. It is kept until it is delivered there.
+/// A notification for one destination. It is kept until it is delivered.
 package struct OutboxRow: Hashable, Sendable {
     package var account: Int64
-    /// Where it goes, in the service's own terms.
+    /// The destination, in the service's own terms.
     package var destination: String
     /// Unique in the store, and larger than those of the notifications before it.
     package var id: Int64
-    /// Of notifications to one destination with the same subject only the last is wanted; empty for none of this.
+    /// A collapse key: of notifications to one destination with the same subject only the last is kept; empty for none.
     package var subject: String
-    /// The identifier by which clients know it.
+    /// The notification's identifier for clients.
     package var notificationID: String
     package var subscriptionID: String
     package var collapseID: String?
     package var isSilent: Bool
-    /// When it was caused, in milliseconds since 1970.
+    /// When it was caused, milliseconds since 1970.
     package var createdAt: Int64
-    /// As it is sent, opaque here.
+    /// The encoded payload, opaque here.
     package var payload: [UInt8]
-    /// How often its delivery was tried.
+    /// The number of delivery attempts.
     package var attempts: Int64
-    /// When it is to be tried next, in milliseconds since 1970; 0 where it is fetched instead.
+    /// The time of the next attempt, milliseconds since 1970; 0 if the client polls for it.
     package var due: Int64
 
     package init(
@@ -116,7 +116,7 @@ package struct OutboxRow: Hashable, Sendable {
     }
 }
 
-/// A place of a notification in the outbox: what differs between the destinations that it goes to.
+/// A notification's entry in the outbox: the values that differ between its destinations.
 package struct OutboxPlace: Hashable, Sendable {
     package var destination: String
     package var id: Int64
@@ -132,7 +132,7 @@ package struct OutboxPlace: Hashable, Sendable {
 }
 
 extension OutboxRow {
-    /// The same notification at another place.
+    /// The same notification in another outbox entry.
     package func at(_ place: OutboxPlace) -> OutboxRow {
         var row = self
         (row.destination, row.id, row.due) = (place.destination, place.id, place.due)

@@ -1,7 +1,7 @@
 extension SQL {
     private static let accounts = "SELECT id, name, user_record_name FROM account"
 
-    /// The statements about accounts, and about what is found by an account alone.
+    /// The statements about accounts, and about rows found by an account alone.
     var accountText: String {
         switch self {
         case .accountByID: "\(Self.accounts) WHERE id = $1"
@@ -28,12 +28,12 @@ extension SQL {
 }
 
 extension StorageReader {
-    /// The account of that name, which was not deleted.
+    /// The live account of that name.
     package final func account(named name: String) throws -> AccountRow? {
         try row(.accountByName, bind: { try $0.bind(name) }, read: { AccountRow($0) })
     }
 
-    /// The account, whether or not it was deleted.
+    /// The account, live or deleted.
     package final func account(id: Int64) throws -> AccountRow? {
         try row(.accountByID, bind: { try $0.bind(id) }, read: { AccountRow($0) })
     }
@@ -42,12 +42,12 @@ extension StorageReader {
         try row(.accountByUserRecordName, bind: { try $0.bind(userRecordName) }, read: { AccountRow($0) })
     }
 
-    /// The accounts with a larger id that were not deleted, ordered by id.
+    /// The live accounts with a larger id, ordered by id.
     package final func accounts(after id: Int64, limit: Int) throws -> [AccountRow] {
         try rows(.accountsAfter, bind: { try $0.bind(id).bind(limit: limit) }, read: { AccountRow($0) })
     }
 
-    /// The rows of an account in all shares, those that ended too, ordered by share and id.
+    /// An account's rows in all shares, ended ones included, ordered by share and id.
     package final func participations(account: Int64, limit: Int) throws -> [ShareParticipantRow] {
         try rows(
             .participationsOfAccount, bind: { try $0.bind(account).bind(limit: limit) },
@@ -57,29 +57,29 @@ extension StorageReader {
 
 extension StorageTransaction {
     /// Adds an account and returns it with its new id.
-    /// - Throws: `StorageError` `.constraint` if its name or its user record's name is taken.
+    /// - Throws: `StorageError` `.constraint` if its name or its user record's name is in use.
     package func insertAccount(name: String, userRecordName: String) throws -> AccountRow {
         let id = try insert(.insertAccount) { try $0.bind(name).bind(userRecordName) }
         return AccountRow(id: id, name: name, userRecordName: userRecordName)
     }
 
-    /// Marks an account deleted. Its row stays without its name, which another account may have from then on.
-    /// - Throws: `StorageError` `.constraint` if there is none that was not deleted.
+    /// Marks an account deleted. Its row stays without its name, which another account may then use.
+    /// - Throws: `StorageError` `.constraint` if there is no live account of that id.
     package func markAccountDeleted(id: Int64) throws {
         guard try change(.markAccountDeleted, { try $0.bind(id) }) == 1 else {
             throw StorageError(.constraint, "Account \(id) is not there, or was deleted.")
         }
     }
 
-    /// Removes up to `limit` of an account's memberships, former ones too, and with the last of them what is kept of those
-    /// that were purged. Returns how many it removed.
+    /// Removes up to `limit` of an account's memberships, former ones included, and with the last of them the note of
+    /// purged memberships. Returns the number of removed memberships.
     package func purgeMemberships(account: Int64, limit: Int) throws -> Int {
         let purged = try change(.purgeMembershipsOfAccount) { try $0.bind(account).bind(limit: limit) }
         if purged < limit { try change(.unforgetMemberships) { try $0.bind(account) } }
         return purged
     }
 
-    /// Removes what waits for an account, wherever it goes.
+    /// Removes an account's pending notifications for all destinations.
     package func removeOutbox(account: Int64) throws {
         try change(.removeOutboxOfAccount) { try $0.bind(account) }
     }

@@ -29,7 +29,8 @@ extension SQL {
                 SELECT 1 FROM asset_reference AS r WHERE r.owner = asset.owner AND r.content = asset.content)
             """
         case .unneededAssets:
-            // An owner has many files that are needed: those that are not are found by their time.
+            // `+owner` prevents the index by owner: most of an owner's files are needed, so unneeded ones are found by
+            // their time.
             "\(Self.assets) WHERE +owner = $1 AND needed_until < $2 ORDER BY needed_until LIMIT $3"
         case .firstAssets: "SELECT 1 FROM asset WHERE owner = $1 LIMIT $2"
         case .moveAsset:

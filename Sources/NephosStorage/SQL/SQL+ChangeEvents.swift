@@ -1,17 +1,17 @@
 extension StorageReader {
-    /// What is to be told, the oldest first.
+    /// The pending change events, oldest first.
     package final func changeEvents(limit: Int) throws -> [ChangeEventRow] {
         try rows(.changeEvents, bind: { try $0.bind(limit: limit) }, read: { ChangeEventRow($0) })
     }
 
-    /// The number of the newest of them; nil where there is none.
+    /// The number of the newest pending event; nil if there is none.
     package final func lastChangeEvent() throws -> Int64? {
         try rows(.lastChangeEvent, bind: { _ in }, read: { $0.integer(0) }).first
     }
 }
 
 extension StorageTransaction {
-    /// Adds what is to be told, under a new id.
+    /// Adds an event under a new id.
     package func insert(_ event: ChangeEventRow) throws {
         try change(.insertChangeEvent) {
             try $0.bind(event.zone).bind(event.zoneName).bind(event.sequence).bind(event.originAccount)
@@ -19,7 +19,7 @@ extension StorageTransaction {
         }
     }
 
-    /// Keeps up to which subscription an event was told, and of which sequence it is.
+    /// Stores the last notified subscription of an event, and the event's sequence.
     package func update(_ event: ChangeEventRow) throws {
         let position = event.position
         try change(.updateChangeEvent) {
@@ -32,9 +32,9 @@ extension StorageTransaction {
         try change(.removeChangeEvent) { try $0.bind(id) }
     }
 
-    /// Keeps other transactions from an event until this one ends.
-    /// - Parameter position: up to which subscription it was told when it was read.
-    /// - Returns: false where it is gone, was told further since, or another transaction has it.
+    /// Locks an event against other transactions until this one ends.
+    /// - Parameter position: the last notified subscription when the event was read.
+    /// - Returns: false if it was removed, has advanced since, or another transaction has it.
     package func claimChangeEvent(id: Int64, at position: SubscriptionPosition?) throws -> Bool {
         try row(.claimChangeEvent) {
             try $0.bind(id)

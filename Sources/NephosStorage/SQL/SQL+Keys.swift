@@ -54,19 +54,19 @@ extension StorageReader {
 }
 
 extension StorageTransaction {
-    /// Adds a key or replaces the one of its ID.
+    /// Adds a key or replaces the one with its ID.
     package func put(_ key: KeyRow) throws {
         try change(.putKey) {
             try $0.bind(key.zone).bind(key.kind.rawValue).bind(key.subject).bind(key.id).bind(key.body)
         }
     }
 
-    /// Removes a key; removing one that does not exist changes nothing.
+    /// Removes a key; does nothing if it does not exist.
     package func removeKey(zone: ZoneKey, kind: KeyRow.Kind, subject: String, id: [UInt8]) throws {
         try change(.removeKey) { try $0.bind(zone).bind(kind.rawValue).bind(subject).bind(id) }
     }
 
-    /// Removes up to `limit` keys of a zone; returns how many it removed.
+    /// Removes up to `limit` keys of a zone; returns the number of removed keys.
     package func purgeKeys(zone: ZoneKey, limit: Int) throws -> Int {
         try change(.purgeKeys) { try $0.bind(zone).bind(limit: limit) }
     }

@@ -1,9 +1,9 @@
 extension SQL {
-    /// The statements about the outcomes of requests.
+    /// The statements about requests' outcomes.
     var requestKeyText: String {
         switch self {
         case .requestKey: "SELECT digest, outcome, at FROM request_key WHERE account = $1 AND key = $2"
-        // One that is there already fails the transaction: it is another run of the same request.
+        // A duplicate key fails the transaction: it is another run of the same request.
         case .insertRequestKey:
             "INSERT INTO request_key (account, key, digest, outcome, at) VALUES ($1, $2, $3, $4, $5)"
         case .purgeRequestKeys:
@@ -24,8 +24,8 @@ extension SQL {
 }
 
 extension StorageReader {
-    /// What came of a request. Where it is not to be sure, an engine that has a write run again whose key turns out to be
-    /// taken may answer nil without looking, the first time.
+    /// The outcome of a request. With `isSure` false, an engine that reruns a write after a duplicate key may answer
+    /// nil without a lookup in the first run.
     package final func requestKey(account: Int64, key: String, isSure: Bool) throws -> RequestKeyRow? {
         if !isSure && connection.findsTakenKeysLater { return nil }
         return try row(.requestKey) {
@@ -35,18 +35,18 @@ extension StorageReader {
         }
     }
 
-    /// The first account behind another one of whose requests something is kept; nil where there is none.
+    /// The first account after another one that has stored outcomes; nil if there is none.
     package final func requestKeyAccount(after account: Int64) throws -> Int64? {
         try row(.requestKeyAccount, bind: { try $0.bind(account) }, read: { $0.integer(0) })
     }
 
-    /// When the account's newest request was carried out that has `count` newer ones; nil where there are not as many.
+    /// The time of the account's newest request that has `count` newer ones; nil if there are fewer.
     package final func requestKeyTime(account: Int64, behind count: Int) throws -> Int64? {
         try row(.requestKeyTime, bind: { try $0.bind(account).bind(limit: count) }, read: { $0.integer(0) })
     }
 
-    /// When the account's newest request was carried out whose outcome and those of all newer ones take more bytes, among its
-    /// newest `count`; nil where they do not.
+    /// The time of the newest request, among the account's newest `count`, whose outcome together with those of all
+    /// newer ones exceeds `bytes`; nil if they fit.
     package final func requestKeyTime(account: Int64, beyond bytes: Int, of count: Int) throws -> Int64? {
         var total: Int64 = 0
         return try rows(.requestKeySizes) {
@@ -59,27 +59,27 @@ extension StorageReader {
         }?.at
     }
 
-    /// When the account's oldest request was carried out of which something is kept.
+    /// The time of the account's oldest request with a stored outcome.
     package final func oldestRequestKeyTime(account: Int64) throws -> Int64? {
         try row(.oldestRequestKeyTime, bind: { try $0.bind(account) }, read: { $0.integer(0) })
     }
 
-    /// How many requests something is kept of; `limit` where they are as many or more.
+    /// The number of stored outcomes, at most `limit`.
     package final func countRequestKeys(limit: Int) throws -> Int {
         try row(.countRequestKeys, bind: { try $0.bind(limit: limit) }, read: { Int($0.integer(0)) }) ?? 0
     }
 }
 
 extension StorageTransaction {
-    /// Adds what came of a request. Where another transaction is about to add the same it waits for that one.
-    /// - Throws: `StorageError` `.constraint` if it is there, unless the write runs again for that.
+    /// Adds a request's outcome. Blocks while another transaction is about to add the same key.
+    /// - Throws: `StorageError` `.constraint` if the key exists, unless the write runs again for that.
     package func insert(_ request: RequestKeyRow) throws {
         try change(.insertRequestKey) {
             try $0.bind(request.account).bind(request.key).bind(request.digest).bind(request.outcome).bind(request.at)
         }
     }
 
-    /// Removes up to `limit` of what came of an account's requests before `time`, the oldest first; returns how many it removed.
+    /// Removes up to `limit` outcomes of an account's requests before `time`, oldest first; returns the number removed.
     package func purgeRequestKeys(account: Int64, before time: Int64, limit: Int) throws -> Int {
         try change(.purgeRequestKeys) { try $0.bind(account).bind(time).bind(limit: limit) }
     }

@@ -1,5 +1,5 @@
 extension SQL {
-    /// The statements that purge what left shares, and shares that ended.
+    /// The statements that purge departed records of shares, and ended shares.
     var shareExpiryText: String {
         switch self {
         case .expiredSharedRecords:
@@ -42,12 +42,12 @@ extension SQL {
 }
 
 extension StorageReader {
-    /// The change sequence of the last of an account's memberships that were purged; 0 if none was.
+    /// The change sequence of the last purged membership of an account; 0 if none was purged.
     package final func membershipsForgotten(account: Int64) throws -> Int64 {
         try row(.forgottenMemberships, bind: { try $0.bind(account) }, read: { $0.integer(0) }) ?? 0
     }
 
-    /// Whether `purgeSharedRecords` has something to remove, and `purgeShares`.
+    /// Whether `purgeSharedRecords` or `purgeShares` has something to remove.
     package final func hasSharedRecord(goneBefore time: Int64) throws -> Bool {
         try row(.expiredSharedRecords, bind: { try $0.bind(time).bind(limit: 1) }, read: { _ in true }) ?? false
     }
@@ -56,20 +56,20 @@ extension StorageReader {
         try row(.expiredShares, bind: { try $0.bind(time) }, read: { _ in true }) ?? false
     }
 
-    /// Whether there is a job of that kind in the zone.
+    /// Whether the zone has a job of that kind.
     package final func hasJob(_ kind: String, zone: ZoneKey) throws -> Bool {
         try row(.anyJob, bind: { try $0.bind(zone).bind(kind) }, read: { _ in true }) ?? false
     }
 }
 
 extension StorageTransaction {
-    /// Keeps that a record which left the share at `sequence` is under it again.
+    /// Stores that a record which left the share at `sequence` has re-entered it.
     package func noteReentry(share: Int64, leftAt sequence: Int64) throws {
         try change(.noteReentry) { try $0.bind(sequence).bind(share).bind(sequence) }
     }
 
-    /// Removes up to `limit` rows of records that left their shares before `time` (milliseconds since 1970), the oldest
-    /// first, and keeps in the shares up to which sequence it did. Returns how many it looked at.
+    /// Removes up to `limit` rows of records that left their shares before `time` (milliseconds since 1970), oldest
+    /// first, and stores the purged sequence in the shares. Returns the number of examined rows.
     package func purgeSharedRecords(goneBefore time: Int64, limit: Int) throws -> Int {
         let expired = try rows(.expiredSharedRecords) {
             try $0.bind(time).bind(limit: limit)
@@ -90,9 +90,9 @@ extension StorageTransaction {
         return expired.count
     }
 
-    /// Removes up to `limit` rows of what a share held that ended before `time` (milliseconds since 1970); with the last of
-    /// them its participants and memberships. The share itself stays if it is the last of a root that is there, as its URL does. Returns how
-    /// many records' rows it removed.
+    /// Removes up to `limit` rows of records under shares that ended before `time` (milliseconds since 1970); with the
+    /// last of them the share's participants and memberships. The share itself stays if it is the last one of an
+    /// existing root, as its URL does. Returns the number of removed record rows.
     package func purgeShares(endedBefore time: Int64, limit: Int) throws -> Int {
         let expired = try row(.expiredShares) {
             try $0.bind(time)
@@ -110,7 +110,7 @@ extension StorageTransaction {
         try change(.removeParticipants) { try $0.bind(share.id) }
         try change(.forgetMembershipsOfShare) { try $0.bind(share.endedAt).bind(share.id) }
         try change(.removeMemberships) { try $0.bind(share.id) }
-        // Its URL is kept for its root.
+        // The root keeps its share's URL.
         let isLast = try lastShare(zone: share.zone, root: share.root)?.id == share.id
         let hasRoot =
             try share.root.isEmpty || record(zone: share.zone, named: share.root).map { !$0.isDeleted } ?? false

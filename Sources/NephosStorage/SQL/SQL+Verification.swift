@@ -1,7 +1,7 @@
 extension SQL {
-    /// The statements of a store's verification: rows whose zone or account does not exist. An owner below zero stands for
-    /// something of the account that it is without the sign: its shared database, in which there are others' zones, or what it
-    /// uploaded elsewhere.
+    /// The statements of a store's verification: rows whose zone or account does not exist. A negative owner belongs to
+    /// the account with the positive number: its shared database, which has others' zones, or its uploads to other
+    /// databases.
     var verificationText: String {
         switch self {
         case .rowsWithoutZone:

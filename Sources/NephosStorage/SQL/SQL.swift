@@ -143,13 +143,13 @@ package enum SQL: Int, CaseIterable, Sendable {
             "SELECT \(Self.recordColumns) FROM record WHERE owner = $1 AND zone = $2 AND name = $3"
         case .recordsByNames:
             "SELECT \(Self.recordColumns) FROM record WHERE owner = $1 AND zone = $2 AND name IN (\(Self.listed)) ORDER BY name"
-        // Where the database is another process: as many as have $4 bytes.
+        // For a remote database: as many as fit $4 bytes.
         case .expectedRecords:
             """
             SELECT \(Self.recordColumns) FROM record WHERE owner = $1 AND zone = $2 AND name IN (\(Self.listed))
                 AND length(fields) <= $4
             """
-        // The same, each with its row under the share that it is under.
+        // The same, each with its row under its share.
         case .expectedSharedRecords:
             """
             SELECT \(Self.recordColumns(of: "record")), \(Self.sharedRecordColumns(of: "shared")) FROM record
@@ -269,8 +269,8 @@ package enum SQL: Int, CaseIterable, Sendable {
             WHERE owner = $1 AND zone = $2 AND definition = $3 AND (value, name) > ($4, $5) AND value < $6
             ORDER BY value, name LIMIT $7
             """
-        // A cross join keeps the order of the tables, so that the records are looked up as the entries come. A zone's id is
-        // not another owner's, so the record's owner need not be compared.
+        // A cross join fixes the order of the tables, so that records are looked up in the order of the entries. A
+        // zone's id is unique across owners, so the record's owner need not be compared.
         case .indexedRecords:
             """
             SELECT \(Self.recordColumns(of: "record")), value FROM index_entry AS entry CROSS JOIN record
@@ -291,7 +291,7 @@ package enum SQL: Int, CaseIterable, Sendable {
             """
             SELECT 1 FROM index_entry WHERE owner = $1 AND zone = $2 AND definition = $3 AND value = $4 AND name = $5
             """
-        // Places, from 1, in lists of values in hexadecimal digits and of names.
+        // Positions, from 1, in lists of hexadecimal values and of names.
         case .missingIndexEntries:
             """
             SELECT wanted.key + 1 FROM (SELECT $1 AS owner, $2 AS zone, $3 AS definition) AS place
@@ -414,7 +414,7 @@ package enum SQL: Int, CaseIterable, Sendable {
                 SELECT account, destination, id FROM outbox WHERE due > 0 AND due <= $2 ORDER BY due, id LIMIT $3)
             RETURNING \(Self.outboxColumns)
             """
-        // Where the connection is remote; elsewhere one look after another is as good.
+        // For a remote connection; elsewhere single lookups are as fast.
         case .firstOutbox: Self.outboxOfDestination.text
         case .removeOutbox: "DELETE FROM outbox WHERE account = $1 AND destination = $2 AND id = $3"
         case .removeOutboxOfSubject:
@@ -452,19 +452,19 @@ package enum SQL: Int, CaseIterable, Sendable {
 
     private static let subscriptionColumns = "owner, account, id, record_type, zone, body, since"
     private static let pushTokenColumns = "token, account, client, environment, device, polls, seen_at, handed_out"
-    /// The notifications that `insertOutboxTogether` adds: the same one at as many places.
+    /// The rows that `insertOutboxTogether` adds: one notification in as many outbox entries.
     static let outboxRowsTogether = 16
     private static let outboxColumns = """
         account, destination, id, subject, notification, subscription, collapse, silent, created_at, payload, attempts,
         due
         """
 
-    /// A zone's columns after owner, in the order in which they are read.
+    /// A zone's columns after its owner, in reading order.
     package static let zoneColumns = """
         id, name, sequence, client_change_token, changed, purged_until, deleted, deletion_reason
         """
 
-    /// What is written of a record behind its name, in this order.
+    /// The columns written after a record's name, in this order.
     package static let contentColumns = [
         "sequence", "type", "deleted", "created_at", "created_by", "modified_at", "modified_by", "parent", "share",
         "checksum", "fields",
@@ -474,17 +474,17 @@ package enum SQL: Int, CaseIterable, Sendable {
         (first..<first + count).map { "$\($0)" }.joined(separator: ", ")
     }
 
-    /// What is read of a record, in this order: `RecordRowView.Column`.
+    /// The columns read of a record, in this order: `RecordRowView.Column`.
     package static let recordColumns = "name, id, \(contentColumns.joined(separator: ", "))"
 
     package static func recordColumns(of table: String) -> String { qualified(recordColumns, table) }
 
-    /// Columns with their table before them.
+    /// Columns qualified with their table.
     package static func qualified(_ columns: String, _ table: String) -> String {
         columns.split { $0 == "," || $0.isWhitespace }.map { "\(table).\($0)" }.joined(separator: ", ")
     }
 
-    /// The texts of a list, the third parameter.
+    /// The texts of the list in the third parameter.
     private static let listed = "SELECT value FROM json_each($3)"
 
     private static let indexRange = """

@@ -1,29 +1,30 @@
-/// One connection to a SQL database, used by one thread at a time. What an engine supplies.
+/// One connection to a SQL database, used by one thread at a time. Each engine supplies its own.
 package protocol SQLConnection: AnyObject {
-    /// The words in which its SQL differs.
+    /// The SQL dialect.
     static var dialect: SQLDialect { get }
 
-    /// The statement, prepared on first use and kept, reset and ready for its first `bind`.
+    /// The statement, prepared on first use and cached, reset and ready for its first `bind`.
     func prepare(_ sql: SQL) throws -> any SQLStatement
-    /// Runs statements that have no parameters and whose rows are not wanted.
+    /// Runs statements without parameters, and discards their rows.
     func execute(_ script: String) throws
 
-    /// Opens a transaction; for writing it takes the write lock at once.
+    /// Opens a transaction; a writing one takes the write lock at once.
     func begin(writing: Bool) throws
     func commit() throws
-    /// How long its commits have taken to checkpoint so far, in nanoseconds: engines without a log of their own, 0.
+    /// The total checkpoint time of its commits in nanoseconds; 0 for engines without a log of their own.
     var checkpointNanoseconds: Int64 { get }
-    /// Undoes the open transaction, if one is open. Cannot fail: what cannot be undone was never committed.
+    /// Rolls back the open transaction, if any. Cannot fail: a transaction that cannot be rolled back was never
+    /// committed.
     func rollback()
-    /// Whether a transaction is open. Some failures end it without being asked to.
+    /// Whether a transaction is open. Some failures end it implicitly.
     var isInTransaction: Bool { get }
 
-    /// Has the open transaction run while no other write does. An engine that writes one transaction after another has
-    /// nothing to do for that.
-    /// - Throws: where the transaction has to begin anew for that.
+    /// Makes the open transaction exclude all other writes. Engines with serialised writes need not do anything.
+    /// - Throws: if the transaction has to restart for that.
     func runAlone() throws
 
-    /// Whether a statement costs a way to another process: then sets go as arrays, and a page is bounded in its statement.
+    /// Whether a statement costs a round trip to another process: then sets are sent as arrays, and a page is bounded
+    /// in its statement.
     static var isRemote: Bool { get }
     /// No commit that is still to come has a change sequence below it.
     var horizon: Int64 { get }
@@ -38,27 +39,27 @@ package protocol SQLConnection: AnyObject {
     func version(of content: SharedContent) throws -> Int64
     func advanceCatalog() throws
     func insertSubscribedType(_ recordType: String, owner: Int64) throws
-    /// - Returns: nil where the database keeps no version of them.
+    /// - Returns: nil if the database keeps no version of them.
     func subscribedTypes(after version: Int64) throws -> [(owner: Int64, recordType: String)]?
     func mayRepeat()
-    /// Whether a request's key that is taken is found when it is inserted, and the write then runs again.
+    /// Whether a duplicate request key is detected on insertion, after which the write runs again.
     var findsTakenKeysLater: Bool { get }
-    /// Writes a record in a way of the connection's own.
-    /// - Returns: its number; nil where it is to be written by `SQL.updateRecord` and `SQL.putRecord`.
+    /// Writes a record by the connection's own means.
+    /// - Returns: its number; nil to have it written by `SQL.updateRecord` and `SQL.putRecord`.
     func put(_ record: RecordRow) throws -> RowNumber?
 
-    /// The version that the last migration left (`[Migration].version`); 0 for a new store.
+    /// The version after the last migration (`[Migration].version`); 0 for a new store.
     func schemaVersion() throws -> Int
-    /// Sets it, as part of the open transaction.
+    /// Sets the version in the open transaction.
     func setSchemaVersion(_ version: Int) throws
 
-    /// Its statements count their work there.
+    /// Counts the work of its statements.
     var meter: ReadMeter { get }
 
-    /// A record was read that is not what was written.
+    /// Reports a record that fails its checksum.
     func noteDamage(_ record: RecordRowView)
 
-    /// Closes the connection. Nothing may be called after it.
+    /// Closes the connection. No call may follow.
     func close()
 }
 
@@ -90,10 +91,10 @@ package protocol SQLStatement: AnyObject {
 
     /// Moves to the next row; false when there is none.
     func step() throws -> Bool
-    /// Runs an insertion to its end.
-    /// - Returns: the key of the row that it added; nil where it added none.
+    /// Runs an insertion to completion.
+    /// - Returns: the key of the added row; nil if none was added.
     func insert() throws -> Int64?
-    /// Ends the execution. A statement that is not stepped to its end holds its snapshot until then.
+    /// Ends the execution. A statement that is not stepped to its end holds its snapshot until this call.
     func reset()
     /// The number of rows the execution changed.
     var changes: Int { get }
@@ -103,16 +104,16 @@ package protocol SQLStatement: AnyObject {
     func text(_ column: Int) -> String
     func optionalText(_ column: Int) -> String?
     func bytes(_ column: Int) -> [UInt8]
-    /// The same where the database has them, until the next `step` or `reset`; empty for null.
+    /// The text in the database's memory, valid until the next `step` or `reset`; empty for null.
     func textInPlace(_ column: Int) -> UnsafeRawBufferPointer
     func bytesInPlace(_ column: Int) -> UnsafeRawBufferPointer
 }
 
-/// The words in which the databases' SQL differs. The migrations name them in braces.
+/// The words in which the databases' SQL dialects differ. The migrations name them in braces.
 package struct SQLDialect: Sendable {
-    /// `{key}`: the type of a primary key that counts up and never gives a number twice.
+    /// `{key}`: the type of an auto-incremented primary key that never reuses a number.
     package var key: String
-    /// `{rowKey}`: the type of a primary key that counts up, and may give the number of a row that is gone again.
+    /// `{rowKey}`: the type of an auto-incremented primary key that may reuse the number of a deleted row.
     package var rowKey: String
     /// `{integer}`: 64 bits.
     package var integer: String
@@ -120,7 +121,7 @@ package struct SQLDialect: Sendable {
     package var text: String
     /// `{bytes}`: any bytes.
     package var bytes: String
-    /// `{clustered}`: after a table's definition, that its rows are kept in the order of its primary key.
+    /// `{clustered}`: after a table's definition, stores its rows in the order of its primary key.
     package var clustered: String
 
     package init(key: String, rowKey: String, integer: String, text: String, bytes: String, clustered: String) {
@@ -132,7 +133,7 @@ package struct SQLDialect: Sendable {
         self.clustered = clustered
     }
 
-    /// `script` in the dialect's words.
+    /// `script` in this dialect.
     package func render(_ script: String) -> String {
         let words = [
             "key": key, "rowKey": rowKey, "integer": integer, "text": text, "bytes": bytes, "clustered": clustered,

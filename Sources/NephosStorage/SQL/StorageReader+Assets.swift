@@ -1,12 +1,12 @@
 extension StorageReader {
     // MARK: Assets
 
-    /// The file of that content, unless there is none or it was condemned.
+    /// The file of that content, unless it does not exist or was condemned.
     package final func asset(owner: OwnerID, content: [UInt8]) throws -> AssetRow? {
         try row(.asset, bind: { try $0.bind(owner.rawValue).bind(content) }, read: { AssetRow($0) })
     }
 
-    /// Every owner's files whose names are behind `file` (byte-wise), ordered by name.
+    /// All owners' files with names after `file` (byte-wise), ordered by name.
     package final func assets(afterFile file: String, limit: Int) throws -> [AssetRow] {
         try rows(.assetsByFile, bind: { try $0.bind(file).bind(limit: limit) }, read: { AssetRow($0) })
     }
@@ -21,19 +21,19 @@ extension StorageReader {
         try row(.anyAsset, bind: { _ in }, read: { _ in true }) ?? false
     }
 
-    /// The bytes of an owner's files.
+    /// The total bytes of an owner's files.
     package final func assetBytes(owner: OwnerID) throws -> Int64 {
         try row(.assetBytes, bind: { try $0.bind(owner.rawValue) }, read: { $0.integer(0) }) ?? 0
     }
 
-    /// An owner's files that are not needed any more at `time`, the longest unneeded first.
+    /// An owner's files that are not needed at `time`, the longest unneeded first.
     package final func unneededAssets(owner: OwnerID, neededBefore time: Int64, limit: Int) throws -> [AssetRow] {
         try rows(
             .unneededAssets, bind: { try $0.bind(owner.rawValue).bind(time).bind(limit: limit) },
             read: { AssetRow($0) })
     }
 
-    /// How many files an owner has, as far as `limit`.
+    /// The number of an owner's files, at most `limit`.
     package final func assetCount(owner: OwnerID, limit: Int) throws -> Int {
         try rows(.firstAssets, bind: { try $0.bind(owner.rawValue).bind(limit: limit) }, read: { _ in () }).count
     }
@@ -48,7 +48,7 @@ extension StorageReader {
         try row(.anyExpiredAsset, bind: { try $0.bind(time) }, read: { _ in true }) ?? false
     }
 
-    /// The names of files that were condemned and may not be deleted yet.
+    /// The names of condemned files that may still have to be deleted.
     package final func condemnedAssetFiles(limit: Int) throws -> [String] {
         try rows(.condemnedAssets, bind: { try $0.bind(limit: limit) }, read: { $0.text(0) })
     }
@@ -56,7 +56,7 @@ extension StorageReader {
 
 extension StorageTransaction {
     /// Adds a file.
-    /// - Throws: `StorageError` `.constraint` if the owner has one of that content.
+    /// - Throws: `StorageError` `.constraint` if the owner has a file of that content.
     package func insert(_ asset: AssetRow) throws {
         try change(.insertAsset) {
             try $0.bind(asset.owner.rawValue).bind(asset.content).bind(asset.size).bind(asset.checksum)
@@ -65,19 +65,19 @@ extension StorageTransaction {
         try change(.addAssetBytes) { try $0.bind(asset.owner.rawValue).bind(asset.size) }
     }
 
-    /// Keeps a file at least until `time`, milliseconds since 1970.
+    /// Keeps a file at least until `time` (milliseconds since 1970).
     package func keepAsset(owner: OwnerID, content: [UInt8], until time: Int64) throws {
         try change(.keepAsset) { try $0.bind(time).bind(owner.rawValue).bind(content) }
     }
 
-    /// Gives a content another file; the former one is condemned.
+    /// Replaces a content's file; the former file is condemned.
     package func replaceFile(of asset: AssetRow, by file: String) throws {
         try change(.condemnAsset) { try $0.bind(asset.file) }
         try change(.replaceAssetFile) { try $0.bind(file).bind(asset.owner.rawValue).bind(asset.content) }
     }
 
-    /// Makes a file another owner's, with its bytes. Where that has the content, the file takes the place of its own, which is
-    /// condemned; otherwise it stays until `time`.
+    /// Moves a file to another owner, with its bytes. If that owner has the content, the file replaces its own, which
+    /// is condemned; otherwise it is kept until `time`.
     package func move(_ asset: AssetRow, to owner: OwnerID, content: [UInt8], neededUntil time: Int64) throws {
         if let known = try self.asset(owner: owner, content: content) {
             try change(.removeAsset) { try $0.bind(asset.owner.rawValue).bind(asset.content) }
@@ -91,25 +91,25 @@ extension StorageTransaction {
         try change(.addAssetBytes) { try $0.bind(asset.owner.rawValue).bind(-asset.size) }
     }
 
-    /// Ends the need for an owner's files whose content is in a range, byte-wise.
+    /// Expires an owner's files whose content is in a range, byte-wise.
     package func expireAssets(owner: OwnerID, contentFrom start: [UInt8], to end: [UInt8]) throws {
         try change(.expireAssets) { try $0.bind(owner.rawValue).bind(start).bind(end) }
     }
 
-    /// Condemns a file: it is gone for every reader, and its name is among `condemnedAssetFiles`.
+    /// Condemns a file: readers no longer find it, and `condemnedAssetFiles` lists it.
     package func condemn(_ asset: AssetRow) throws {
         try change(.condemnAsset) { try $0.bind(asset.file) }
         try change(.removeAsset) { try $0.bind(asset.owner.rawValue).bind(asset.content) }
         try change(.addAssetBytes) { try $0.bind(asset.owner.rawValue).bind(-asset.size) }
     }
 
-    /// Notes that a record refers to a file, which then stays; noting it twice changes nothing.
+    /// Adds a record's reference to a file, which keeps the file. Idempotent.
     package func insertAssetReference(_ content: [UInt8], zone: ZoneKey, record: String) throws {
         try change(.insertAssetReference) { try $0.bind(zone).bind(record).bind(content) }
         try change(.keepAsset) { try $0.bind(AssetRow.referenced).bind(zone.owner.rawValue).bind(content) }
     }
 
-    /// Notes that a record does not refer to a file any more. If it was the last one, the file stays until `time`.
+    /// Removes a record's reference to a file. After the last one the file is kept until `time`.
     package func removeAssetReference(
         _ content: [UInt8], zone: ZoneKey, record: String, neededUntil time: Int64
     ) throws {
@@ -117,7 +117,8 @@ extension StorageTransaction {
         try change(.releaseAsset) { try $0.bind(time).bind(zone.owner.rawValue).bind(content) }
     }
 
-    /// Removes up to `limit` of what records of a zone refer to, as `removeAssetReference`; returns how many it removed.
+    /// Removes up to `limit` file references of a zone's records, as `removeAssetReference`; returns the number
+    /// removed.
     package func purgeAssetReferences(zone: ZoneKey, limit: Int, neededUntil time: Int64) throws -> Int {
         let references = try rows(.assetReferencesOfZone) {
             try $0.bind(zone).bind(limit: limit)
@@ -130,8 +131,8 @@ extension StorageTransaction {
         return references.count
     }
 
-    /// Condemns up to `limit` files that are not needed since before `time`: they are gone for every reader, and their names
-    /// are among `condemnedAssetFiles`. Returns how many it condemned.
+    /// Condemns up to `limit` files not needed since before `time`: readers no longer find them, and
+    /// `condemnedAssetFiles` lists them. Returns the number of condemned files.
     package func condemnAssets(neededBefore time: Int64, limit: Int) throws -> Int {
         let expired = try rows(.expiredAssets, bind: { try $0.bind(time).bind(limit: limit) }, read: { AssetRow($0) })
         for asset in expired { try condemn(asset) }

@@ -1,5 +1,5 @@
 extension StorageReader {
-    /// The live zones of every owner whose id is larger, ordered by id.
+    /// All owners' live zones with a larger id, ordered by id.
     package final func zones(after id: Int64, limit: Int) throws -> [ZoneRow] {
         try rows(.zonesAfter, bind: { try $0.bind(id).bind(limit: limit) }) { row in
             ZoneRow(
@@ -20,7 +20,7 @@ extension StorageReader {
         }
     }
 
-    /// The first entries of a range, behind `position` if given, ordered by value and name (both byte-wise).
+    /// The first entries of a range, after `position` if given, ordered by value and name (both byte-wise).
     package final func indexEntries(
         _ range: IndexRange, after position: IndexPosition?, limit: Int
     ) throws -> [IndexPosition] {
@@ -36,10 +36,10 @@ extension StorageReader {
         }
     }
 
-    /// The same entries, each with the record it is of, where the database has it; those of records that are not there
-    /// are left out. `body` is given the record and what has the value that it is under; it may read what is no index,
-    /// and returns whether it wants more. About `expecting` of them will do: an engine that is another process reads as many
-    /// at first, and more where more are wanted.
+    /// The same entries, each with its record in the database's memory; entries of missing records are skipped. `body`
+    /// receives the record and a view of the entry's value; it may read anything but indexes, and returns whether to
+    /// continue. `expecting` is a hint of how many are needed: an engine that is another process first reads that many,
+    /// and more on demand.
     package final func visitIndexedRecords(
         _ range: IndexRange, after position: IndexPosition?, limit: Int, expecting: Int,
         _ body: (RecordRowView, IndexValueView) throws -> Bool
@@ -66,7 +66,7 @@ extension StorageReader {
         }
     }
 
-    /// Bytes of fields with which a piece of an index ends.
+    /// Bytes of fields after which a piece of an index ends.
     private static var indexedSize: Int { 4 << 20 }
 
     private final func visit(
@@ -97,7 +97,7 @@ extension StorageReader {
         }
     }
 
-    /// A function of its own, over the statement's type: as `any` it would be retained for every row.
+    /// A function over the statement's concrete type: as `any` it would be retained for every row.
     private final func visit(
         rowsOf statement: some SQLStatement, _ zone: ZoneKey, _ body: (RecordRowView, IndexValueView) throws -> Bool
     ) throws {
@@ -111,7 +111,7 @@ extension StorageReader {
         try row(.hasIndexEntry, bind: { try $0.bind(entry) }, read: { _ in true }) ?? false
     }
 
-    /// Those of the entries of one index in one zone that are not there. Costs one way to the database.
+    /// The missing ones of the entries of one index in one zone. Costs one round trip.
     package final func missingIndexEntries(_ entries: [IndexEntryRow]) throws -> [IndexEntryRow] {
         guard type(of: connection).isRemote else { return try entries.filter { try !hasIndexEntry($0) } }
         guard let first = entries.first else { return [] }
@@ -123,13 +123,13 @@ extension StorageReader {
         }
     }
 
-    /// Bytes in hexadecimal digits.
+    /// Bytes as hexadecimal digits.
     private static func digits(_ bytes: [UInt8]) -> String {
         let digits = Array("0123456789abcdef".utf8)
         return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 
-    /// How many entries a range has; `limit` where it has as many or more. Costs no more than the result.
+    /// The number of entries in a range, at most `limit`. The cost is proportional to the result.
     package final func countIndexEntries(_ range: IndexRange, limit: Int) throws -> Int {
         try row(
             .countIndexEntries, bind: { try $0.bind(range).bind(limit: limit) }, read: { Int($0.integer(0)) }) ?? 0
@@ -137,7 +137,7 @@ extension StorageReader {
 }
 
 extension StorageTransaction {
-    /// Adds an index that is to be built, under a new id. One of the same type and components must not exist.
+    /// Adds an index to be built, under a new id. One of the same type and components must not exist.
     package func insertIndexDefinition(
         recordType: String, components: String, sequence: Int64
     ) throws -> IndexDefinitionRow {
@@ -147,7 +147,7 @@ extension StorageTransaction {
         return IndexDefinitionRow(id: id, recordType: recordType, components: components, definedAt: sequence)
     }
 
-    /// Stores how far an index is built, and whether it is ready.
+    /// Stores the progress of an index's build, and whether it is ready.
     package func updateIndexDefinition(_ definition: IndexDefinitionRow) throws {
         try change(.updateIndexDefinition) {
             let state: Int64 = (definition.isReady ? 1 : 0) | (definition.leavesOut ? 2 : 0)
@@ -156,7 +156,7 @@ extension StorageTransaction {
         }
     }
 
-    /// Removes an index; its entries stay until they are removed.
+    /// Removes an index; its entries are removed separately.
     package func removeIndexDefinition(id: Int64) throws {
         try change(.removeIndexDefinition) { try $0.bind(id) }
     }
@@ -171,7 +171,7 @@ extension StorageTransaction {
         try change(.removeIndexEntry) { try $0.bind(entry) }
     }
 
-    /// Removes the first entries of a range; returns how many it removed.
+    /// Removes the first entries of a range; returns the number removed.
     package func removeIndexEntries(_ range: IndexRange, limit: Int) throws -> Int {
         try change(.removeIndexEntries) { try $0.bind(range).bind(limit: limit) }
     }

@@ -90,7 +90,7 @@ extension SQL {
             SELECT \(Self.sharedRecordColumns) FROM shared_record
             WHERE owner = $1 AND zone = $2 AND share = $3 AND sequence > $4 ORDER BY sequence LIMIT $5
             """
-        // A cross join keeps the order of the tables: records are looked up in the order of the index by name.
+        // A cross join fixes the order of the tables: records are looked up in the order of the index by name.
         case .liveSharedRecords:
             """
             SELECT \(Self.recordColumns(of: "record")) FROM shared_record AS shared CROSS JOIN record
@@ -165,26 +165,26 @@ extension StorageReader {
         try row(.shareByName, bind: { try $0.bind(zone).bind(name) }, read: { ShareRow($0) })
     }
 
-    /// The share of a root that was made last, whether or not it lives. An empty root is the whole zone.
+    /// The newest share of a root, live or ended. An empty root is the whole zone.
     package final func lastShare(zone: ZoneKey, root: String) throws -> ShareRow? {
         try row(.lastShareOfRoot, bind: { try $0.bind(zone).bind(root) }, read: { ShareRow($0) })
     }
 
-    /// The live shares of a zone, in the order in which they were made.
+    /// The live shares of a zone, in the order of their creation.
     package final func shares(zone: ZoneKey, limit: Int) throws -> [ShareRow] {
         try rows(.sharesOfZone, bind: { try $0.bind(zone).bind(limit: limit) }, read: { ShareRow($0) })
     }
 
     // MARK: Participants and memberships
 
-    /// A share's participants, ordered by when they were added and id.
+    /// A share's participants, ordered by the time of their addition and id.
     package final func participants(share: Int64) throws -> [ShareParticipantRow] {
-        // A share has few, and the index that would order them would cost more than this.
+        // A share has few participants, and an index to order them would cost more than sorting.
         try rows(.participantsOfShare, bind: { try $0.bind(share) }, read: { ShareParticipantRow($0) })
             .sorted { ($0.addedAt, $0.id) < ($1.addedAt, $1.id) }
     }
 
-    /// The rows of an account: one that takes part has one.
+    /// An account's rows in a share: a member has one.
     package final func participants(share: Int64, account: Int64) throws -> [ShareParticipantRow] {
         try rows(.participantsOfAccount, bind: { try $0.bind(share).bind(account) }, read: { ShareParticipantRow($0) })
     }
@@ -194,23 +194,24 @@ extension StorageReader {
         try row(.participantByGUID, bind: { try $0.bind(oneTimeGUID) }, read: { ShareParticipantRow($0) })
     }
 
-    /// An account's memberships, former ones too, ordered by share.
+    /// An account's memberships, former ones included, ordered by share.
     package final func memberships(account: Int64) throws -> [MembershipRow] {
         try rows(.membershipsOfAccount, bind: { try $0.bind(account) }, read: { MembershipRow($0) })
     }
 
-    /// The same in one zone.
+    /// An account's memberships in one zone.
     package final func memberships(account: Int64, zone: ZoneKey) throws -> [MembershipRow] {
         try rows(.membershipsInZone, bind: { try $0.bind(account).bind(zone) }, read: { MembershipRow($0) })
     }
 
-    /// The accounts that take part in a share.
+    /// The accounts that are members of a share.
     package final func members(share: Int64) throws -> [Int64] {
         try rows(.membersOfShare, bind: { try $0.bind(share) }, read: { $0.integer(0) })
     }
 
-    /// The live zone of that name of the live account with that user record name, with all that says what an account may see
-    /// of it; nil where there is none, or the account has no part in it. Costs one way to the database.
+    /// The live zone of that name, owned by the live account with that user record name, with the rows that determine
+    /// the account's access to it; nil if there is none or the account does not participate in it. Costs one round
+    /// trip.
     package final func participantZone(
         named name: String, owner userRecordName: String, account: Int64, job kind: String
     ) throws -> ParticipantZone? {
@@ -240,7 +241,7 @@ extension StorageReader {
         }
     }
 
-    /// The same where a statement costs no way to another process.
+    /// The same for engines in which a statement costs no round trip.
     private final func participantZoneInSteps(
         named name: String, owner userRecordName: String, account: Int64, job kind: String
     ) throws -> ParticipantZone? {
@@ -259,18 +260,18 @@ extension StorageReader {
 
     // MARK: Shared records
 
-    /// Under which share a record is; nil for none.
+    /// A record's row under its current share; nil for none.
     package final func sharedRecord(zone: ZoneKey, named name: String) throws -> SharedRecordRow? {
         if let row = expectedShare(zone: zone, named: name) { return row }
         return try row(.sharedRecordByName, bind: { try $0.bind(zone).bind(name) }, read: { SharedRecordRow($0) })
     }
 
-    /// The record's row under one share, whether or not it is gone.
+    /// The record's row under one share, whether or not it has left.
     package final func sharedRecord(zone: ZoneKey, named name: String, share: Int64) throws -> SharedRecordRow? {
         try row(.sharedRecordUnder, bind: { try $0.bind(zone).bind(name).bind(share) }, read: { SharedRecordRow($0) })
     }
 
-    /// The share's records, those that are gone too, that changed after `sequence`, in the order of their sequences.
+    /// The share's current and departed records that changed after `sequence`, ordered by sequence.
     package final func sharedRecords(
         zone: ZoneKey, share: Int64, after sequence: Int64, limit: Int
     ) throws -> [SharedRecordRow] {
@@ -281,8 +282,8 @@ extension StorageReader {
         }
     }
 
-    /// The live records of a type under the share behind `name`, by name; those that make `size` bytes of fields, one at
-    /// least.
+    /// The live records of a type under the share after `name`, ordered by name, up to `size` bytes of fields, but at
+    /// least one.
     package final func liveSharedRecords(
         zone: ZoneKey, share: Int64, type: String, after name: String, limit: Int, size: Int
     ) throws -> [RecordRow] {
@@ -300,7 +301,7 @@ extension StorageReader {
         }
     }
 
-    /// The sequence at which something under the share last changed; 0 if nothing ever did.
+    /// The sequence of the last change under the share; 0 for none.
     package final func lastSharedSequence(zone: ZoneKey, share: Int64) throws -> Int64 {
         try row(.lastSharedSequence) {
             try $0.bind(zone).bind(share).bind(connection.horizon)
@@ -309,14 +310,14 @@ extension StorageReader {
         } ?? 0
     }
 
-    /// The zone with that key, whether or not it lives.
+    /// The zone with that key, live or deleted.
     package final func zone(_ key: ZoneKey) throws -> ZoneRow? {
         try row(.zoneByID, bind: { try $0.bind(key) }, read: { ZoneRow(owner: key.owner, $0) })
     }
 }
 
 extension StorageTransaction {
-    /// Writes the share of that id, whether or not one exists.
+    /// Inserts or replaces the share of that id.
     package func put(_ share: ShareRow) throws {
         try change(.putShare) {
             try $0.bind(share.id).bind(share.zone).bind(share.name).bind(share.root).bind(share.guid)
@@ -325,7 +326,7 @@ extension StorageTransaction {
         }
     }
 
-    /// Writes the participant of that share and id, whether or not one exists.
+    /// Inserts or replaces the participant of that share and id.
     package func put(_ participant: ShareParticipantRow) throws {
         try change(.putParticipant) {
             try $0.bind(participant.share).bind(participant.id).bind(participant.account).bind(participant.address)
@@ -339,7 +340,7 @@ extension StorageTransaction {
         try change(.removeParticipant) { try $0.bind(share).bind(id) }
     }
 
-    /// Writes the membership of that account in that share, whether or not there is one.
+    /// Inserts or replaces the membership of that account in that share.
     package func put(_ membership: MembershipRow) throws {
         try change(.putMembership) {
             try $0.bind(membership.account).bind(membership.share).bind(membership.zone).bind(membership.joined)
@@ -347,7 +348,7 @@ extension StorageTransaction {
         }
     }
 
-    /// Writes the record's row under that share, whether or not there is one.
+    /// Inserts or replaces the record's row under that share.
     package func put(_ record: SharedRecordRow) throws {
         try change(.putSharedRecord) {
             try $0.bind(record.zone).bind(record.name).bind(record.share).bind(record.type).bind(record.entered)
@@ -357,8 +358,8 @@ extension StorageTransaction {
 }
 
 extension StorageTransaction {
-    /// Removes what a deleted zone held of shared records.
-    /// - Returns: how many rows it removed.
+    /// Removes a deleted zone's rows of shared records.
+    /// - Returns: the number of removed rows.
     func purgeSharedRecords(zone: ZoneKey, limit: Int) throws -> Int {
         try change(.purgeSharedRecords) { try $0.bind(zone).bind(limit: limit) }
     }
@@ -415,7 +416,7 @@ extension SharedRecordRow {
 }
 
 extension ZoneKey {
-    /// The owner's column and the one behind it.
+    /// The owner's column and the next one.
     fileprivate init(_ row: any SQLStatement, at column: Int) {
         self.init(owner: OwnerID(rawValue: row.integer(column)), id: row.integer(column + 1))
     }

@@ -14,8 +14,8 @@ extension StorageReader {
             read: { SubscriptionRow($0) })
     }
 
-    /// Every account's subscriptions to a database that are about a record type, or about all where it is empty, ordered
-    /// by account and id, behind `position` if given.
+    /// All accounts' subscriptions to a database for a record type (for all types if it is empty), ordered by account
+    /// and id, after `position` if given.
     package final func subscriptions(
         owner: OwnerID, recordType: String, after position: (account: Int64, id: String)?, limit: Int
     ) throws -> [SubscriptionRow] {
@@ -27,11 +27,11 @@ extension StorageReader {
         }
     }
 
-    /// The record types of each database that subscriptions are about; the empty one stands for all.
+    /// The subscribed record types of each database; the empty one stands for all.
     package final func subscribedTypes() throws -> [OwnerID: Set<String>] {
         var types: [OwnerID: Set<String>] = [:]
         var (owner, type) = (Int64.min, "")
-        // One after another, so that the cost does not follow the number of subscriptions.
+        // One lookup per type (a skip scan), so that the cost does not grow with the number of subscriptions.
         while let next = try row(
             .nextSubscribedType, bind: { try $0.bind(owner).bind(type) }, read: { ($0.integer(0), $0.text(1)) })
         {
@@ -54,26 +54,26 @@ extension StorageReader {
 
     // MARK: Outbox
 
-    /// What waits for a destination, the oldest first.
+    /// The pending notifications of a destination, oldest first.
     package final func outbox(account: Int64, destination: String, limit: Int) throws -> [OutboxRow] {
         try rows(
             .outboxOfDestination, bind: { try $0.bind(account).bind(destination).bind(limit: limit) },
             read: { OutboxRow($0) })
     }
 
-    /// The destinations of an account for which something with this subject waits; the subject is not empty.
+    /// An account's destinations with a pending notification of this subject, which is not empty.
     package final func outboxDestinations(account: Int64, subject: String) throws -> Set<String> {
         Set(
             try rows(
                 .outboxDestinationsOfSubject, bind: { try $0.bind(account).bind(subject) }, read: { $0.text(0) }))
     }
 
-    /// What is due at `now` or before, that which is due the longest first.
+    /// The notifications due at `now` or before, the longest overdue first.
     package final func dueOutbox(at now: Int64, limit: Int) throws -> [OutboxRow] {
         try rows(.dueOutbox, bind: { try $0.bind(now).bind(limit: limit) }, read: { OutboxRow($0) })
     }
 
-    /// The oldest notification of each of several destinations that have one. Costs one way to the database.
+    /// The oldest pending notification of each of several destinations. Costs one round trip.
     package final func firstOutbox(of destinations: [OutboxDestinationKey]) throws -> [OutboxRow] {
         if destinations.isEmpty { return [] }
         if type(of: connection).isRemote {
@@ -88,15 +88,15 @@ extension StorageReader {
         }
     }
 
-    /// When the next notification becomes due that is not due at `now`; nil where there is none.
+    /// The next due time after `now`; nil if there is none.
     package final func nextOutboxDue(after now: Int64) throws -> Int64? {
         try row(.nextOutboxDue, bind: { try $0.bind(now) }, read: { $0.integer(0) })
     }
 }
 
 extension StorageTransaction {
-    /// Writes the subscription of that owner, account and id, whether or not one exists; one that does stays one since it
-    /// was first written.
+    /// Inserts or replaces the subscription of that owner, account and id; an existing one keeps the sequence of its
+    /// first write.
     package func put(_ subscription: SubscriptionRow) throws {
         try change(.putSubscription) {
             try $0.bind(subscription.owner.rawValue).bind(subscription.account).bind(subscription.id)
@@ -104,17 +104,17 @@ extension StorageTransaction {
         }
     }
 
-    /// - Returns: whether there was one.
+    /// - Returns: whether it existed.
     package func removeSubscription(owner: OwnerID, account: Int64, id: String) throws -> Bool {
         try change(.removeSubscription) { try $0.bind(owner.rawValue).bind(account).bind(id) } > 0
     }
 
-    /// Removes every account's subscriptions that are about the zone.
+    /// Removes all accounts' subscriptions to the zone.
     package func removeSubscriptions(zone: ZoneKey) throws {
         try change(.removeSubscriptionsOfZone) { try $0.bind(zone) }
     }
 
-    /// Writes the token, whether or not it exists.
+    /// Inserts or replaces the token.
     package func put(_ token: PushTokenRow) throws {
         try change(.putPushToken) {
             try $0.bind(token.token).bind(token.account).bind(token.client).bind(token.environment)
@@ -122,24 +122,24 @@ extension StorageTransaction {
         }
     }
 
-    /// Keeps which notification was given to the client last, 0 for none that it may have.
+    /// Stores the last notification given to the client and not yet acknowledged, 0 for none.
     package func noteHandedOut(_ id: Int64, token: String) throws {
         try change(.noteHandedOut) { try $0.bind(id).bind(token) }
     }
 
-    /// Removes a token. What waits for its destinations stays.
+    /// Removes a token. The pending notifications of its destinations stay.
     package func removePushToken(_ token: String) throws {
         try change(.removePushToken) { try $0.bind(token) }
     }
 
     /// Adds a notification.
-    /// - Throws: `StorageError` `.constraint` if the destination has one with its id.
+    /// - Throws: `StorageError` `.constraint` if the destination has a notification with its id.
     package func insert(_ notification: OutboxRow) throws {
         try insert(notification, at: [OutboxPlace(notification)])
     }
 
-    /// Adds a notification at each of `places`; where it says it goes itself does not matter.
-    /// - Throws: `StorageError` `.constraint` if a destination has one with its id.
+    /// Adds a notification to each of `places`; its own destination is ignored.
+    /// - Throws: `StorageError` `.constraint` if a destination has a notification with its id.
     package func insert(_ notification: OutboxRow, at places: [OutboxPlace]) throws {
         var rest = places[...]
         while let first = rest.first {
@@ -157,8 +157,8 @@ extension StorageTransaction {
         }
     }
 
-    /// Gives what is due at `now` or before, as `dueOutbox`, and leaves it due at `until` should it not be settled before.
-    /// What another transaction is about to claim is left out.
+    /// Returns the notifications due at `now` or before, as `dueOutbox`, and postpones them to `until`, in case they
+    /// are not settled before. Skips notifications that another transaction is claiming.
     package func claimDueOutbox(at now: Int64, until: Int64, limit: Int) throws -> [OutboxRow] {
         hasWritten = true
         let claimed = try rows(.claimDueOutbox) {
@@ -169,26 +169,26 @@ extension StorageTransaction {
         return claimed.sorted { $0.id < $1.id }
     }
 
-    /// Notes an attempt to deliver, and when the next is due. Changes nothing where there is no such notification, or its
-    /// `due` is another by now.
+    /// Stores a delivery attempt and the next due time. Does nothing if the notification does not exist or its `due`
+    /// has changed.
     package func updateOutbox(_ row: OutboxRow, attempts: Int64, due: Int64) throws {
         try change(.updateOutbox) {
             try $0.bind(attempts).bind(due).bind(row.account).bind(row.destination).bind(row.id).bind(row.due)
         }
     }
 
-    /// - Returns: whether there was one.
+    /// - Returns: whether it existed.
     @discardableResult
     package func removeOutbox(account: Int64, destination: String, id: Int64) throws -> Bool {
         try change(.removeOutbox) { try $0.bind(account).bind(destination).bind(id) } > 0
     }
 
-    /// Removes what waits for a destination and has this subject, which is not empty.
+    /// Removes a destination's pending notifications with this subject, which is not empty.
     package func removeOutbox(account: Int64, destination: String, subject: String) throws {
         try change(.removeOutboxOfSubject) { try $0.bind(account).bind(destination).bind(subject) }
     }
 
-    /// Removes what waits for a destination, but for the newest.
+    /// Removes a destination's pending notifications except the newest.
     package func removeOutbox(account: Int64, destination: String, keeping newest: Int) throws {
         try change(.removeOldOutbox) { try $0.bind(account).bind(destination).bind(limit: newest) }
     }

@@ -1,19 +1,19 @@
-// Versions of what a service caches. Where one process writes the store it announces changes to itself, and there are none.
+// Versions of cached content. If one process writes the store, it invalidates its caches itself, and there are none.
 
 extension StorageReader {
-    /// Whether what was cached at a version is what the store has. An engine whose store several processes write may
-    /// answer true before it knows, and runs the body again where that was wrong; one whose store has one writer, which
-    /// announces its changes itself, always does.
+    /// Whether content cached at a version is current. An engine with several writing processes may optimistically
+    /// answer true, and reruns the body if that was wrong; one with a single writer, which invalidates its own caches,
+    /// always answers true.
     package final func isCurrent(_ version: Int64, of content: SharedContent) throws -> Bool {
         try attempt { try connection.isCurrent(version, of: content) }
     }
 
-    /// The version in this snapshot; no number of any meaning where the store has one writer.
+    /// The version in this snapshot; meaningless if the store has one writer.
     package final func version(of content: SharedContent) throws -> Int64 {
         try attempt { try connection.version(of: content) }
     }
 
-    /// Those that became so after a version of `.subscribedTypes`, and maybe others.
+    /// The types that gained subscribers after a version of `.subscribedTypes`, and possibly others.
     package final func subscribedTypes(after version: Int64) throws -> [OwnerID: Set<String>] {
         guard let pairs = try attempt({ try connection.subscribedTypes(after: version) }) else {
             return try subscribedTypes()
@@ -35,13 +35,12 @@ extension StorageReader {
 }
 
 extension StorageTransaction {
-    /// Makes what is cached of the schema and the indexes stale everywhere. The transaction runs alone.
+    /// Invalidates all caches of the schema and the indexes, in all processes. The transaction runs alone.
     package func advanceCatalog() throws {
         try attempt { try connection.advanceCatalog() }
     }
 
-    /// Makes the record type one that has subscribers, if it is not: an empty one stands for all. The transaction runs
-    /// alone.
+    /// Marks the record type as subscribed; an empty one stands for all. Idempotent. The transaction runs alone.
     package func insertSubscribedType(_ recordType: String, owner: OwnerID) throws {
         try attempt { try connection.insertSubscribedType(recordType, owner: owner.rawValue) }
     }

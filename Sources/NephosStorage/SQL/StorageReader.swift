@@ -1,32 +1,33 @@
-/// Typed reads over one snapshot, valid only inside the body that they are made for. Texts are compared by their UTF-8 bytes; a
-/// limit of zero or less gives nothing.
+/// Typed reads over one snapshot, valid only inside the body that receives them. Texts are compared by their UTF-8
+/// bytes; a limit of zero or less returns nothing.
 package class StorageReader {
     final let connection: any SQLConnection
-    /// Why it can no longer be used: an operation failed, or the body returned.
+    /// The reason why it is invalid: an operation failed, or the body returned.
     package fileprivate(set) final var failure: StorageError?
-    /// The zones that were found in the snapshot, a few of them; nil where they are not kept: a transaction's state
-    /// changes, and other readers' snapshots end with them.
+    /// A few zones found in the snapshot; nil if they are not cached: a transaction's state changes, and other readers'
+    /// snapshots end with them.
     private(set) final var foundZones: [ZoneRow]?
     /// Records that were read before they are visited, and names of which there is none.
     private final var expected: [RecordPlace: RecordRow?] = [:]
     /// Their rows under the shares that they are under, where those were asked for.
     private final var expectedShares: [RecordPlace: SharedRecordRow?] = [:]
 
-    /// - Parameter foundZones: what the last reader of the same snapshot found.
+    /// - Parameter foundZones: the zones that the last reader of the same snapshot found.
     package init(_ connection: any SQLConnection, foundZones: [ZoneRow]? = nil) {
         self.connection = connection
         self.foundZones = foundZones
     }
 
-    /// Makes every later call fail. Called when the body returned.
+    /// Makes every later call fail. Called after the body returned.
     package final func invalidate() {
         failure = StorageError(.other, "The reader or transaction was used after its body returned.")
     }
 
-    /// Makes every later call fail as this one did.
+    /// Makes every later call fail with this error.
     final func fail(_ error: StorageError) { failure = error }
 
-    /// Runs one statement. A failure sticks: the databases differ in what may follow one, so nothing may.
+    /// Runs one statement. A failure is sticky: databases differ in what they accept after a failure, so nothing may
+    /// follow.
     final func run<T>(_ sql: SQL, _ body: (any SQLStatement) throws -> T) throws -> T {
         if let failure { throw failure }
         do {
@@ -61,7 +62,7 @@ package class StorageReader {
         }
     }
 
-    /// The store's secret; nil before one was set.
+    /// The store's secret; nil before it is set.
     package final func secret() throws -> [UInt8]? {
         try row(.secret, bind: { _ in }, read: { $0.bytes(0) })
     }
@@ -96,7 +97,7 @@ package class StorageReader {
 
     /// The live zone of that name.
     package final func zone(owner: OwnerID, named name: String) throws -> ZoneRow? {
-        // Byte by byte: different names may be equal strings.
+        // Byte by byte: `==` treats canonically equivalent names as equal.
         let isWanted = { (zone: ZoneRow) in zone.key.owner == owner && zone.name.utf8.elementsEqual(name.utf8) }
         if failure == nil, let zone = foundZones?.first(where: isWanted) { return zone }
         let found = try row(.zoneByName) {
@@ -108,7 +109,7 @@ package class StorageReader {
         return found
     }
 
-    /// Keeps a zone that was found, in another's place where there are many.
+    /// Caches a found zone, evicting another if the cache is full.
     private final func note(_ zone: ZoneRow) {
         guard let count = foundZones?.count else { return }
         if count < Self.mostFoundZones {
@@ -125,7 +126,7 @@ package class StorageReader {
         try rows(.zones, bind: { try $0.bind(owner.rawValue) }, read: { ZoneRow(owner: owner, $0) })
     }
 
-    /// The live zones that changed after `sequence`, in the order in which they last did.
+    /// The live zones that changed after `sequence`, ordered by their last change.
     package final func zones(owner: OwnerID, changedAfter sequence: Int64, limit: Int) throws -> [ZoneRow] {
         try rows(.zonesByChange) {
             try $0.bind(owner.rawValue).bind(sequence).bind(connection.horizon).bind(limit: limit)
@@ -134,8 +135,7 @@ package class StorageReader {
         }
     }
 
-    /// The zones that were deleted after `sequence` and not made again, in the order of their deletion; of one name the
-    /// last.
+    /// The zones deleted after `sequence` and not recreated, in the order of their deletion; for one name the last.
     package final func deletedZones(owner: OwnerID, after sequence: Int64, limit: Int) throws -> [ZoneRow] {
         try rows(.deletedZones) {
             try $0.bind(owner.rawValue).bind(sequence).bind(limit: limit)
@@ -144,7 +144,7 @@ package class StorageReader {
         }
     }
 
-    /// The zone of that name that was deleted last.
+    /// The last deleted zone of that name.
     package final func lastDeletedZone(owner: OwnerID, named name: String) throws -> ZoneRow? {
         try row(.lastDeletedZone, bind: { try $0.bind(owner.rawValue).bind(name) }, read: { ZoneRow(owner: owner, $0) })
     }
@@ -185,7 +185,7 @@ package class StorageReader {
 
     // MARK: Records
 
-    /// The record that a statement is at.
+    /// The record at the statement's current row.
     @inline(__always)
     final func visited(_ zone: ZoneKey, _ row: some SQLStatement) -> RecordRowView {
         let record = RecordRowView(zone: zone, row)
@@ -207,7 +207,7 @@ package class StorageReader {
         try row(.recordByName, bind: { try $0.bind(zone).bind(name) }, read: { visited(zone, $0).row })
     }
 
-    /// The zone's record or tombstone that has the number in this snapshot.
+    /// The zone's record or tombstone with that number in this snapshot.
     package final func record(_ number: RowNumber, zone: ZoneKey) throws -> RecordRow? {
         try row(
             .recordByNumber, bind: { try $0.bind(number.value).bind(zone) },
@@ -224,7 +224,8 @@ package class StorageReader {
         }
     }
 
-    /// The same two, where the database has it: `body` is called at most once, and may read what is no record.
+    /// Visits the record or tombstone in the database's memory: `body` is called at most once, and may read anything
+    /// but records.
     package final func visitRecord(
         zone: ZoneKey, named name: String, _ body: (RecordRowView) throws -> Void
     ) throws {
@@ -266,8 +267,8 @@ package class StorageReader {
         expectedShares.isEmpty ? nil : expectedShares[RecordPlace(zone: zone, name: Array(name.utf8))]
     }
 
-    /// The zone's records and tombstones written after `sequence`, in the order of their sequences. Ends with the row
-    /// with which their fields have `size` bytes, if that comes before `limit`.
+    /// The zone's records and tombstones written after `sequence`, ordered by sequence. Ends with the row at which
+    /// their fields reach `size` bytes, or at `limit`.
     package final func records(
         zone: ZoneKey, after sequence: Int64, limit: Int, size: Int
     ) throws -> [RecordRow] {
@@ -276,7 +277,7 @@ package class StorageReader {
         return rows
     }
 
-    /// The same, each where the database has it: `body` is called once for each in turn, and may read other things.
+    /// Visits the same rows in the database's memory: calls `body` once for each in order, which may run other reads.
     package final func visitRecords(
         zone: ZoneKey, after sequence: Int64, limit: Int, size: Int, _ body: (RecordRowView) throws -> Void
     ) throws {
@@ -292,12 +293,12 @@ package class StorageReader {
         }
     }
 
-    /// The zone's records and tombstones written after `sequence`, however large.
+    /// The zone's records and tombstones written after `sequence`, of any size.
     package final func records(zone: ZoneKey, after sequence: Int64, limit: Int) throws -> [RecordRow] {
         try records(zone: zone, after: sequence, limit: limit, size: .max)
     }
 
-    /// Whether there is a record or tombstone of the zone that was written after `sequence`.
+    /// Whether the zone has a record or tombstone written after `sequence`.
     package final func hasRecord(zone: ZoneKey, after sequence: Int64) throws -> Bool {
         var isFound = false
         try visitRecords(zone: zone, after: sequence, limit: 1, size: .max) { _ in isFound = true }
@@ -306,8 +307,8 @@ package class StorageReader {
 
     // MARK: References
 
-    /// The edges that point at `target` with one of `kinds`, ordered by source name (byte-wise) and kind, of the sources
-    /// after `source` if given. `limit` counts sources: all edges of one source come together.
+    /// The edges to `target` of one of `kinds`, ordered by source name (byte-wise) and kind, with sources after
+    /// `source` if given. `limit` counts sources: all edges of one source are returned together.
     package final func references(
         zone: ZoneKey, to target: String, kinds: [ReferenceRow.Kind], after source: String?, limit: Int
     ) throws -> [ReferenceRow] {
@@ -318,7 +319,7 @@ package class StorageReader {
         return kinds.count == 1 ? edges : Self.firstSources(limit, of: edges)
     }
 
-    /// One range of the index, so its cost follows `limit` and not the number of edges.
+    /// Scans one range of the index, so its cost grows with `limit` and not with the number of edges.
     private final func references(
         zone: ZoneKey, to target: String, kind: ReferenceRow.Kind, after source: String?, limit: Int
     ) throws -> [ReferenceRow] {
@@ -349,8 +350,8 @@ package class StorageReader {
         return Array(sorted[..<(end ?? sorted.endIndex)])
     }
 
-    /// How many edges of a kind lead to `target`, over any number of others, and how many the longest such way has; both of
-    /// the first `limit` edges, of which those with few on their way come first.
+    /// The transitive edges of a kind to `target`: the length of the longest path, and the number of edges; both among
+    /// the first `limit` edges in breadth-first order.
     package final func extent(
         zone: ZoneKey, below target: String, kind: ReferenceRow.Kind, limit: Int
     ) throws -> (depth: Int, count: Int) {
@@ -361,7 +362,7 @@ package class StorageReader {
         } ?? (0, 0)
     }
 
-    /// All edges that `source` holds.
+    /// All edges from `source`.
     package final func references(zone: ZoneKey, from source: String) throws -> [ReferenceRow] {
         try rows(.referencesFrom) {
             try $0.bind(zone).bind(source)
@@ -375,7 +376,7 @@ package class StorageReader {
 
     // MARK: Schema and jobs
 
-    /// The whole schema: every record type (some have no field), and every field.
+    /// All record types of the schema, those without fields included.
     package final func recordTypes() throws -> [String] {
         try rows(.recordTypes, bind: { _ in }, read: { $0.text(0) })
     }
@@ -387,7 +388,7 @@ package class StorageReader {
         }
     }
 
-    /// The oldest jobs first.
+    /// The first jobs, oldest first.
     package final func jobs(limit: Int) throws -> [JobRow] {
         try rows(.jobs) {
             try $0.bind(limit: limit)
@@ -396,7 +397,7 @@ package class StorageReader {
         }
     }
 
-    /// The jobs behind a position, ordered by owner and id.
+    /// The jobs after a position, ordered by owner and id.
     package final func jobs(after position: JobPosition, limit: Int) throws -> [JobRow] {
         try rows(.jobsAfter) {
             try $0.bind(position.owner.rawValue).bind(position.id).bind(limit: limit)
@@ -406,7 +407,7 @@ package class StorageReader {
     }
 }
 
-/// A record's place, compared byte by byte: different names may be equal strings.
+/// A record's zone and name, compared byte by byte: different names may be equal strings.
 private struct RecordPlace: Hashable {
     var zone: ZoneKey
     var name: [UInt8]
@@ -417,7 +418,7 @@ extension SQLStatement {
         try bind(zone.owner.rawValue).bind(zone.id)
     }
 
-    /// A negative limit means "all" to SQLite and is an error to PostgreSQL; here it means none.
+    /// A negative limit means "all" to SQLite and is an error in PostgreSQL; here it means none.
     @discardableResult func bind(limit: Int) throws -> Self {
         try bind(Int64(max(0, limit)))
     }

@@ -18,7 +18,7 @@ extension StorageTransaction {
                 try $0.bind(tombstone.zone).bind(tombstone.name).bind(tombstone.sequence)
             }
             if removed > 0 {
-                // The keys that its values had.
+                // The keys of its encrypted values.
                 for kind in [KeyRow.Kind.recordKey, .leftRecord] {
                     try change(.removeKeysOfSubject) {
                         try $0.bind(tombstone.zone).bind(kind.rawValue).bind(tombstone.name)

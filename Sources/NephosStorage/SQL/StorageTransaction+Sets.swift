@@ -1,8 +1,8 @@
-// Loads and writes by sets. Where a statement costs no way to another process, one after another is as good; a connection
-// that is remote sends statements whose outcome is not awaited together with the next one.
+// Batched loads and writes. If a statement costs no round trip, single statements are as fast; a remote connection
+// pipelines statements whose outcome is not awaited with the next one.
 
 extension StorageReader {
-    /// Those of the records and tombstones of these names that there are, in any order. Costs one way to the database.
+    /// The existing records and tombstones of these names, in any order. Costs one round trip.
     package func records(zone: ZoneKey, named names: [String]) throws -> [RecordRow] {
         if names.isEmpty { return [] }
         if type(of: connection).isRemote && names.count > 1 {
@@ -21,7 +21,7 @@ extension StorageReader {
         }
     }
 
-    /// All edges that point at one of `targets` with one of `kinds`, in any order. Costs one way to the database.
+    /// All edges to one of `targets` of one of `kinds`, in any order. Costs one round trip.
     package func references(
         zone: ZoneKey, to targets: [String], kinds: [ReferenceRow.Kind]
     ) throws -> [ReferenceRow] {
@@ -52,12 +52,12 @@ extension StorageReader {
 }
 
 extension StorageTransaction {
-    /// Writes records as `put(_:)` does each, in their order.
+    /// Writes records in order, each as `put(_:)` does.
     /// - Returns: their numbers.
     @discardableResult
     package func put(_ records: [RecordRow]) throws -> [RowNumber] { try records.map { try put($0) } }
 
-    /// Adds and removes edges; adding those that exist, or removing those that do not, changes nothing.
+    /// Adds and removes edges. Idempotent.
     package func insert(_ references: [ReferenceRow]) throws {
         try change(.insertReference, for: references) { try $0.bind($1) }
     }
@@ -66,14 +66,13 @@ extension StorageTransaction {
         try change(.removeReference, for: references) { try $0.bind($1) }
     }
 
-    /// Removes all edges that `sources` hold.
+    /// Removes all edges from `sources`.
     package func removeReferences(zone: ZoneKey, from sources: [String]) throws {
         if sources.isEmpty { return }
         try change(.removeReferencesFromAny) { try $0.bind(zone).bind(sources) }
     }
 
-    /// Adds and removes entries; adding those that exist, or removing those that do not, changes nothing. Entries that are
-    /// added come in the order of their index where there are many.
+    /// Adds and removes entries. Idempotent. Many added entries are sorted in index order first.
     package func insert(_ entries: [IndexEntryRow]) throws {
         try change(.insertIndexEntry, for: entries) { try $0.bind($1).bind($1.record) }
     }

@@ -1,9 +1,9 @@
 /// Typed reads and writes in one transaction; reads see its own writes.
 package final class StorageTransaction: StorageReader {
     private let sequence: SequenceCounter
-    /// Whether a statement ran that may have changed something.
+    /// Whether a statement ran that may have changed rows.
     var hasWritten = false
-    /// What `noteChange` was told; the commit writes it down, once for all transactions of a group.
+    /// The zones passed to `noteChange`; the commit stores them, once for all transactions of a group.
     package private(set) var changedZones: [ZoneKey: Int64] = [:]
 
     package init(_ connection: any SQLConnection, sequence: SequenceCounter) {
@@ -11,7 +11,7 @@ package final class StorageTransaction: StorageReader {
         super.init(connection)
     }
 
-    /// The next change sequence: unique, and larger than every one of a write that was answered before this one began.
+    /// The next change sequence: unique, and larger than those of all writes that were answered before this one began.
     package func nextSequence() throws -> Int64 {
         if let failure { throw failure }
         return try sequence.next()
@@ -32,14 +32,15 @@ package final class StorageTransaction: StorageReader {
         try connection.runAlone()
     }
 
-    /// Says that the body changes nothing when it runs again after its commit: where the answer to the commit is lost it does.
-    /// What keeps the outcome of a request has that anyway.
+    /// Declares that a rerun of the body after its own commit changes nothing (idempotent): it reruns if the answer to
+    /// the commit is lost. A body that stores its request's outcome is idempotent anyway.
     package func mayRepeat() { connection.mayRepeat() }
 
-    /// A number for a notification: unique, and larger than every one of a write that was answered before this one began.
+    /// A number for a notification: unique, and larger than those of all writes that were answered before this one
+    /// began.
     package func nextOutboxID() throws -> Int64 { try nextSequence() }
 
-    /// Runs a statement that gives no rows; returns how many rows it changed.
+    /// Runs a statement without result rows; returns the number of changed rows.
     @discardableResult
     func change(_ sql: SQL, _ bind: (any SQLStatement) throws -> Void) throws -> Int {
         hasWritten = true
@@ -50,7 +51,7 @@ package final class StorageTransaction: StorageReader {
         }
     }
 
-    /// Runs an insertion that gives the new row's id.
+    /// Runs an insertion and returns the new row's id.
     func insert(_ sql: SQL, _ bind: (any SQLStatement) throws -> Void) throws -> Int64 {
         hasWritten = true
         return try run(sql) { statement in
@@ -62,13 +63,13 @@ package final class StorageTransaction: StorageReader {
 
     // MARK: Zones
 
-    /// Sets the store's secret, unless it has one: then that one stays.
+    /// Sets the store's secret, unless it has one.
     package func setSecret(_ secret: [UInt8]) throws {
         try change(.setSecret) { try $0.bind(secret) }
     }
 
     /// Adds a live zone under a new id.
-    /// - Throws: `StorageError` `.constraint` if a live zone of the owner's has the name.
+    /// - Throws: `StorageError` `.constraint` if the owner has a live zone of that name.
     package func insertZone(owner: OwnerID, name: String, sequence: Int64) throws -> ZoneRow {
         let id = try insert(.insertZone) { try $0.bind(owner.rawValue).bind(name).bind(sequence).bind(sequence) }
         return ZoneRow(key: ZoneKey(owner: owner, id: id), name: name, sequence: sequence, changed: sequence)
@@ -76,7 +77,7 @@ package final class StorageTransaction: StorageReader {
 
     /// Marks a zone deleted at `sequence` and `time` (milliseconds since 1970), for a reason that is opaque here. Its
     /// records stay until they are purged.
-    /// - Throws: `StorageError` `.constraint` if it is not a live zone.
+    /// - Throws: `StorageError` `.constraint` if the zone is not live.
     package func markZoneDeleted(_ zone: ZoneKey, sequence: Int64, at time: Int64, reason: Int64) throws {
         let changed = try change(.markZoneDeleted) { try $0.bind(sequence).bind(time).bind(reason).bind(zone) }
         guard changed == 1 else {
@@ -84,38 +85,38 @@ package final class StorageTransaction: StorageReader {
         }
     }
 
-    /// Keeps, as of the commit, that something in the zone changed with the last sequence that was given. Writers of one
-    /// zone must not wait for each other because of it: an engine where they would keeps it elsewhere than in its row.
+    /// Stores, as of the commit, that the zone changed at the last given sequence. Writers of one zone must not block
+    /// each other for it: an engine in which they would stores it outside of the zone's row.
     package func noteChange(zone: ZoneKey) throws {
         if let failure { throw failure }
         changedZones[zone] = sequence.last
     }
 
-    /// Keeps what the client that modified a zone gave with it, nil for nothing; like `noteChange` without a row that all
-    /// writers of a zone wait for.
+    /// Stores the token that a zone's modifying client supplied, nil for none; like `noteChange` without a row that
+    /// blocks the zone's writers.
     package func setClientChangeToken(_ token: String?, zone: ZoneKey) throws {
         try change(.setClientChangeToken) { try $0.bind(token).bind(zone) }
     }
 
-    /// Removes up to `limit` records of a zone that is deleted or forgotten, with their edges and about as many records'
-    /// index entries; returns how many it removed, or `limit` where index entries may be left.
-    /// - Throws: `StorageError` `.constraint` if it is a live zone.
+    /// Removes up to `limit` records of a deleted or forgotten zone, with their edges and about as many records' index
+    /// entries; returns the number of removed records, or `limit` if index entries may remain.
+    /// - Throws: `StorageError` `.constraint` if the zone is live.
     package func purgeRecords(zone: ZoneKey, limit: Int) throws -> Int {
         let isDeleted = try row(.zoneDeletion, bind: { try $0.bind(zone) }, read: { $0.integer(0) != 0 })
-        // Of a zone that was forgotten there may be something left.
+        // A forgotten zone may have rows left.
         guard isDeleted != false else {
             throw StorageError(.constraint, "Zone \(zone.id) of owner \(zone.owner.rawValue) is not a deleted zone.")
         }
         try change(.purgeReferencesOfRecords) { try $0.bind(zone).bind(limit: limit) }
         let purged = try change(.purgeRecords) { try $0.bind(zone).bind(limit: limit) }
-        // Edges whose source has no record, if there are any.
+        // Edges of missing source records, if any.
         if purged < limit { try change(.purgeReferences) { try $0.bind(zone) } }
         if try purgeSharedRecords(zone: zone, limit: limit) >= limit { return limit }
         return try purgeIndexEntries(zone: zone, limit: limit) ? purged : limit
     }
 
-    /// Removes entries of a zone's first index: ten times `limit`, as a record has several in all.
-    /// - Returns: whether no entry of the zone is left.
+    /// Removes entries of a zone's first index: ten times `limit`, as a record has several entries.
+    /// - Returns: whether the zone has no entries left.
     private func purgeIndexEntries(zone: ZoneKey, limit: Int) throws -> Bool {
         let first = try row(.firstIndexOfZone, bind: { try $0.bind(zone) }, read: { $0.integer(0) })
         guard let first else { return true }
@@ -127,8 +128,7 @@ package final class StorageTransaction: StorageReader {
 
     // MARK: Records and references
 
-    /// Writes the record or tombstone of that name, whether or not one exists; one that was read keeps the number that it
-    /// was read with.
+    /// Inserts or replaces the record or tombstone of that name; a row that was read keeps its number.
     /// - Returns: its number.
     @discardableResult
     package func put(_ record: RecordRow) throws -> RowNumber {
@@ -187,15 +187,15 @@ package final class StorageTransaction: StorageReader {
         try change(.removeJob) { try $0.bind(id) }
     }
 
-    /// Keeps other transactions from a job until this one ends.
-    /// - Returns: false where it is gone, or another transaction has it.
+    /// Locks a job against other transactions until this one ends.
+    /// - Returns: false if it was removed or another transaction has it.
     package func claim(_ job: JobRow) throws -> Bool {
         try row(.claimJob, bind: { try $0.bind(job.id) }, read: { _ in true }) ?? false
     }
 }
 
 extension SQLStatement {
-    /// Binds a record's columns behind its name, in the order of `SQL.contentColumns`.
+    /// Binds a record's columns after its name, in the order of `SQL.contentColumns`.
     @discardableResult package func bind(contentOf record: RecordRow) throws -> Self {
         try bind(record.sequence).bind(record.type).bind(record.isDeleted ? 1 : 0).bind(record.createdAt)
             .bind(record.createdBy).bind(record.modifiedAt).bind(record.modifiedBy).bind(record.parent)
@@ -207,8 +207,8 @@ extension SQLStatement {
     }
 }
 
-/// Hands out change sequences from memory. Where one counter serves all writes, the writer stores the last one with each
-/// commit; a number that a failed write took is not given again while the store is open, so there may be gaps.
+/// Generates change sequences in memory. If one counter serves all writes, the writer stores the last one with each
+/// commit; a failed write's number is not reused while the store is open, so there may be gaps.
 package final class SequenceCounter {
     package private(set) var last: Int64
     private var limit = Int64.max
@@ -218,7 +218,7 @@ package final class SequenceCounter {
         self.last = last
     }
 
-    /// - Parameter start: the first and the last that it may give, asked when the first is wanted.
+    /// - Parameter start: returns the first and the last number of its range, called on first use.
     package init(_ start: @escaping () throws -> (first: Int64, last: Int64)) {
         last = 0
         self.start = start

@@ -1,6 +1,6 @@
 /// `accounts/list` of Nephos' own routes: the accounts of a container.
 package struct ListAccountsRequest: Hashable, Sendable {
-    /// Where the page before this one ended.
+    /// The position after the previous page.
     package var continuationMarker: String?
 
     package init(continuationMarker: String? = nil) { self.continuationMarker = continuationMarker }
@@ -18,7 +18,7 @@ package struct AccountsResponse: Hashable, Sendable {
     }
 
     package var accounts: [Account]
-    /// For the next page; nil where there is none.
+    /// The marker of the next page; nil on the last.
     package var continuationMarker: String?
 
     package init(accounts: [Account], continuationMarker: String? = nil) {
@@ -27,7 +27,7 @@ package struct AccountsResponse: Hashable, Sendable {
     }
 }
 
-/// `accounts/delete` of Nephos' own routes: deletes an account with all that is its own.
+/// `accounts/delete` of Nephos' own routes: deletes an account with all its own data.
 package struct DeleteAccountRequest: Hashable, Sendable {
     /// The account's name.
     package var account: String
@@ -35,7 +35,7 @@ package struct DeleteAccountRequest: Hashable, Sendable {
     package init(account: String) { self.account = account }
 }
 
-/// What was deleted.
+/// The numbers of deleted items.
 package struct DeleteAccountResponse: Hashable, Sendable {
     package var account: String
     package var userRecordName: String
@@ -43,10 +43,10 @@ package struct DeleteAccountResponse: Hashable, Sendable {
     package var zones: Int
     /// Shares of its records and zones.
     package var shares: Int
-    /// Shares of others that it took part in.
+    /// Others' shares in which it participated.
     package var joinedShares: Int
     package var subscriptions: Int
-    /// Clients that its notifications were delivered to.
+    /// Clients that received its notifications.
     package var pushTokens: Int
     /// Bytes of the files in its private database.
     package var assetBytes: Int64

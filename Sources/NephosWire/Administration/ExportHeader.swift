@@ -1,12 +1,12 @@
-/// The first line of what `nephos export` writes: where the lines below it come from, and, unless something else is asked
-/// for, where `nephos import` puts them. Each of those lines is a body of `zones/modify` or of `records/modify`.
+/// The first line of an export by `nephos export`: the source of the lines below it, and by default the target of
+/// `nephos import`. Each further line is a body of `zones/modify` or of `records/modify`.
 package struct ExportHeader: Hashable, Sendable {
     package static let version: Int64 = 1
 
     package var container: String
     package var environment: String
     package var database: String
-    /// The account of the local CloudKit whose private database it is.
+    /// The local CloudKit's account that owns the private database.
     package var account: String?
 
     package init(container: String, environment: String, database: String, account: String?) {

@@ -1,4 +1,4 @@
-/// `deletions/forget` of Nephos' own routes: what is deleted longer than some time is remembered no more.
+/// `deletions/forget` of Nephos' own routes: purges tombstones older than a given time.
 package struct ForgetDeletionsRequest: Hashable, Sendable {
     /// Milliseconds.
     package var olderThan: Int64
@@ -6,7 +6,7 @@ package struct ForgetDeletionsRequest: Hashable, Sendable {
     package init(olderThan: Int64) { self.olderThan = olderThan }
 }
 
-/// How many deletions were forgotten.
+/// The number of purged tombstones.
 package struct ForgetDeletionsResponse: Hashable, Sendable {
     package var records: Int
     package var zones: Int

@@ -1,6 +1,6 @@
-/// `roles/list` of Nephos' own routes: which accounts have which of the roles that the schema makes.
+/// `roles/list` of Nephos' own routes: the accounts' roles, which the schema defines.
 package struct ListRolesRequest: Hashable, Sendable {
-    /// The account's name; nil is every account.
+    /// The account's name; nil for every account.
     package var account: String?
 
     package init(account: String? = nil) { self.account = account }
@@ -17,7 +17,7 @@ package struct RoleRequest: Hashable, Sendable {
     }
 }
 
-/// Who has which role; of `roles/assign` and `roles/revoke` what the account has now.
+/// The accounts' roles; after `roles/assign` and `roles/revoke` the account's current ones.
 package struct RolesResponse: Hashable, Sendable {
     package var members: [RoleRequest]
 

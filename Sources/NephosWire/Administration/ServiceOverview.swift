@@ -1,5 +1,5 @@
-/// What a service holds: the answer of `/status`, which is Nephos' own. Every list is bounded, so that looking does not
-/// grow with what there is.
+/// The content of a service: the answer of `/status`, which is Nephos' own. Every list is bounded, so that the cost of
+/// an overview does not grow with the content.
 package struct ServiceOverview: Hashable, Sendable {
     package struct RecordType: Hashable, Sendable {
         package var name: String
@@ -14,10 +14,10 @@ package struct ServiceOverview: Hashable, Sendable {
     package struct Container: Hashable, Sendable {
         package var container: String
         package var environment: String
-        /// Those that have a zone, by name.
+        /// The accounts with a zone, ordered by name.
         package var accounts: [String] = []
         package var zones = 0
-        /// By name.
+        /// Ordered by name.
         package var recordTypes: [RecordType] = []
         /// Whether all records and zones were counted.
         package var isComplete = true
@@ -29,7 +29,7 @@ package struct ServiceOverview: Hashable, Sendable {
     }
 
     package var containers: [Container]
-    /// Whether all containers are there.
+    /// Whether the list has all containers.
     package var isComplete: Bool
 
     package init(containers: [Container], isComplete: Bool) {
@@ -59,7 +59,7 @@ extension ServiceOverview: WireMessage {
         writer.endObject()
     }
 
-    /// The members without the braces, for an answer that says more.
+    /// The members without the braces, for an answer with further members.
     package func writeMembers(to writer: inout JSONWriter) {
         writer.key("containers")
         writer.beginArray()

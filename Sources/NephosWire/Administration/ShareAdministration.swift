@@ -1,6 +1,6 @@
 /// `shares/list` of Nephos' own routes: the shares of one account's records, or of every account's.
 package struct ListSharesRequest: Hashable, Sendable {
-    /// The owner's account name; nil is every account.
+    /// The owner's account name; nil for every account.
     package var account: String?
 
     package init(account: String? = nil) { self.account = account }
@@ -8,7 +8,7 @@ package struct ListSharesRequest: Hashable, Sendable {
 
 package struct AccountShare: Hashable, Sendable {
     package struct Participant: Hashable, Sendable {
-        /// The account's name, or the address that was invited.
+        /// The account's name, or the invited address.
         package var name: String
         package var role: String
         package var permission: String
@@ -25,7 +25,7 @@ package struct AccountShare: Hashable, Sendable {
     package var account: String
     package var zoneName: String
     package var recordName: String
-    /// Nil where the zone is shared.
+    /// Nil if the zone is shared.
     package var rootRecordName: String?
     package var shortGUID: String
     package var publicPermission: String
@@ -51,10 +51,10 @@ package struct AccountSharesResponse: Hashable, Sendable {
     package init(shares: [AccountShare]) { self.shares = shares }
 }
 
-/// `access/explain` of Nephos' own routes: what an account may do with a record, and why.
+/// `access/explain` of Nephos' own routes: an account's permissions on a record, and the reasons.
 package struct ExplainAccessRequest: Hashable, Sendable {
     package var account: String
-    /// The account whose private database the record is in.
+    /// The account that owns the record's private database.
     package var owner: String
     package var zoneName: String
     package var recordName: String

@@ -1,8 +1,8 @@
 /// `zones/list` of Nephos' own routes: the custom zones of one account's private database, or of every account's.
 package struct ListAccountZonesRequest: Hashable, Sendable {
-    /// The account's name; nil is every account.
+    /// The account's name; nil for every account.
     package var account: String?
-    /// Where the page before this one ended.
+    /// The position after the previous page.
     package var continuationMarker: String?
 
     package init(account: String? = nil, continuationMarker: String? = nil) {
@@ -11,10 +11,10 @@ package struct ListAccountZonesRequest: Hashable, Sendable {
     }
 }
 
-/// `zones/remove` of Nephos' own routes: takes zones of an account's private database away as their user does.
+/// `zones/remove` of Nephos' own routes: removes zones of an account's private database, as their user does.
 package struct RemoveZonesRequest: Hashable, Sendable {
     package var account: String
-    /// The zones' names; nil is every custom zone.
+    /// The zones' names; nil for every custom zone.
     package var zones: [String]?
     package var reason: ZoneDeletionReason
 
@@ -25,7 +25,7 @@ package struct RemoveZonesRequest: Hashable, Sendable {
     }
 }
 
-/// The answer of both: the zones that there are, or that are gone.
+/// The answer of both: the existing zones, or the removed ones.
 package struct AccountZonesResponse: Hashable, Sendable {
     package struct Zone: Hashable, Sendable {
         package var account: String
@@ -38,7 +38,7 @@ package struct AccountZonesResponse: Hashable, Sendable {
     }
 
     package var zones: [Zone]
-    /// For the next page; nil where there is none.
+    /// The marker of the next page; nil on the last.
     package var continuationMarker: String?
 
     package init(zones: [Zone], continuationMarker: String? = nil) {

@@ -1,12 +1,11 @@
-/// A field that a file is to be uploaded for, or whose file is to be used again (CloudKit Web Services, Asset Field
-/// Dictionary).
+/// A field for the upload of a file, or whose file is to be reused (CloudKit Web Services, Asset Field Dictionary).
 package struct AssetField: Hashable, Sendable {
-    /// Nil for a record that is to be made, whose name the service makes up.
+    /// Nil for a new record, whose name the service generates.
     package var recordName: String?
-    /// Only an upload needs it.
+    /// Required for uploads only.
     package var recordType: String?
     package var fieldName: String
-    /// Whether the file is sealed, and so longer than it was.
+    /// Whether the file is sealed, and so longer than its plaintext.
     package var isSealed: Bool
 
     package init(recordName: String?, recordType: String? = nil, fieldName: String, isSealed: Bool = false) {
@@ -17,7 +16,7 @@ package struct AssetField: Hashable, Sendable {
     }
 }
 
-/// `assets/upload`: asks where files may be uploaded to, one for each token.
+/// `assets/upload`: requests the upload URLs of files, one for each token.
 package struct AssetUploadRequest: Hashable, Sendable {
     package var zoneID: ZoneIDDictionary?
     package var tokens: [AssetField]
@@ -33,7 +32,7 @@ package struct AssetUploadResponse: Hashable, Sendable {
     package struct Token: Hashable, Sendable {
         package var recordName: String
         package var fieldName: String
-        /// Where the file's bytes are sent by POST. It authorises itself.
+        /// The URL to which the file's bytes are sent by POST. It carries its own authorisation.
         package var url: String
 
         package init(recordName: String, fieldName: String, url: String) {
@@ -48,18 +47,18 @@ package struct AssetUploadResponse: Hashable, Sendable {
     package init(tokens: [Token]) { self.tokens = tokens }
 }
 
-/// What the upload of a file is answered with: the value of its field in `records/modify`.
+/// The answer to the upload of a file: the value of its field in `records/modify`.
 package struct UploadedFile: Hashable, Sendable {
     package var singleFile: AssetValue
 
     package init(singleFile: AssetValue) { self.singleFile = singleFile }
 }
 
-/// `assets/rereference`: asks for values by which files of existing fields can be saved elsewhere.
+/// `assets/rereference`: requests values with which files of existing fields can be saved elsewhere.
 package struct RereferenceRequest: Hashable, Sendable {
     /// The zone of the fields.
     package var zoneID: ZoneIDDictionary?
-    /// The zone where the values will be saved; nil is that of the fields.
+    /// The zone where the values will be saved; nil for the fields' zone.
     package var targetZoneID: ZoneIDDictionary?
     package var assets: [AssetField]
 

@@ -1,5 +1,5 @@
 extension FieldValue {
-    /// The assets that the value is or holds.
+    /// The asset, or the assets of a list.
     package var assets: [AssetValue] {
         switch self {
         case .asset(let value): return [value]
@@ -9,7 +9,7 @@ extension FieldValue {
         }
     }
 
-    /// The value with its assets replaced by what `transform` makes of them; nil where it holds none.
+    /// The value with its assets transformed; nil if it has none.
     package func mappingAssets<Failure: Error>(
         _ transform: (AssetValue) throws(Failure) -> AssetValue
     ) throws(Failure) -> FieldValue? {
@@ -26,10 +26,10 @@ extension FieldValue {
 }
 
 extension EncodedFields {
-    // In a string the quote would stand behind a backslash, so nothing but a type looks like this.
+    // Inside a string a backslash would precede the quote, so only a type matches.
     private static let mark: StaticString = "\"ASSETID"
 
-    /// Every asset in the fields, elements of lists included, with its field's name. Costs one search of the bytes where
+    /// Every asset in the fields, elements of lists included, with its field's name. Costs one search of the bytes if
     /// there is none.
     package func assets() -> [(name: String, value: AssetValue)] {
         let mayHold = bytes.withUnsafeBytes { contains(Self.mark, in: $0) }
@@ -39,7 +39,7 @@ extension EncodedFields {
         }
     }
 
-    /// The stored fields with what `transform` makes of their assets. Costs one search of the bytes where there is none.
+    /// The stored fields with their assets transformed. Costs one search of the bytes if there is none.
     package func mappingAssets(_ transform: (AssetValue) -> AssetValue) -> EncodedFields {
         let mayHold = bytes.withUnsafeBytes { contains(Self.mark, in: $0) }
         guard mayHold, var fields = try? decoded() else { return self }
@@ -50,6 +50,6 @@ extension EncodedFields {
         return fields.encoded()
     }
 
-    /// Whether stored fields may hold an asset.
+    /// Whether stored fields may contain an asset.
     package static func mayHoldAssets(_ bytes: UnsafeRawBufferPointer) -> Bool { contains(mark, in: bytes) }
 }

@@ -1,5 +1,5 @@
 extension RecordZoneChangesRequest.Zone {
-    /// Decodes what one zone is asked for. `defaults` are the request's own keys, which hold where the zone's are absent.
+    /// Decodes one zone's request. `defaults` are the request's own keys, which apply if the zone's are absent.
     init(json: JSONValue, defaults: Self?, zoneID known: ZoneIDDictionary? = nil) throws(WireError) {
         var zoneID: ZoneIDDictionary?
         self = defaults ?? Self(zoneID: .defaultZone)
@@ -54,7 +54,7 @@ extension RecordZoneChangesRequest.Zone {
 }
 
 extension JSONWriter {
-    /// Writes a member of an object, unless there is nothing to write.
+    /// Writes a member of an object, or nothing for nil.
     mutating func member(_ name: StaticString, _ value: Int?) {
         guard let value else { return }
         key(name)

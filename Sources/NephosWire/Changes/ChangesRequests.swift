@@ -1,25 +1,25 @@
-/// `changes/zone` (CloudKit Web Services): what happened in each of some zones since a token.
+/// `changes/zone` (CloudKit Web Services): the changes of several zones, each since a token.
 package struct RecordZoneChangesRequest: Hashable, Sendable {
     package struct Zone: Hashable, Sendable {
         package var zoneID: ZoneIDDictionary
-        /// Where the last fetch ended; nil is the beginning.
+        /// The position after the last fetch; nil for the beginning.
         package var syncToken: String?
-        /// How many records at most; nil leaves it to the service.
+        /// The maximum number of records; nil leaves it to the service.
         package var resultsLimit: Int?
         package var desiredKeys: [String]?
-        /// Only records of these types are sent; nil is all.
+        /// Only records of these types are sent; nil for all.
         package var desiredRecordTypes: [String]?
         package var numbersAsStrings: Bool
-        /// The newest first.
+        /// Newest first.
         package var reverse: Bool
-        /// Our addition, `nephosFetchEnd` on the wire: the `fetchEnd` of the page before. With it a fetch of several
-        /// pages has no record twice; without it, a record that changes while the fetch goes on comes again.
+        /// Our addition, `nephosFetchEnd` on the wire: the `fetchEnd` of the previous page. With it a fetch of several
+        /// pages returns no record twice; without it, a record that changes during the fetch is returned again.
         package var fetchEnd: String?
-        /// Our addition, `nephosPacked` on the wire: the records are to come as `PackedRecords`, and more of them at a
-        /// time.
+        /// Our addition, `nephosPacked` on the wire: requests the records as `PackedRecords`, with more records in a
+        /// page.
         package var packed: Bool
-        /// Our addition, `nephosDeletionsSince` on the wire: the zone's `syncToken` before the client first sent something
-        /// to it. Its first fetch, which has no token of its own, then tells of deletions since.
+        /// Our addition, `nephosDeletionsSince` on the wire: the zone's `syncToken` before the client's first save to
+        /// it. Its first fetch, which has no token of its own, then reports deletions since.
         package var deletionsSince: String?
 
         package init(
@@ -45,24 +45,23 @@ package struct RecordZoneChangesRequest: Hashable, Sendable {
     package init(zones: [Zone]) { self.zones = zones }
 }
 
-/// What happened in one zone.
+/// The changes of one zone.
 package struct RecordZoneChanges: Hashable, Sendable {
     package var zoneID: ZoneIDDictionary
-    /// Each record once, in its newest state, the oldest change first; deleted ones as such.
+    /// Each record once, in its newest state, oldest change first; deleted records as such.
     package var records: [RecordResult]
     package var syncToken: String
     package var moreComing: Bool
-    /// Our addition, `clientChangeToken` on the wire: the data that came with the newest `records/modify` of the zone,
-    /// in base64.
+    /// Our addition, `clientChangeToken` on the wire: the data of the zone's newest `records/modify`, in base64.
     package var clientChangeToken: String?
-    /// Our addition, `nephosFetchEnd` on the wire: where the fetch ends that this page belongs to, for its next page.
-    /// Nil in its last one.
+    /// Our addition, `nephosFetchEnd` on the wire: the end of this page's fetch, for the request of the next page. Nil
+    /// on the last.
     package var fetchEnd: String?
 
-    /// The array `records` in JSON, in the place of `records`, which is empty then: a server writes records as it reads
+    /// The JSON array `records`, instead of `records`, which is then empty: a server writes records while it reads
     /// them.
     package var encodedRecords: JSONBytes?
-    /// The records as the request wants them, in the place of `records`, which has the shares alone then.
+    /// The records as `PackedRecords`, instead of `records`, which then has only the shares.
     package var packedRecords: PackedRecords?
 
     package init(
@@ -90,7 +89,7 @@ package struct RecordZoneChangesResponse: Hashable, Sendable {
     package init(zones: [Zone]) { self.zones = zones }
 }
 
-/// `records/changes`, the older form for one zone.
+/// `records/changes`, the older form, for one zone.
 package struct RecordChangesRequest: Hashable, Sendable {
     package var zone: RecordZoneChangesRequest.Zone
     package init(zone: RecordZoneChangesRequest.Zone) { self.zone = zone }
@@ -101,7 +100,7 @@ package struct RecordChangesResponse: Hashable, Sendable {
     package init(changes: RecordZoneChanges) { self.changes = changes }
 }
 
-/// `changes/database`, and `zones/changes` with its own name for the token: which zones changed since a token.
+/// `changes/database`, and `zones/changes` with its own name for the token: the zones that changed since a token.
 package struct DatabaseChangesRequest: Hashable, Sendable {
     package var syncToken: String?
     package var resultsLimit: Int?
@@ -116,7 +115,7 @@ package struct DatabaseChangesRequest: Hashable, Sendable {
 }
 
 package struct DatabaseChangesResponse: Hashable, Sendable {
-    /// Changed and deleted zones, each once, the oldest change first.
+    /// Changed and deleted zones, each once, oldest change first.
     package var zones: [ZoneDictionary]
     package var syncToken: String
     package var moreComing: Bool

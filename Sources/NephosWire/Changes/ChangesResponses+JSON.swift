@@ -62,7 +62,7 @@ extension RecordZoneChangesResponse: WireMessage {
         try self.init(json: json) { (size) throws(WireError) in throw Self.missing(size, of: 0) }
     }
 
-    /// - Parameter take: takes so many bytes of packed records, zone after zone.
+    /// - Parameter take: consumes so many bytes of packed records, zone by zone.
     private init(json: JSONValue, take: (Int64) throws(WireError) -> PackedRecords) throws(WireError) {
         self.init(
             zones: try json.required("zones", "an array") { (zones) throws(WireError) in
@@ -82,7 +82,7 @@ extension RecordZoneChangesResponse: WireMessage {
         }
     }
 
-    /// Packed records are behind the JSON, which is one line then and begins with `packedMark`.
+    /// Packed records follow the JSON, which is then one line and begins with `packedMark`.
     package func write(to writer: inout JSONWriter) {
         let packed = packedRecords
         writer.beginObject()
@@ -167,7 +167,7 @@ extension DatabaseChangesResponse: WireMessage {
 
     package var estimatedSize: Int { 256 + 256 * zones.count }
 
-    /// The token goes by both names, so that one answer serves `changes/database` and `zones/changes`.
+    /// Writes the token under both names, so that one answer serves `changes/database` and `zones/changes`.
     package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.key("zones")

@@ -19,7 +19,7 @@ extension JSONWriter {
         endArray()
     }
 
-    /// Left out where there are no elements.
+    /// Omits an empty array.
     mutating func member<Element>(
         _ name: StaticString, array elements: [Element], _ write: (Element, inout JSONWriter) -> Void
     ) {
@@ -28,7 +28,7 @@ extension JSONWriter {
         array(elements, write)
     }
 
-    /// Left out where it is false.
+    /// Omits false.
     mutating func member(_ name: StaticString, flag: Bool) {
         if !flag { return }
         key(name)

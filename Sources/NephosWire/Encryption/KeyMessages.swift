@@ -4,18 +4,18 @@ package struct WrappedRecordKey: Hashable, Sendable {
     package static let idSize = 8
 
     package var id: [UInt8]
-    /// Whose key wraps it: that of the share of this name, or, if it is empty, that of the zone.
+    /// The group whose key wraps it: the share of this name, or, if it is empty, the zone.
     package var group: String
     /// The group's version.
     package var version: Int64
     package var wrapped: [UInt8]
-    /// Whether it was wrapped for the group because the record came there, and not made for it: such a key opens values
-    /// and seals no more.
+    /// Whether it was wrapped for the group because the record moved there, and not made for it: such a key only opens
+    /// values, and no longer seals any.
     package var isInherited: Bool
-    /// Whether it was wrapped for others than the group's, and so seals no more, as the service says.
+    /// Whether it was wrapped for recipients outside the group, and so no longer seals values, as the service reports.
     package var isSpent = false
-    /// Which key wraps it (`GroupKeyID`), so that a former zone's of the same name is refused; empty where that is not said,
-    /// and as it is stored.
+    /// The key that wraps it (`GroupKeyID`), so that one of a former zone of the same name is refused; empty if
+    /// unspecified, and as stored.
     package var groupKeyID: [UInt8] = []
 
     package init(id: [UInt8], group: String = "", version: Int64, wrapped: [UInt8], isInherited: Bool = false) {
@@ -27,21 +27,21 @@ package struct WrappedRecordKey: Hashable, Sendable {
     }
 }
 
-/// A group's key in one version, as the service keeps it, for one recipient.
+/// One version of a group's key for one recipient, as the service stores it.
 package struct WrappedGroupKey: Hashable, Sendable {
     /// 1, 2, 3, ….
     package var version: Int64
-    /// Whose account key it is sealed for, that key's public half.
+    /// The public half of the recipient's account key, for which it is sealed.
     package var recipient: [UInt8]
     /// The key, in a sealed box.
     package var box: [UInt8]
-    /// The key of the version before, sealed under this one; empty in the first.
+    /// The previous version's key, sealed under this one; empty in the first version.
     package var previous: [UInt8]
-    /// The device that made it, its public key.
+    /// The public key of the device that made it.
     package var signer: [UInt8]
     package var signature: [UInt8]
-    /// Whose devices may make the versions that follow besides the owner's, as the hashes of their lists' first entries: a
-    /// share's administrators. The owner's devices alone say so.
+    /// A share's administrators, whose devices may make the following versions besides the owner's, as the hashes of
+    /// their device lists' first entries. Only the owner's devices set it.
     package var administrators: [[UInt8]] = []
 
     package init(
@@ -56,21 +56,21 @@ package struct WrappedGroupKey: Hashable, Sendable {
     }
 }
 
-/// Our addition, `keys/account`: the account's devices, and what opens its keys.
+/// Our addition, `keys/account`: the account's devices, and the data that opens its keys.
 package struct AccountKeysRequest: Hashable, Sendable {
     package init() {}
 }
 
 /// Our addition, `keys/enroll`: appends to the list of the account's devices.
 package struct EnrollRequest: Hashable, Sendable {
-    /// How many entries the list has before.
+    /// The number of entries in the list before.
     package var position: Int64
     package var entry: [UInt8]
     /// Account keys in sealed boxes, each for a device.
     package var boxes: [AccountKeyBox]
-    /// The secrets, where the service keeps them for the account's devices.
+    /// The secrets, if the service keeps them for the account's devices (key escrow).
     package var escrow: [UInt8]?
-    /// Without an entry, what a device asks that is not on the list.
+    /// Without an entry: the request of a device that is not on the list.
     package var message: DeviceMessage?
 
     package init(
@@ -85,15 +85,15 @@ package struct EnrollRequest: Hashable, Sendable {
     }
 }
 
-/// What two devices say to each other that share a secret, which a person carried from one to the other.
+/// A message between two devices that share a secret, which a person carried from one to the other.
 package struct DeviceMessage: Hashable, Sendable {
     package static let idSize = 16
 
-    /// Follows from the secret.
+    /// Derived from the secret.
     package var id: [UInt8]
-    /// Of the device that is to be approved; empty of a recovery key.
+    /// The request of the device that is to be approved; empty for a recovery key.
     package var request: [UInt8]
-    /// Of one that is on the list; empty until then.
+    /// The reply of a device on the list; empty until then.
     package var reply: [UInt8]
 
     package init(id: [UInt8], request: [UInt8] = [], reply: [UInt8] = []) {
@@ -105,7 +105,7 @@ package struct DeviceMessage: Hashable, Sendable {
 
 /// An account key in a sealed box for one device.
 package struct AccountKeyBox: Hashable, Sendable {
-    /// The device's public key for boxes.
+    /// The device's public key for sealed boxes.
     package var device: [UInt8]
     package var version: Int64
     package var box: [UInt8]
@@ -135,11 +135,12 @@ package struct AccountKeysResponse: Hashable, Sendable {
     }
 }
 
-/// What a share's URL has in its fragment, as far as the service may know it.
+/// The key material of a share's URL fragment, as far as the service may know it.
 package struct WrappedLink: Hashable, Sendable {
-    /// Of the group's key.
+    /// The version of the group's key.
     package var version: Int64
-    /// The group's key, sealed under the link's secret: for clients that have the URL. Empty where none may come by it.
+    /// The group's key, sealed under the link's secret: for clients with the URL. Empty if the URL must not give access
+    /// to it.
     package var key: [UInt8]
     /// The link's secret, sealed under the group's key: for participants.
     package var secret: [UInt8]
@@ -156,9 +157,9 @@ package struct ResetKeysRequest: Hashable, Sendable {
     package init() {}
 }
 
-/// What a one-time URL has in its fragment, as far as the service may know it.
+/// The key material of a one-time URL's fragment, as far as the service may know it.
 package struct OneTimeLink: Hashable, Sendable {
-    /// The participant who is to use it.
+    /// The participant for whom it is.
     package var participantID: String
     package var link: WrappedLink
 
@@ -168,7 +169,7 @@ package struct OneTimeLink: Hashable, Sendable {
     }
 }
 
-/// The list of devices of an administrator who signed a group's keys, as it was then.
+/// The device list of an administrator who signed a group's keys, as of then.
 package struct GroupSigner: Hashable, Sendable {
     package var userRecordName: String
     package var entries: [[UInt8]]
@@ -182,14 +183,14 @@ package struct GroupSigner: Hashable, Sendable {
 /// Our addition, `keys/lookup`: a group's keys, and those of some of the zone's records.
 package struct LookupKeysRequest: Hashable, Sendable {
     package var zoneID: ZoneIDDictionary?
-    /// The name of the share whose keys they are; empty for the zone's.
+    /// The name of the share that is the group; empty for the zone.
     package var group: String
     package var wantsGroup: Bool
-    /// Whether the owner wants to know for whom the key is to be wrapped.
+    /// Whether the owner requests the members for whom the key is to be wrapped.
     package var wantsMembers: Bool
-    /// Records of which, and of what is below them, those are wanted whose keys are not wrapped for the group.
+    /// Root records: the answer has those keys of their hierarchies that are not wrapped for the group.
     package var missingBelow: [String]
-    /// Whether the owner wants the records that have left a share whose key alone wraps theirs.
+    /// Whether the owner requests the records that have left a share whose key alone wraps theirs.
     package var wantsLeft = false
     package var recordNames: [String]
 
@@ -218,17 +219,17 @@ package struct KeysResponse: Hashable, Sendable {
         }
     }
 
-    /// Who takes part in what the group's key is for, or is invited.
+    /// A participant in the group's share or zone, joined or invited.
     package struct Member: Hashable, Sendable {
-        /// Empty where the account is not known yet.
+        /// Empty until the account is known.
         package var userRecordName: String
-        /// Its list of devices.
+        /// Its device list.
         package var entries: [[UInt8]]
-        /// For which account key it has the last version; empty where it has not.
+        /// The account key for which the last version is wrapped; empty if it is not.
         package var recipient: [UInt8]
-        /// Whether it may hand the share's keys over.
+        /// Whether it may pass on the share's keys.
         package var isAdministrator = false
-        /// The participant's identifier, where it is to come by a one-time URL.
+        /// The participant's identifier, if a one-time URL invites it.
         package var oneTimeID: String?
 
         package init(userRecordName: String, entries: [[UInt8]], recipient: [UInt8]) {
@@ -238,32 +239,32 @@ package struct KeysResponse: Hashable, Sendable {
         }
     }
 
-    /// By version.
+    /// Ordered by version.
     package var group: [WrappedGroupKey]
-    /// The group's key for the caller's account, where that is not the owner's.
+    /// The group's key for the caller's account, unless that is the owner's.
     package var boxes: [WrappedGroupKey]
     package var link: WrappedLink?
-    /// Those of one-time URLs that were not used yet; for a participant the one that it came by.
+    /// The links of unused one-time URLs; for a participant the link it joined by.
     package var oneTimeLinks: [OneTimeLink] = []
     /// The administrators who signed versions of the key, or boxes.
     package var signers: [GroupSigner] = []
-    /// The list of the owner's devices, for others.
+    /// The device list of the owner, for other accounts.
     package var ownerEntries: [[UInt8]]
     package var members: [Member]
     /// Whether the zone's key itself seals the values of its records.
     package var isPerZone = false
-    /// Whether what the group's key is for is shared.
+    /// Whether the group's zone or hierarchy is shared.
     package var isShared = false
-    /// Whether an account may come by the share's URL, and its link has not the key.
+    /// Whether accounts may join by the share's URL, and its link lacks the key.
     package var wantsLink = false
-    /// Whether a former participant has the last version, which is not to have the next one.
+    /// Whether a former participant has the last version, so that a next one is needed (key rotation).
     package var isStale: Bool
-    /// Counts what happened to the group that its owner's library has to make good.
+    /// Counts the events in the group that its owner's library has to repair.
     package var attention: Int64
     /// Whether records have left a share whose key alone wraps theirs.
     package var hasLeft = false
     package var records: [Record]
-    /// Whether more records' keys are to be wrapped.
+    /// Whether further records' keys have to be wrapped.
     package var hasMore: Bool
 
     package init(group: [WrappedGroupKey] = [], records: [Record] = []) {
@@ -278,11 +279,11 @@ package struct KeysResponse: Hashable, Sendable {
     }
 }
 
-/// A group's key for an account that is not the owner's.
+/// A group's key for an account other than the owner's.
 package struct GroupBox: Hashable, Sendable {
-    /// Whose; empty is the caller's.
+    /// The account's user record name; empty for the caller's.
     package var userRecordName: String
-    /// Without the key of the version before.
+    /// Without the previous version's key.
     package var key: WrappedGroupKey
 
     package init(userRecordName: String = "", key: WrappedGroupKey) {
@@ -291,19 +292,20 @@ package struct GroupBox: Hashable, Sendable {
     }
 }
 
-/// Our addition, `keys/group`: a group's key in its next version, for whom it is wrapped, and records' keys under it.
+/// Our addition, `keys/group`: the next version of a group's key, its boxes for other accounts, and records' keys under
+/// it.
 package struct PutGroupKeyRequest: Hashable, Sendable {
     package var zoneID: ZoneIDDictionary?
     package var group: String
     /// The next version.
     package var key: WrappedGroupKey?
-    /// The group's key for others.
+    /// The group's key for other accounts.
     package var boxes: [GroupBox]
     package var link: WrappedLink?
     package var oneTimeLinks: [OneTimeLink] = []
-    /// Keys of records that are wrapped for the group.
+    /// Keys of records, wrapped for the group.
     package var records: [KeysResponse.Record]
-    /// The `attention` that is settled herewith.
+    /// The `attention` that this request settles.
     package var settled: Int64?
 
     package init(

@@ -50,7 +50,7 @@ extension ErrorDictionary: WireMessage {
         writer.member("reason", reason)
         if let retryAfter {
             writer.key("retryAfter")
-            // Whole seconds travel as an integer, as Apple's do.
+            // Whole seconds are sent as an integer, as Apple does.
             if let seconds = Int64(exactly: retryAfter) { writer.int64(seconds) } else { writer.double(retryAfter) }
         }
         writer.member("redirectURL", redirectURL)

@@ -28,19 +28,19 @@ package struct ErrorDictionary: Hashable, Sendable {
     package var recordName: String?
     package var zoneID: ZoneIDDictionary?
     package var subscriptionID: String?
-    /// Our addition, `nephosErrorCode` on the wire: the raw value of the `CKError.Code` that fits better than the
-    /// one a client would derive from `serverErrorCode`.
+    /// Our addition, `nephosErrorCode` on the wire: the raw value of a `CKError.Code` that fits better than the one
+    /// derived from `serverErrorCode`.
     package var clientErrorCode: Int?
-    /// Our addition, `nephosUserDidResetEncryptedData` on the wire: the zone is gone because its user reset what is
-    /// encrypted.
+    /// Our addition, `nephosUserDidResetEncryptedData` on the wire: the zone is gone because its user reset the
+    /// encrypted data.
     package var userDidResetEncryptedData = false
-    /// Our addition, `nephosNeedsKeys` on the wire: the save lacks the wrapped key of a record, or has one that is wrapped
-    /// under a key that is not the current one.
+    /// Our addition, `nephosNeedsKeys` on the wire: the save lacks the wrapped key of a record, or has one wrapped
+    /// under a key that is not current.
     package var needsKeys = false
-    /// Our addition, `nephosKeyGroup` on the wire: the share under whose key the record's key is to be wrapped; empty is the
+    /// Our addition, `nephosKeyGroup` on the wire: the share whose key has to wrap the record's key; empty for the
     /// zone.
     package var keyGroup: String?
-    /// Our addition, `nephosDuplicateOf` on the wire: the ID of the subscription that asks for the same.
+    /// Our addition, `nephosDuplicateOf` on the wire: the ID of an equivalent subscription.
     package var duplicateOf: String?
     /// Our addition, `serverRecord` on the wire: at most one record, sent with a conflict to clients that ask for it.
     package var serverRecord: [RecordDictionary]

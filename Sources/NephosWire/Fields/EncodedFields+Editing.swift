@@ -1,6 +1,6 @@
 extension EncodedFields {
-    /// The fields with `changes` made: a field with a value replaces the one of its name, a nil value removes it, all
-    /// others keep their bytes. Bytes that nothing can decode count as no fields.
+    /// The fields with `changes` applied: a field with a value replaces the one of its name, a nil value removes it,
+    /// all others keep their bytes. Undecodable bytes count as no fields.
     package func merging(_ changes: RecordFields) -> EncodedFields {
         guard !changes.isEmpty else { return self }
         let spliced = bytes.withUnsafeBytes { Self.splice(changes, into: $0) }
@@ -30,9 +30,9 @@ extension EncodedFields {
     }
 
     /// Every reference in the fields, elements of lists included, with its field's name. Costs one search of the bytes
-    /// where there is none.
+    /// if there is none.
     package func references() -> [(name: String, reference: ReferenceValue)] {
-        // In a string the quote would stand behind a backslash, so nothing but a type looks like this.
+        // Inside a string a backslash would precede the quote, so only a type matches.
         let mark: StaticString = "\"REFERENCE"
         let selected = bytes.withUnsafeBytes { bytes -> EncodedFields? in
             guard contains(mark, in: bytes) else { return .empty }
@@ -44,8 +44,7 @@ extension EncodedFields {
         return fields.references()
     }
 
-    /// The references that bind their records, by whatever action but NONE. Costs two searches of the bytes where there
-    /// is none.
+    /// The references with any action but NONE. Costs two searches of the bytes if there is none.
     package func bindingReferences() -> [(name: String, reference: ReferenceValue)] {
         let mayBind = bytes.withUnsafeBytes { bytes in
             contains("\"DELETE_SELF\"", in: bytes) || contains("\"VALIDATE\"", in: bytes)
@@ -53,7 +52,7 @@ extension EncodedFields {
         return mayBind ? references().filter { $0.reference.action != .none } : []
     }
 
-    /// The same fields as `RecordFields.encoded()` would write them; nil where they cannot be decoded.
+    /// The same fields in the form of `RecordFields.encoded()`; nil if they cannot be decoded.
     private func canonical() -> EncodedFields? { try? decoded().encoded() }
 
     /// The fields that `isSelected`, byte for byte; nil for foreign bytes.

@@ -2,7 +2,7 @@
 package struct EncodedFields: Hashable, Sendable {
     private enum Form {
         case bytes([UInt8])
-        /// Fields of an answer, which are encoded on demand.
+        /// Fields of an answer, encoded on demand.
         case decoded(RecordFields)
     }
 

@@ -1,6 +1,6 @@
 extension Field {
-    /// Decodes a field dictionary, `{"value": …, "type": …, "isEncrypted": …}`. A value of `null` clears the field, and so does
-    /// `null` in the dictionary's place (CloudKit Web Services, Record Field Dictionary). So does a type without a value.
+    /// Decodes a field dictionary, `{"value": …, "type": …, "isEncrypted": …}`. A value of `null`, `null` instead of
+    /// the dictionary, and a type without a value clear the field (CloudKit Web Services, Record Field Dictionary).
     init(json: JSONValue) throws(WireError) {
         guard !json.isNull else {
             self.init(nil)
@@ -22,11 +22,11 @@ extension Field {
             }
         }
         isTypeAlone = isTypeAlone && type != nil
-        // A sender that misspells the key means no deletion. One that gives a type alone does (pyicloud).
+        // A misspelt key must not delete the field. A type alone does (pyicloud).
         guard hasValue || isTypeAlone else { throw json.missing("value", "a value, or null to clear the field") }
         let isEncrypted = try encrypted?.bool() ?? false
         guard let type else {
-            // Without a type nothing is known to be a date: `nephosSeconds` is one's.
+            // Without a type nothing identifies a date: only a date has `nephosSeconds`.
             let inferred = try value.map(FieldValue.init(inferring:))
             self.init(inferred, hasDeclaredType: inferred == nil, isEncrypted: isEncrypted)
             return
@@ -56,7 +56,7 @@ extension Field {
 }
 
 extension SealedFieldValue {
-    /// Nil where the value is not the base64 of anything: then it is in the clear, and the service refuses it.
+    /// Nil for a value that is not base64: it is in the clear, and the service refuses it.
     fileprivate init?(json: JSONValue, _ declared: DeclaredType) {
         guard json.tag == JSONValue.Tag.string, let bytes = Base64.decodeLines(json.text.bytes) else { return nil }
         self.init(type: FieldType(declared.scalar ?? .unknown, isList: declared.isList), bytes: bytes)
@@ -64,7 +64,8 @@ extension SealedFieldValue {
 }
 
 extension DeclaredType {
-    /// Whether the type leaves nothing to infer: `LIST` does not say of what, unless its elements do or it is empty.
+    /// Whether the type leaves nothing to infer: `LIST` lacks the element type, unless its elements have one or it is
+    /// empty.
     fileprivate func tellsEverything(about value: JSONValue?) throws(WireError) -> Bool {
         guard isList, scalar == nil, let value, value.isArray else { return true }
         for element in JSONElements(of: value) where try element.unwrapped().declared?.scalar == nil { return false }
@@ -95,8 +96,8 @@ extension FieldValue {
             })
     }
 
-    /// Dates with what their milliseconds lack: a number for a date, and a list of them, null where there is nothing to
-    /// add, for a list of dates. Other values take no notice.
+    /// Adds the part of dates below a millisecond: a number for a date, and a list of them, with null for no such part,
+    /// for a list of dates. Ignored for other values.
     fileprivate func refined(by json: JSONValue) throws(WireError) -> FieldValue {
         switch self {
         case .timestamp(let time):
@@ -113,7 +114,7 @@ extension FieldValue {
         }
     }
 
-    /// Refuses dates that no `Date` is: they would be saved as others.
+    /// Refuses dates outside the range of `Date`: they would be saved as others.
     fileprivate func checkDates(asIn json: JSONValue) throws(WireError) {
         switch self {
         case .timestamp(let time): try json.checkMilliseconds(of: time)
@@ -128,7 +129,7 @@ extension FieldValue {
         }
     }
 
-    /// Infers the type from the value's shape: CloudKit Web Services lets a sender leave it out.
+    /// Infers the type from the value's form: CloudKit Web Services allows a sender to omit it.
     init(inferring json: JSONValue) throws(WireError) {
         self = json.isArray ? try Self.inferredList(json) : try Self.inferredScalar(json)
     }
@@ -164,7 +165,7 @@ extension FieldValue {
         case JSONValue.Tag.uint64: throw json.mismatch("an integer within the 64 bits of INT64, or the type DOUBLE")
         case JSONValue.Tag.double:
             let value = Double(bitPattern: json.numberBits)
-            // In this range senders write whole numbers without an exponent: it was meant as an integer.
+            // In this range senders write whole numbers without an exponent: an integer was intended.
             if value.magnitude >= 0x1p63, value.magnitude < 1e21 {
                 throw json.mismatch("an integer within the 64 bits of INT64, or the type DOUBLE")
             }
@@ -223,7 +224,7 @@ extension JSONValue {
     /// Whole milliseconds since 1970.
     func milliseconds() throws(WireError) -> Int64 { try int64("a date in whole milliseconds") }
 
-    /// - Parameter time: what the milliseconds were read as.
+    /// - Parameter time: the result of parsing the milliseconds.
     func checkMilliseconds(of time: Timestamp) throws(WireError) {
         if time.milliseconds.magnitude < Timestamp.exactMilliseconds { return }
         guard try milliseconds() == time.milliseconds else {

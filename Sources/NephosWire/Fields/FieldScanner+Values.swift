@@ -18,7 +18,7 @@ extension FieldScanner {
         case bytes(UnsafeRawBufferPointer)
         /// Base64 of an encrypted value, and its type.
         case sealed(FieldType, UnsafeRawBufferPointer)
-        /// To a record of the same zone.
+        /// A reference to a record in the same zone.
         case reference(name: UnsafeRawBufferPointer, action: ReferenceValue.Action)
     }
 
@@ -29,7 +29,7 @@ extension FieldScanner {
 
         package mutating func next() -> UnsafeRawBufferPointer? {
             guard rest.count > 1 else { return nil }
-            // Each has its quotes, and the text between them was scanned.
+            // Each element has its quotes, and its text was already scanned.
             let end = JSONEscape.firstSpecial(in: rest, from: 1)
             let element = UnsafeRawBufferPointer(rebasing: rest[1..<end])
             rest = UnsafeRawBufferPointer(rebasing: rest[Swift.min(end + 2, rest.count)...])
@@ -39,7 +39,7 @@ extension FieldScanner {
 
     // MARK: Scanning
 
-    /// A string that has no escapes.
+    /// A string without escapes.
     @inline(__always)
     private mutating func string() -> UnsafeRawBufferPointer? {
         guard byte == UInt8(ascii: "\"") else { return nil }
@@ -78,7 +78,7 @@ extension FieldScanner {
         }
     }
 
-    /// The type of an encrypted value, and the quote behind it.
+    /// The type of an encrypted value, and the quote after it.
     private mutating func sealedType() -> FieldType? {
         let scalar: FieldType.Scalar
         if take("STRING") {
@@ -110,7 +110,7 @@ extension FieldScanner {
         index += 1
         let start = index
         var count = 0
-        // An empty list does not say by itself of what it is.
+        // An empty list does not show its element type.
         repeat {
             guard string() != nil else { return nil }
             count += 1
@@ -136,7 +136,7 @@ extension FieldScanner {
         return (UnsafeRawBufferPointer(rebasing: bytes[index..<end]), isInteger)
     }
 
-    /// The bytes of a value that says them in base64; nil where it does not.
+    /// The decoded bytes of base64 text; nil if it is invalid.
     package static func decodedBase64(_ text: UnsafeRawBufferPointer) -> [UInt8]? { Base64.decode(text) }
 
     private static func double(_ text: UnsafeRawBufferPointer) -> Double? {

@@ -1,12 +1,12 @@
 /// Scans stored fields in place: no tape, no allocation per field.
 ///
-/// It reads only the JSON that `RecordFields.encoded()` writes: no spaces, names ascending, every field an object.
-/// Anything else stops it as `isForeign`, and `RecordFields` decodes the whole. `next` finds fields, `nextToken` their
-/// values too.
+/// It accepts only the JSON that `RecordFields.encoded()` writes: no spaces, names ascending, every field an object.
+/// Anything else sets `isForeign`, and `RecordFields` decodes the whole. `next` finds fields, `nextToken` also their
+/// values.
 package struct FieldScanner {
     /// A field's position in the bytes.
     struct Slice {
-        /// Between the quotes, escapes and all.
+        /// Between the quotes, with escapes.
         var name: Range<Int>
         var hasEscapes: Bool
         /// The field dictionary, braces included.
@@ -16,7 +16,7 @@ package struct FieldScanner {
     }
 
     let bytes: UnsafeRawBufferPointer
-    /// Whether something was found that `RecordFields.encoded()` does not write, or that `nextToken` does not read.
+    /// Whether the bytes contain anything that `RecordFields.encoded()` does not write, or `nextToken` does not read.
     package private(set) var isForeign = false
     var index = 1
     private var previousName = UnsafeRawBufferPointer(start: nil, count: 0)
@@ -27,7 +27,7 @@ package struct FieldScanner {
         isForeign = fields.count < 2 || fields[0] != UInt8(ascii: "{")
     }
 
-    /// The next field; nil at the end, or where the bytes turn out to be foreign.
+    /// The next field; nil at the end, or if the bytes are foreign.
     mutating func next() -> Slice? {
         advance { scanner in
             guard let slice = scanner.slice(), scanner.isAscending(slice) else { return nil }
@@ -35,7 +35,7 @@ package struct FieldScanner {
         }
     }
 
-    /// The next field with its value; nil at the end, or where the bytes turn out to be foreign.
+    /// The next field with its value; nil at the end, or if the bytes are foreign.
     package mutating func nextToken() -> Token? { advance { $0.token() } }
 
     @inline(__always)
@@ -58,7 +58,7 @@ package struct FieldScanner {
         return scanner.isForeign ? nil : slices
     }
 
-    /// How a field's name sorts against `name`.
+    /// The order of a field's name relative to `name`.
     func order(of slice: Slice, comparedTo name: UnsafeRawBufferPointer) -> Int {
         let raw = UnsafeRawBufferPointer(rebasing: bytes[slice.name])
         guard slice.hasEscapes, let decoded = Self.unescape(raw) else { return compareBytes(raw, name) }
@@ -91,7 +91,7 @@ package struct FieldScanner {
         return Slice(name: name, hasEscapes: hasEscapes, value: valueStart..<index)
     }
 
-    /// Moves past a string's closing quote; returns whether it had escapes, or nil when it does not end.
+    /// Skips a string and its closing quote; returns whether it had escapes, or nil if it is unterminated.
     private mutating func skipString() -> Bool? {
         var hasEscapes = false
         while true {
@@ -109,7 +109,7 @@ package struct FieldScanner {
         }
     }
 
-    /// Moves past the brace that closes the one here.
+    /// Skips a container and its closing brace.
     private mutating func skipContainer() -> Bool {
         var depth = 0
         while index < bytes.count {
@@ -148,7 +148,7 @@ package struct FieldScanner {
         return (decoded.map { $0.withUnsafeBytes(compare) } ?? compare(raw)) < 0
     }
 
-    /// Undoes the writer's own escapes; nil for others.
+    /// Unescapes the writer's own escapes; nil for others.
     private static func unescape(_ text: UnsafeRawBufferPointer) -> [UInt8]? {
         var result: [UInt8] = []
         var index = 0

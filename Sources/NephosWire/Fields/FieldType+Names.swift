@@ -1,12 +1,12 @@
-/// A field's `type` as a sender wrote it.
+/// A field's `type` in the sender's spelling.
 struct DeclaredType {
-    /// Nil in `LIST`, `UNKNOWN_LIST` and `EMPTY_LIST`: the elements tell.
+    /// Nil for `LIST`, `UNKNOWN_LIST` and `EMPTY_LIST`: the elements determine it.
     var scalar: FieldType.Scalar?
     var isList: Bool
-    /// From the `ENCRYPTED_` spellings.
+    /// Whether the name has the prefix `ENCRYPTED_`.
     var isEncrypted = false
 
-    /// Every spelling CloudKit Web Services is known to use, `DATETIME`, `ASSET` and `NUMBER_INT64` included.
+    /// Accepts every known spelling of CloudKit Web Services, `DATETIME`, `ASSET` and `NUMBER_INT64` included.
     init(json: JSONValue) throws(WireError) {
         guard json.tag == JSONValue.Tag.string, let type = DeclaredType(json.text) else {
             throw json.mismatch(Self.expected)
@@ -70,7 +70,7 @@ extension JSONString {
 }
 
 extension FieldType {
-    /// `wireName` without making a string.
+    /// `wireName` without allocating a string.
     var staticWireName: StaticString {
         switch (scalar, isList) {
         case (.string, false): "STRING"

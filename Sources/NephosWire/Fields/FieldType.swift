@@ -1,4 +1,4 @@
-/// The type of a field, as the wire and the schema name it (CloudKit Web Services, Record Field Dictionary).
+/// The type of a field, in the names of the wire and the schema (CloudKit Web Services, Record Field Dictionary).
 package struct FieldType: Hashable, Sendable {
     package enum Scalar: UInt8, Hashable, Sendable, CaseIterable {
         case string, int64, double, bytes, timestamp, location, reference, asset
@@ -26,7 +26,7 @@ package struct FieldType: Hashable, Sendable {
 
     package static func list(_ scalar: Scalar) -> FieldType { FieldType(scalar, isList: true) }
 
-    /// The name responses carry: `STRING`, `ASSETID`, `INT64_LIST`, `UNKNOWN_LIST`, ….
+    /// The name in responses: `STRING`, `ASSETID`, `INT64_LIST`, `UNKNOWN_LIST`, ….
     package var wireName: String {
         let name =
             switch scalar {

@@ -1,4 +1,4 @@
-/// A field's value as it travels: one case per scalar type, and lists of one scalar type
+/// A field's value on the wire: one case per scalar type, and lists of one scalar type
 /// (CloudKit Web Services, Record Field Dictionary).
 package enum FieldValue: Hashable, Sendable {
     case string(String)
@@ -6,13 +6,13 @@ package enum FieldValue: Hashable, Sendable {
     case double(Double)
     case bytes([UInt8])
     case timestamp(Timestamp)
-    // The wide ones are boxed, so that every other value, and every list, takes a fifth of the room.
+    // Wide cases are boxed, so that every other value, and every list, takes a fifth of the memory.
     indirect case location(LocationValue)
     indirect case reference(ReferenceValue)
     indirect case asset(AssetValue)
     /// A list whose elements all have the scalar type `of`; an empty list of unknown element type has `of: .unknown`.
     case list(of: FieldType.Scalar, [FieldValue])
-    /// A value that was encrypted on a device: the type that it has there, and bytes that say nothing here.
+    /// A value that a device encrypted: the type of its plaintext, and its ciphertext.
     indirect case sealed(SealedFieldValue)
 
     package var type: FieldType {
@@ -31,9 +31,9 @@ package enum FieldValue: Hashable, Sendable {
     }
 }
 
-/// The value of an encrypted field as it travels and is stored (Documentation/Encryption.md).
+/// The value of an encrypted field on the wire and in storage (Documentation/Encryption.md).
 package struct SealedFieldValue: Hashable, Sendable {
-    /// The type of what is in it.
+    /// The type of the plaintext.
     package var type: FieldType
     package var bytes: [UInt8]
 
@@ -69,10 +69,9 @@ package struct LocationValue: Hashable, Sendable {
     }
 }
 
-/// A link to a record. Without a zone it points into the zone of the record that holds it.
+/// A reference to a record. Without a zone it points into the zone of the record that holds it.
 package struct ReferenceValue: Hashable, Sendable {
-    /// What the deletion of the target does to the record that holds the reference
-    /// (CloudKit Web Services, Reference Dictionary).
+    /// The effect of the target's deletion on the referencing record (CloudKit Web Services, Reference Dictionary).
     package enum Action: String, Hashable, Sendable {
         case none = "NONE"
         case deleteSelf = "DELETE_SELF"
@@ -98,10 +97,10 @@ package struct AssetValue: Hashable, Sendable {
     package var wrappingKey: String?
     package var referenceChecksum: String?
     package var downloadURL: String?
-    /// The name of the file's content (`nephosContent`): in stored fields what the service finds the file by, in an export
-    /// what its file is called. Requests cannot set it, and answers do not carry it.
+    /// The name of the file's content (`nephosContent`): in stored fields the service's key of the file, in an export
+    /// the file's name. Requests cannot set it, and answers do not contain it.
     package var content: String?
-    /// How the file is sealed (`nephosSeal`); nil where it is as it was.
+    /// The file's seal (`nephosSeal`); nil if it is not sealed.
     package var seal: AssetSeal?
 
     package init(
@@ -119,10 +118,10 @@ package struct AssetValue: Hashable, Sendable {
     }
 }
 
-/// The key of an asset's file that is sealed (Documentation/Encryption.md).
+/// The key of a sealed asset file (Documentation/Encryption.md).
 package enum AssetSeal: Hashable, Sendable {
     /// The key itself, on the device that sealed the file: it is wrapped before the field is sent, and never written.
     case key([UInt8])
-    /// The key, wrapped with its record's.
+    /// The key, wrapped under its record's.
     case wrapped([UInt8])
 }

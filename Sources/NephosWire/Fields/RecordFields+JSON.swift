@@ -4,7 +4,7 @@ extension RecordFields {
         let members = try json.members("an object of fields")
         var entries: [Entry] = []
         entries.reserveCapacity(json.countHint)
-        // Ordered as positions in the document, which are cheaper to move about than fields are.
+        // Sorts positions in the document, which are cheaper to move than fields.
         for (key, value) in members.sortedByKey(about: json.countHint) {
             do throws(WireError) {
                 entries.append(Entry(name: key.string, field: try Field(json: value)))
@@ -20,8 +20,7 @@ extension RecordFields {
         self = try JSONDocument.parse(bytes) { (json) throws(WireError) in try RecordFields(json: json) }
     }
 
-    /// The fields as they are stored and as responses carry them: in the order of their names, each with its type,
-    /// null fields left out.
+    /// The fields as stored and sent in responses: ordered by name, each with its type, without null fields.
     package func encoded() -> EncodedFields { EncodedFields(bytes: encodedBytes()) }
 
     func encodedBytes() -> [UInt8] {
@@ -36,7 +35,7 @@ extension RecordFields {
         writer.endObject()
     }
 
-    /// Writes the fields as a request carries them: cleared fields as null, undeclared types left out.
+    /// Writes the fields for a request: cleared fields as null, undeclared types left out.
     func writeRequest(to writer: inout JSONWriter) {
         writer.beginObject()
         for entry in entries {
@@ -62,7 +61,7 @@ extension Field {
         writer.beginObject()
         writer.key("value")
         if case .sealed(let sealed)? = value {
-            // The type says that it is encrypted.
+            // The type name shows that it is encrypted.
             writer.base64(sealed.bytes)
             writer.key("type")
             writer.plain(sealed.type.sealedWireName)

@@ -15,7 +15,7 @@ extension RecordFields {
             .max { $0.size < $1.size }
     }
 
-    /// Why a field's value cannot be kept as it is; nil where all can.
+    /// Why a field's value cannot be stored unchanged; nil if all can.
     package var problem: String? {
         for entry in entries {
             if let problem = entry.field.value?.problem { return "field '\(entry.name)': \(problem)" }
@@ -25,7 +25,7 @@ extension RecordFields {
 }
 
 extension Field {
-    /// Bytes of its value as it is stored; 0 for none.
+    /// Bytes of its stored value; 0 for none.
     package var storedSize: Int { value?.storedSize ?? 0 }
 }
 
@@ -43,11 +43,11 @@ extension FieldValue {
         }
     }
 
-    /// Why the value cannot be kept as it is; nil where it can. JSON has no number that is not finite, and no place on
-    /// Earth lies beyond the poles.
+    /// Why the value cannot be stored unchanged; nil if it can. JSON has no non-finite numbers, and no latitude lies
+    /// beyond the poles.
     ///
-    /// The library asks before it sends a value and the service before it stores one, so that a value is refused in one
-    /// way however it comes.
+    /// The library checks it before sending a value and the service before storing one, so that both refuse it in the
+    /// same way.
     package var problem: String? {
         switch self {
         case .double(let value): value.isFinite ? nil : "expected a finite number, found \(value)"

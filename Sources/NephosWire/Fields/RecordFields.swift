@@ -1,7 +1,7 @@
 /// One entry of a record's `fields`: a value, or nil to clear the field.
 package struct Field: Hashable, Sendable {
     package var value: FieldValue?
-    /// False where the sender gave no `type`: the service then fits the value to the schema's type.
+    /// False if the sender gave no `type`: the service then converts the value to the schema's type.
     package var hasDeclaredType: Bool
     package var isEncrypted: Bool
 
@@ -41,7 +41,7 @@ package struct RecordFields: Hashable, Sendable {
         }
         self.entries = []
         self.entries.reserveCapacity(entries.count)
-        // The sort is stable: of equal names the last given comes last.
+        // The sort is stable: of equal names the last one given comes last.
         for entry in entries.sorted(by: { $0.name.utf8Order(comparedTo: $1.name) < 0 }) {
             if let last = self.entries.last, last.name.utf8Order(comparedTo: entry.name) == 0 {
                 self.entries[self.entries.count - 1] = entry
@@ -51,10 +51,10 @@ package struct RecordFields: Hashable, Sendable {
         }
     }
 
-    /// Up to this many entries are faster inserted each in its place than sorted.
+    /// The number of entries up to which insertion sort is faster.
     private static let insertedOneByOne = 32
 
-    /// The first entry whose name does not follow the one before it.
+    /// The first entry whose name is not greater than the previous one.
     private static func firstOutOfOrder(in entries: [Entry]) -> Int? {
         guard entries.count > 1 else { return nil }
         for index in 1..<entries.count
@@ -89,7 +89,7 @@ package struct RecordFields: Hashable, Sendable {
     }
 
     private func position(of name: String) -> (index: Int, found: Bool) {
-        // Names mostly arrive in order: look at the end first.
+        // Names mostly arrive in order: checks the end first.
         if let last = entries.last, last.name.utf8Order(comparedTo: name) < 0 { return (entries.count, false) }
         var low = 0
         var high = entries.count

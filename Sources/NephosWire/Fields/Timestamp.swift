@@ -1,24 +1,24 @@
 package import FoundationEssentials
 
-/// A moment, as exact as a `Date` is. CloudKit Web Services sends whole milliseconds since 1970; what a date has beyond
-/// them travels beside these as `nephosSeconds`, an addition of ours.
+/// A moment with the precision of a `Date`. CloudKit Web Services sends whole milliseconds since 1970; the remainder is
+/// sent beside them as `nephosSeconds`, our addition.
 package struct Timestamp: Hashable, Sendable {
-    /// Seconds since 2001-01-01T00:00:00Z, as `Date` counts: the nearest double to what was given. Not finite only where
-    /// a program says so; no such moment is sent or stored (`FieldValue.problem`).
+    /// Seconds since 2001-01-01T00:00:00Z, as in `Date`: the nearest double to the given value. Non-finite only if a
+    /// program sets it so; such a moment is neither sent nor stored (`FieldValue.problem`).
     package let seconds: Double
 
     package init(_ date: Date) {
         seconds = date.timeIntervalSinceReferenceDate
     }
 
-    /// - Parameter milliseconds: since 1970-01-01T00:00:00Z. Up to 69,000 years from there each is kept as it is;
-    ///   further away it becomes the nearest moment that a `Date` can be.
+    /// - Parameter milliseconds: since 1970-01-01T00:00:00Z. Exact up to 69,000 years from there; beyond, rounded to
+    ///   the nearest `Date`.
     package init(milliseconds: Int64) {
         seconds = Date(timeIntervalSince1970: Double(milliseconds) / 1000).timeIntervalSinceReferenceDate
     }
 
-    /// A moment as a field dictionary has it. `seconds` counts only where it is the same moment: a client that
-    /// does not know it changes the value alone.
+    /// The moment of a field dictionary. `seconds` counts only if it is the same moment: a client that does not know it
+    /// changes only the value.
     init(milliseconds: Int64, seconds: Double?) {
         if let seconds {
             let exact = Timestamp(Date(timeIntervalSinceReferenceDate: seconds))
@@ -30,7 +30,7 @@ package struct Timestamp: Hashable, Sendable {
         self.init(milliseconds: milliseconds)
     }
 
-    /// Within so many milliseconds of 1970 each is kept as it is.
+    /// The distance from 1970 in milliseconds within which every millisecond is exact.
     static let exactMilliseconds: UInt64 = 1 << 51
 
     package var date: Date { Date(timeIntervalSinceReferenceDate: seconds) }
@@ -38,11 +38,11 @@ package struct Timestamp: Hashable, Sendable {
     /// Whole milliseconds since 1970-01-01T00:00:00Z, rounded to the nearest.
     package var milliseconds: Int64 {
         let milliseconds = (date.timeIntervalSince1970 * 1000).rounded()
-        // A date that no clock will show is sent as the nearest one that can be.
+        // An unrepresentable date is clamped to the nearest one.
         return Int64(exactly: milliseconds) ?? (milliseconds < 0 ? .min : .max)
     }
 
-    /// What the milliseconds do not say; nil where they say it all.
+    /// The seconds, if whole milliseconds are not exact; otherwise nil.
     var secondsBeyondMilliseconds: Double? {
         Timestamp(milliseconds: milliseconds).seconds == seconds ? nil : seconds
     }

@@ -1,13 +1,13 @@
 import CSimdJSON
 
-/// Our additions to answers: the members whose keys begin with `nephos`. They go to clients that ask for them; others, which may
-/// validate what they get or print it, see Apple's keys.
+/// Our additions to answers: the members whose keys begin with `nephos`. Only clients that ask for them get them;
+/// others, which may validate or print an answer, get Apple's keys.
 package enum AnswerAdditions {
-    /// The header of a request that asks for them, with any value.
+    /// The request header that asks for them, with any value.
     package static let header: StaticString = "Nephos-Additions"
 
-    /// - Parameter parts: JSON that this side wrote.
-    /// - Returns: it without the additions.
+    /// - Parameter parts: JSON from our own writer.
+    /// - Returns: the JSON without the additions.
     package static func removed(from parts: [JSONBytes]) -> [JSONBytes] {
         guard parts.contains(where: { position(in: $0.buffer, from: 0) != nil }) else { return parts }
         return [JSONBytes(removed(from: parts.joined()))]
@@ -46,9 +46,9 @@ package enum AnswerAdditions {
         return found - base
     }
 
-    /// A quote that is not escaped begins or ends a string, and a key has a colon behind it. The values of additions are
-    /// numbers, strings, truth values and arrays; an app's own field of such a name has an object.
-    /// - Returns: where the member ends; nil where it is none of ours.
+    /// An unescaped quote begins or ends a string, and a colon follows a key. The values of additions are numbers,
+    /// strings, truth values and arrays; an app's own field of such a name has an object.
+    /// - Returns: the member's end; nil if it is not an addition.
     private static func endOfAddition(_ bytes: UnsafeRawBufferPointer, _ start: Int) -> Int? {
         guard start > 0, bytes[start - 1] == UInt8(ascii: "{") || bytes[start - 1] == UInt8(ascii: ",") else {
             return nil
@@ -77,7 +77,7 @@ package enum AnswerAdditions {
         return index
     }
 
-    /// - Parameter start: the string's first quote.
+    /// - Parameter start: the string's opening quote.
     private static func endOfString(_ bytes: UnsafeRawBufferPointer, _ start: Int) -> Int {
         var index = start + 1
         while index < bytes.count, bytes[index] != UInt8(ascii: "\"") {

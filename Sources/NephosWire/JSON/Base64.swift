@@ -1,4 +1,4 @@
-/// Base 64 in the standard alphabet, padded (RFC 4648 §4), as BYTES fields travel.
+/// Base64 in the standard alphabet, padded (RFC 4648 §4), the encoding of BYTES fields.
 package enum Base64 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
     private static let invalid: UInt8 = 0xFF
@@ -46,14 +46,14 @@ package enum Base64 {
         }
     }
 
-    /// As `decode(_:)`, with the line breaks and spaces that some languages' libraries put in by default.
+    /// Like `decode(_:)`, but accepts the line breaks and spaces that some languages' libraries insert by default.
     static func decodeLines(_ text: UnsafeRawBufferPointer) -> [UInt8]? {
         decode(text) ?? text.filter { !whitespace.contains($0) }.withUnsafeBytes(decode)
     }
 
     private static let whitespace = Array(" \t\r\n".utf8)
 
-    /// Nil for text that is not base 64.
+    /// Nil for text that is not base64.
     static func decode(_ text: UnsafeRawBufferPointer) -> [UInt8]? {
         guard text.count % 4 == 0 else { return nil }
         guard text.count > 0 else { return [] }

@@ -1,4 +1,4 @@
-/// A pointer to write through: its maker reserved room for all that is written.
+/// A pointer to write through: its creator reserved memory for everything that is written.
 struct ByteOutput {
     private(set) var end: UnsafeMutablePointer<UInt8>
 
@@ -17,7 +17,7 @@ struct ByteOutput {
         end += bytes.count
     }
 
-    /// With a length that the compiler knows the copy is a few instructions.
+    /// With a constant length the copy compiles to a few instructions.
     @inline(__always)
     mutating func text(_ text: StaticString) {
         UnsafeMutableRawPointer(end).copyMemory(from: text.utf8Start, byteCount: text.utf8CodeUnitCount)
@@ -28,10 +28,10 @@ struct ByteOutput {
 // MARK: JSON
 
 extension ByteOutput {
-    /// Bytes that a string of `count` bytes takes at most.
+    /// The maximum encoded size of a string of `count` bytes.
     static func room(string count: Int) -> Int { 6 * count + 2 }
 
-    /// A string that needs no escapes.
+    /// Writes a string without escapes.
     @inline(__always)
     mutating func plain(_ bytes: UnsafeRawBufferPointer) {
         byte(UInt8(ascii: "\""))
@@ -51,7 +51,7 @@ extension ByteOutput {
         byte(UInt8(ascii: "\""))
     }
 
-    /// A byte of a string, which may be a quote, a backslash or a control character.
+    /// Writes a byte of a string, which may be a quote, a backslash or a control character.
     mutating func escaped(_ byte: UInt8) {
         switch byte {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"): pair(byte)

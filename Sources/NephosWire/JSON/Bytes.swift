@@ -9,7 +9,7 @@ func equalBytes(_ left: UnsafePointer<UInt8>, _ right: UnsafePointer<UInt8>, _ c
     memcmp(left, right, count) == 0
 }
 
-/// Negative, zero or positive, as `left` sorts before, with or after `right`.
+/// Negative, zero or positive if `left` sorts before, with or after `right`.
 package func compareBytes(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
     let common = min(left.count, right.count)
     if common > 0, let leftStart = left.baseAddress, let rightStart = right.baseAddress {
@@ -24,7 +24,7 @@ func contains(_ needle: StaticString, in bytes: UnsafeRawBufferPointer) -> Bool 
     guard let start = bytes.baseAddress else { return false }
     let length = needle.utf8CodeUnitCount
     var position = start
-    // Looks for the second byte: the first, a quote, is everywhere in JSON.
+    // Searches for the second byte: the first, a quote, is frequent in JSON.
     while bytes.count > position + 1 - start,
         let found = memchr(position + 1, Int32(needle.utf8Start[1]), bytes.count - (position + 1 - start))
     {
@@ -44,17 +44,17 @@ extension String {
         return copy.withUTF8 { body(UnsafeRawBufferPointer($0)) }
     }
 
-    /// The order of UTF-8 bytes. `<` and `==` would take canonically equivalent names for one.
+    /// The order of UTF-8 bytes. `<` and `==` would treat canonically equivalent names as equal.
     func utf8Order(comparedTo other: String) -> Int {
         withUTF8Bytes { mine in other.withUTF8Bytes { compareBytes(mine, $0) } }
     }
 }
 
 extension String {
-    /// The text that bytes are; nil where they are not UTF-8.
+    /// The text of UTF-8 bytes; nil if they are invalid.
     ///
-    /// As `String(validating:as:)`, which looks up generic types every time that it is called: too slow for each of the
-    /// texts of a feed, most of which are ASCII.
+    /// Like `String(validating:as:)`, which looks up generic types on every call: too slow for each text of a feed,
+    /// most of which are ASCII.
     package init?(utf8 bytes: UnsafeRawBufferPointer) {
         if isASCII(bytes) {
             self.init(decoding: bytes, as: UTF8.self)

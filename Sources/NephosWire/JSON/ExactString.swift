@@ -1,6 +1,6 @@
-/// A string as stores compare it: by its bytes. `==` of `String` takes canonically equivalent strings for one, "é" in its
-/// two forms and even "K" and the Kelvin sign. So keys in memory that clients give, and that are no checked ASCII, are
-/// these.
+/// A string compared by its bytes, as in stores. `==` of `String` treats canonically equivalent strings as equal: "é"
+/// in its two forms, and even "K" and the Kelvin sign. So in-memory keys from clients that are not checked ASCII have
+/// this type.
 package struct ExactString: Hashable, Sendable {
     package let string: String
 

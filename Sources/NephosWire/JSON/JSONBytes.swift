@@ -6,26 +6,27 @@ import Synchronization
     import Musl
 #endif
 
-/// Bytes that do not move and do not change: text that was written, where it was written.
+/// Immutable bytes at a fixed address: written text, without a copy.
 ///
-/// `@unchecked`: the bytes are immutable once this is made, the room around them has one writer at most, and `deinit`
-/// alone frees the memory.
+/// `@unchecked`: the bytes are immutable after initialization, the free memory around them has at most one writer, and
+/// only `deinit` frees the memory.
 package final class JSONBytes: @unchecked Sendable {
     package let buffer: UnsafeRawBufferPointer
-    /// Bytes of the memory in front of these, and behind them.
+    /// Free bytes of the memory before and after these.
     let headroom: Int
     let tailroom: Int
     private let isRoomTaken = Atomic(false)
-    /// What frees the memory, if not this.
+    /// The owner of the memory, if not this.
     private let holder: JSONBytes?
-    /// Bytes of the memory, where it counts as large.
+    /// Bytes of the memory, if it counts as large.
     private let largeSize: Int
-    /// Bytes that all large texts of the process have, those of `largeLimit` and more.
+    /// Total bytes of all large texts of the process, those of `largeLimit` and more.
     package static var largeBytes: Int { largeCount.load(ordering: .relaxed) }
     private static let largeCount = Atomic(0)
     package static var largeLimit: Int { 64 * 1024 }
 
-    /// Takes over memory that `malloc` gave: `headroom` bytes, then `count`, and more up to `capacity` behind the first.
+    /// Takes ownership of memory from `malloc`: `headroom` bytes, then `count`, and more up to `capacity` after the
+    /// headroom.
     init(owning start: UnsafeMutablePointer<UInt8>, count: Int, capacity: Int? = nil, headroom: Int = 0) {
         buffer = UnsafeRawBufferPointer(start: start, count: count)
         self.headroom = headroom
@@ -36,7 +37,7 @@ package final class JSONBytes: @unchecked Sendable {
         if largeSize > 0 { Self.largeCount.add(size, ordering: .relaxed) }
     }
 
-    /// Bytes in the memory of `holder`, in the room around its own.
+    /// Bytes in the memory of `holder`, in the free memory around its own.
     init(in holder: JSONBytes, _ start: UnsafeMutablePointer<UInt8>, count: Int) {
         buffer = UnsafeRawBufferPointer(start: start, count: count)
         headroom = 0
@@ -45,7 +46,7 @@ package final class JSONBytes: @unchecked Sendable {
         largeSize = 0
     }
 
-    /// The first byte, for the one caller that may write in front of these bytes and behind them; nil for others.
+    /// The first byte, for the single caller that may write before and after these bytes; nil for others.
     func takeRoom() -> UnsafeMutablePointer<UInt8>? {
         guard let start = buffer.baseAddress, !isRoomTaken.exchange(true, ordering: .relaxed) else { return nil }
         return UnsafeMutableRawPointer(mutating: start).assumingMemoryBound(to: UInt8.self)

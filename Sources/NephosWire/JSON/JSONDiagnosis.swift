@@ -1,6 +1,6 @@
 import CSimdJSON
 
-/// Finds where a document that simdjson refused stops being JSON, for the error's path, reason and offset.
+/// Finds the first syntax error of a document that simdjson refused, for the error's path, reason and offset.
 struct JSONDiagnosis {
     private enum Step {
         case member(String)
@@ -11,7 +11,7 @@ struct JSONDiagnosis {
     private var index = 0
     private var steps: [Step] = []
 
-    /// The error for `bytes`; `message` is simdjson's, for what is refused for another reason.
+    /// The error for `bytes`; `message` is simdjson's, for documents that it refused for another reason.
     static func explain(_ bytes: UnsafeRawBufferPointer, message: String) -> WireError {
         var diagnosis = JSONDiagnosis(bytes: bytes)
         do throws(WireError) {
@@ -53,7 +53,7 @@ struct JSONDiagnosis {
         }
     }
 
-    /// - Parameter begin: reads what precedes a value, and appends the value's step.
+    /// - Parameter begin: parses the text before a value, and appends the value's step.
     private mutating func container(
         closedBy close: UnicodeScalar, begin: (inout JSONDiagnosis, Int) throws(WireError) -> Void
     ) throws(WireError) {
@@ -75,7 +75,7 @@ struct JSONDiagnosis {
         index += 1
     }
 
-    /// Reads a string; returns its text, escapes left as they are.
+    /// Parses a string; returns its text, still escaped.
     private mutating func string() throws(WireError) -> String {
         let start = index
         index += 1
@@ -96,7 +96,7 @@ struct JSONDiagnosis {
         throw notJSON("a string that does not end")
     }
 
-    /// Nil where it is malformed, as half of a surrogate pair is.
+    /// Nil for a malformed escape, such as a lone surrogate.
     private func lengthOfEscape() -> Int? {
         if let unit = codeUnit(at: index) {
             guard unit & 0xF800 == 0xD800 else { return 6 }

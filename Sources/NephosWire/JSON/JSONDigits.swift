@@ -1,10 +1,10 @@
-/// Integers as decimal digits, eight at a time: an answer has several in each record.
+/// Integers as decimal digits, eight at a time: every record of an answer has several.
 enum JSONDigits {
     /// Bytes that `write` may touch.
     static let most = 32
 
-    /// - Parameter output: has room for `most` bytes; what is behind the digits may change.
-    /// - Returns: how many bytes the number takes.
+    /// - Parameter output: has at least `most` bytes; the bytes after the digits may change.
+    /// - Returns: the number of digits and sign bytes written.
     @inline(__always)
     static func write(_ value: Int64, to output: UnsafeMutablePointer<UInt8>) -> Int {
         var end = UnsafeMutableRawPointer(output)
@@ -34,7 +34,7 @@ enum JSONDigits {
     @inline(__always)
     private static func first(_ number: UInt64, to end: inout UnsafeMutableRawPointer) {
         let digits = digits(number)
-        // The last digit stays, even of zero.
+        // Keeps the last digit, even of zero.
         let zeros = min(7, digits.trailingZeroBitCount >> 3)
         let text = (digits | 0x3030_3030_3030_3030) &>> UInt64(8 * zeros)
         end.storeBytes(of: text.littleEndian, as: UInt64.self)
@@ -48,9 +48,9 @@ enum JSONDigits {
         end += 8
     }
 
-    /// Eight digits, one in each byte, the first in the lowest: the number is parted into halves of four digits, these
-    /// into halves of two, and these into digits, each step at once for all. Dividing by 100 and by 10 is multiplying by a
-    /// fraction that is exact for numbers as small as these.
+    /// Eight digits, one in each byte, the first in the lowest: splits the number into halves of four digits, these
+    /// into halves of two, and these into digits, each step for all at once. Division by 100 and by 10 is
+    /// multiplication by a fraction that is exact for numbers this small.
     @inline(__always)
     private static func digits(_ number: UInt64) -> UInt64 {
         let upper = number / 10_000

@@ -1,4 +1,4 @@
-/// Numbers written as text.
+/// Numbers in text.
 enum JSONNumber {
     /// Digits with an optional minus sign, within 64 bits; nil for anything else.
     static func int64(_ text: UnsafeRawBufferPointer) -> Int64? {
@@ -46,7 +46,7 @@ enum JSONNumber {
         return (index, isInteger)
     }
 
-    /// The document with `.0` behind every integer that 64 bits cannot hold; nil where there is none.
+    /// The document with `.0` appended to every integer beyond 64 bits; nil if there is none.
     static func withFractionsForLargeIntegers(_ document: UnsafeRawBufferPointer) -> [UInt8]? {
         var result: [UInt8] = []
         var index = 0
@@ -72,7 +72,7 @@ enum JSONNumber {
         return result + document[copied...]
     }
 
-    /// The index past the string that starts at `start`.
+    /// The index after the string that starts at `start`.
     private static func endOfString(_ document: UnsafeRawBufferPointer, from start: Int) -> Int {
         var index = start + 1
         while index < document.count {

@@ -1,11 +1,11 @@
 extension JSONValue {
-    /// The members of what must be an object.
+    /// The members of a required object.
     func members(_ expected: String = "an object") throws(WireError) -> JSONMembers {
         guard isObject else { throw mismatch(expected) }
         return JSONMembers(of: self)
     }
 
-    /// Decodes what must be an array, element by element.
+    /// Decodes a required array, element by element.
     func elements<Element>(
         _ expected: String, _ decode: (JSONValue) throws(WireError) -> Element
     ) throws(WireError) -> [Element] {
@@ -16,7 +16,7 @@ extension JSONValue {
         return result
     }
 
-    /// Decodes the member that an object must have; the last of its name counts.
+    /// Decodes a required member; the last of its name counts.
     func required<Result>(
         _ name: StaticString, _ expected: String, _ decode: (JSONValue) throws(WireError) -> Result
     ) throws(WireError) -> Result {
@@ -44,7 +44,7 @@ extension JSONValue {
         try required(name, "an array") { (json) throws(WireError) in try json.arrayOfBytes() }
     }
 
-    /// A member of what may be an object; the last of its name counts. Nil where it is not there, or null.
+    /// A member, if this is an object; the last of its name counts. Nil if absent or null.
     func member(_ name: StaticString) -> JSONValue? {
         guard isObject else { return nil }
         var found: JSONValue?
@@ -52,7 +52,7 @@ extension JSONValue {
         return found
     }
 
-    /// A token or marker that goes on from somewhere; nil of the empty one, with which some clients begin.
+    /// A token or marker of a position; nil for the empty one, with which some clients begin.
     func position() throws(WireError) -> String? {
         let token = try string()
         return token.isEmpty ? nil : token
@@ -67,7 +67,7 @@ extension JSONValue {
         try elements("an array of strings") { (element) throws(WireError) in try element.string() }
     }
 
-    /// A truth value: written as one, or in a string, as some clients write everything.
+    /// A truth value, or one in a string, as some clients encode everything.
     func bool() throws(WireError) -> Bool {
         switch tag {
         case Tag.true: return true
@@ -78,8 +78,8 @@ extension JSONValue {
         }
     }
 
-    /// An integer of 64 bits: written as one, as a whole number with a fraction part of zero (up to 2^53, where
-    /// such numbers are still exact), or as either in a string, for senders whose numbers cannot hold it.
+    /// A 64-bit integer: as such, as a whole number with a zero fraction (up to 2^53, where such numbers are still
+    /// exact), or as either in a string, for senders whose numbers cannot hold it.
     func int64(_ expected: String = "an integer") throws(WireError) -> Int64 {
         switch tag {
         case Tag.int64: return Int64(bitPattern: numberBits)
@@ -133,7 +133,7 @@ extension JSONValue {
 
     func failure(_ reason: String) -> WireError { WireError(path: path, reason: reason) }
 
-    /// The error for a key that an object must have.
+    /// The error for a missing required key.
     func missing(_ key: String, _ expected: String) -> WireError {
         WireError(path: WirePath.appending(member: key, to: path), reason: "expected \(expected), found nothing")
     }
@@ -153,7 +153,7 @@ extension JSONValue {
         }
     }
 
-    /// Where the value stands in its document. Found by searching from the root: only errors pay for it.
+    /// The value's path in its document. Found by a search from the root, a cost that only errors pay.
     var path: String {
         var path = ""
         var position = at(1)

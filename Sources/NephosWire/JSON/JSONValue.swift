@@ -20,7 +20,7 @@ package struct JSONValue {
 
     var tag: UInt8 { UInt8(truncatingIfNeeded: tape[index] &>> 56) }
 
-    /// The tape index behind this value.
+    /// The tape index after this value.
     var end: Int {
         switch tag {
         case Tag.object, Tag.array: Int(UInt32(truncatingIfNeeded: tape[index]))
@@ -34,7 +34,7 @@ package struct JSONValue {
     var isNull: Bool { tag == Tag.null }
     var isObject: Bool { tag == Tag.object }
     var isArray: Bool { tag == Tag.array }
-    /// Nil for `null`, which means the same as an absent key everywhere but in `parent` and a field's value.
+    /// Nil for `null`, which is equivalent to an absent key everywhere but in `parent` and a field's value.
     var nonNull: JSONValue? { isNull ? nil : self }
 
     /// Of a string: its bytes.
@@ -44,10 +44,11 @@ package struct JSONValue {
         return JSONString(start: start + 4, count: Int(count))
     }
 
-    /// Of a number: the word behind it.
+    /// Of a number: the tape word after it.
     var numberBits: UInt64 { tape[index + 1] }
 
-    /// Of an array or object: about how many elements, for reserving memory; never more than a request has reason for.
+    /// Of an array or object: its approximate number of elements, for reserving memory; capped at a request's plausible
+    /// size.
     var countHint: Int { min(Int((tape[index] &>> 32) & 0xFF_FFFF), 512) }
 }
 
@@ -59,12 +60,12 @@ struct JSONString {
     var string: String { String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self) }
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
 
-    /// Whether its bytes come before another's.
+    /// Whether its bytes sort before another's.
     func isBefore(_ other: JSONString) -> Bool {
         compareBytes(bytes, other.bytes) < 0
     }
 
-    /// Lets a `switch` over keys compare bytes.
+    /// Makes a `switch` over keys compare bytes.
     @inline(__always)
     static func ~= (pattern: StaticString, string: JSONString) -> Bool {
         string.count == pattern.utf8CodeUnitCount
@@ -72,7 +73,7 @@ struct JSONString {
     }
 }
 
-/// The members of an object in the document's order; a key may come twice, and then its last value counts.
+/// The members of an object in the document's order; of a duplicate key the last value counts.
 struct JSONMembers: Sequence, IteratorProtocol {
     private var position: JSONValue
     private let end: Int
@@ -93,19 +94,19 @@ struct JSONMembers: Sequence, IteratorProtocol {
 extension JSONMembers {
     typealias Member = (key: JSONString, value: JSONValue)
 
-    /// The members in the order of their keys' UTF-8 bytes; members with one key keep theirs.
+    /// The members ordered by their keys' UTF-8 bytes; a stable sort.
     func sortedByKey(about count: Int) -> [Member] {
         var sorted: [Member] = []
         sorted.reserveCapacity(count)
         for member in self {
-            // An object has few members, and they often come in order.
+            // An object has few members, and they are often in order.
             var place = sorted.endIndex
             if sorted.count < Self.insertedOneByOne {
                 while place > 0, member.key.isBefore(sorted[place - 1].key) { place -= 1 }
             }
             sorted.insert(member, at: place)
         }
-        // What came after that many is behind the others in the order in which it came.
+        // Members beyond that number were appended in the document's order.
         if sorted.count > Self.insertedOneByOne { sorted.sort { $0.key.isBefore($1.key) } }
         return sorted
     }

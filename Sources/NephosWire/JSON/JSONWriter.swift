@@ -6,20 +6,20 @@ import CSimdJSON
     import Musl
 #endif
 
-/// Appends JSON to a growing buffer. Commas come by themselves; the caller keeps the structure right.
+/// Appends JSON to a growing buffer. Commas are automatic; the caller keeps the structure valid.
 package struct JSONWriter: ~Copyable {
     private var start: UnsafeMutablePointer<UInt8>
-    /// Bytes since the last part that was taken over.
+    /// Bytes since the last part that was adopted.
     private(set) package var count = 0
     private var capacity: Int
-    /// Bytes of the memory in front of the first.
+    /// Free bytes before the first.
     private var headroom: Int
-    /// Whose memory it is, if not the writer's.
+    /// The owner of the memory, if not the writer.
     private var holder: JSONBytes?
-    /// What was written up to there, in order.
+    /// The finished parts, in order.
     private var parts: [JSONBytes] = []
 
-    /// - Parameter headroom: bytes that are kept free in front, for a caller that embeds the bytes in a larger document.
+    /// - Parameter headroom: bytes kept free in front, for a caller that embeds the bytes in a larger document.
     package init(reserving capacity: Int = 512, headroom: Int = 0) {
         self.capacity = max(capacity, 64)
         self.headroom = headroom
@@ -28,12 +28,12 @@ package struct JSONWriter: ~Copyable {
 
     deinit { release() }
 
-    /// Frees the memory, unless it was handed on.
+    /// Frees the memory, unless it was passed on.
     private func release() {
         if capacity > 0, holder == nil { free(start - headroom) }
     }
 
-    /// From the C library: Swift's own allocation asks it for aligned memory, which takes a slower way.
+    /// Allocates with malloc: Swift's own allocation requests aligned memory, which is slower.
     private static func memory(_ capacity: Int, _ headroom: Int = 0) -> UnsafeMutablePointer<UInt8> {
         guard let memory = malloc(headroom + capacity) else {
             preconditionFailure("no memory for \(capacity) bytes of JSON")
@@ -41,28 +41,28 @@ package struct JSONWriter: ~Copyable {
         return memory.assumingMemoryBound(to: UInt8.self) + headroom
     }
 
-    /// What was written.
+    /// The written bytes.
     package consuming func finish() -> [UInt8] {
         if parts.isEmpty { return Array(UnsafeBufferPointer(start: start, count: count)) }
         return finishInParts().joined()
     }
 
-    /// What was written, where it is; without parts that were taken over.
+    /// The written bytes, without a copy; only valid without adopted parts.
     package consuming func finishInPlace() -> JSONBytes { takeOver() }
 
-    /// What was written, where it is: one part after the other.
+    /// The written bytes as consecutive parts, without a copy.
     package consuming func finishInParts() -> [JSONBytes] {
         endPart()
         return parts
     }
 
-    /// A value that is JSON already. Where it is long it is not copied.
+    /// Appends a value in JSON. A long one is not copied.
     package mutating func verbatim(_ json: JSONBytes) {
         separate()
         append(json)
     }
 
-    /// The same, of bytes as they are.
+    /// Appends raw bytes. Long ones are not copied.
     mutating func append(_ bytes: JSONBytes) {
         if Self.canContinue(bytes), count <= bytes.headroom, let first = bytes.takeRoom() {
             goOn(in: bytes, first)
@@ -76,14 +76,14 @@ package struct JSONWriter: ~Copyable {
         }
     }
 
-    /// Whether what has room around it is sooner written around than copied.
+    /// Whether it is cheaper to continue in the free memory around the bytes than to copy them.
     static func canContinue(_ bytes: JSONBytes) -> Bool { bytes.headroom > 0 && bytes.buffer.count > 2048 }
 
-    /// Up to this many bytes are sooner copied than sent from another place: a body of several parts goes out behind its
-    /// header, in another call and another packet.
+    /// The size up to which copying is cheaper than a separate part: a body of several parts is sent after its header,
+    /// in another call and another packet.
     static let copied = 128 * 1024
 
-    /// Puts what was written so far in front of `bytes`, where they are, and goes on behind them.
+    /// Copies the bytes written so far in front of `bytes`, in their memory, and continues after them.
     private mutating func goOn(in bytes: JSONBytes, _ first: UnsafeMutablePointer<UInt8>) {
         (first - count).update(from: start, count: count)
         release()
@@ -94,7 +94,7 @@ package struct JSONWriter: ~Copyable {
         holder = bytes
     }
 
-    /// What was written since the last part, where it is; the writer has no memory from then on.
+    /// The bytes written since the last part, without a copy; the writer has no memory afterwards.
     private mutating func takeOver() -> JSONBytes {
         defer { capacity = 0 }
         if let holder { return JSONBytes(in: holder, start, count: count) }
@@ -111,7 +111,7 @@ package struct JSONWriter: ~Copyable {
 
     // MARK: Structure
 
-    /// Begins an object as the next element or a member's value.
+    /// Begins an object, as the next element or a member's value.
     package mutating func beginObject() {
         separate()
         append(UInt8(ascii: "{"))
@@ -126,7 +126,7 @@ package struct JSONWriter: ~Copyable {
 
     package mutating func endArray() { append(UInt8(ascii: "]")) }
 
-    /// A member's key, which needs no escapes; its value comes next.
+    /// Writes a member's key, which needs no escapes; its value follows.
     package mutating func key(_ name: StaticString) {
         separate()
         let length = name.utf8CodeUnitCount
@@ -138,7 +138,7 @@ package struct JSONWriter: ~Copyable {
         count += length + 3
     }
 
-    /// A member's key; its value comes next.
+    /// Writes a member's key; its value follows.
     package mutating func key(_ name: String) {
         string(name)
         append(UInt8(ascii: ":"))
@@ -150,7 +150,7 @@ package struct JSONWriter: ~Copyable {
 
     package mutating func bool(_ value: Bool) { value ? literal("true") : literal("false") }
 
-    /// A string without quotes or escapes in it, such as a type's name.
+    /// Writes a string that needs no escapes, such as a type's name.
     package mutating func plain(_ name: StaticString) {
         separate()
         append(UInt8(ascii: "\""))
@@ -168,8 +168,8 @@ package struct JSONWriter: ~Copyable {
         quoted ? string(String(value)) : int64(value)
     }
 
-    /// The shortest text that reads back as `value`. JSON has no text for a number that is not finite:
-    /// `FieldValue.problem` has those refused, and here they become `null`.
+    /// Writes the shortest text that reads back as `value`. JSON has no non-finite numbers: `FieldValue.problem`
+    /// refuses them, and here they become `null`.
     package mutating func double(_ value: Double) {
         guard value.isFinite else { return null() }
         separate()
@@ -177,7 +177,7 @@ package struct JSONWriter: ~Copyable {
         count += csimdjson_write_double(value, output)
     }
 
-    /// The same in quotes.
+    /// Writes the shortest text that reads back as `value`, in quotes.
     package mutating func quoted(_ value: Double) {
         guard value.isFinite else { return null() }
         separate()
@@ -196,7 +196,7 @@ package struct JSONWriter: ~Copyable {
     @inline(__always)
     private mutating func quote(_ bytes: UnsafeRawBufferPointer) {
         let clean = JSONEscape.firstSpecial(in: bytes, from: 0)
-        // Room for the quotes, and for all of it unless some has to be escaped.
+        // Reserves the quotes, and all of the string unless it needs escapes.
         let output = reserve(bytes.count + 2)
         output[0] = UInt8(ascii: "\"")
         if let source = bytes.baseAddress {
@@ -222,13 +222,13 @@ package struct JSONWriter: ~Copyable {
         count += length + 2
     }
 
-    /// A value that is JSON already.
+    /// Appends a value in JSON.
     package mutating func verbatim(_ json: UnsafeRawBufferPointer) {
         separate()
         append(json)
     }
 
-    /// A value that is JSON already.
+    /// Appends a value in JSON.
     package mutating func verbatim(_ json: [UInt8]) { json.withUnsafeBytes { verbatim($0) } }
 
     // MARK: Bytes
@@ -244,7 +244,7 @@ package struct JSONWriter: ~Copyable {
         count += bytes.count
     }
 
-    /// Has `write` append up to `count` bytes; it returns how many they are.
+    /// Reserves `count` bytes for `write`, which returns the number it wrote.
     @inline(__always)
     mutating func append(upTo count: Int, _ write: (UnsafeMutablePointer<UInt8>) -> Int) {
         self.count += write(reserve(count))
@@ -255,8 +255,8 @@ package struct JSONWriter: ~Copyable {
         append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    /// Writes the comma between this value and the one before it. Strings end with their quote, so the last byte
-    /// tells the structure.
+    /// Writes the comma between this value and the previous one. Strings end with their quote, so the last byte reveals
+    /// the structure.
     @inline(__always)
     mutating func separate() {
         guard count > 0 else {
@@ -313,9 +313,9 @@ package struct JSONWriter: ~Copyable {
     }
 }
 
-/// What must be escaped in a string: quotes, backslashes, control characters.
+/// Finds the bytes that a string must escape: quotes, backslashes, control characters.
 enum JSONEscape {
-    /// The index of the first byte that a string cannot hold as it is, or the end.
+    /// The index of the first byte that must be escaped, or the end.
     @inline(__always)
     static func firstSpecial(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
         var index = start
@@ -325,7 +325,7 @@ enum JSONEscape {
             if hasSpecial(word) { break }
             index &+= 8
         }
-        // The last bytes, some of them for the second time.
+        // The last eight bytes, which overlap those checked before.
         if count &- index < 8, count >= 8,
             !hasSpecial(bytes.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self))
         {
@@ -339,7 +339,7 @@ enum JSONEscape {
         return count
     }
 
-    /// Eight bytes at once: is one a control character, a quote or a backslash?
+    /// Whether one of eight bytes is a control character, a quote or a backslash.
     @inline(__always)
     private static func hasSpecial(_ word: UInt64) -> Bool {
         let ones: UInt64 = 0x0101_0101_0101_0101
@@ -352,14 +352,14 @@ enum JSONEscape {
 }
 
 extension JSONWriter {
-    /// A member with a string, or nothing for nil.
+    /// Writes a string member, or nothing for nil.
     package mutating func member(_ name: StaticString, _ value: String?) {
         guard let value else { return }
         key(name)
         string(value)
     }
 
-    /// A member with an array of strings, or nothing for nil.
+    /// Writes a member with an array of strings, or nothing for nil.
     package mutating func member(_ name: StaticString, _ values: [String]?) {
         guard let values else { return }
         key(name)

@@ -1,12 +1,12 @@
-/// The strings that stand in a document over and over, such as the names of users: each is made once.
+/// A cache of the strings that recur in a document, such as users' names: each is allocated once (interning).
 struct RepeatedStrings {
     private var known: [String] = []
-    /// Beyond it, looking for a string would cost as much as making it.
+    /// The maximum number of entries: beyond it a lookup would cost as much as an allocation.
     private static let limit = 8
-    /// Strings up to this length need no memory of their own.
+    /// Strings up to this length need no allocation.
     private static let smallest = 16
 
-    /// The string that `json` is.
+    /// The string value of `json`.
     mutating func string(_ json: JSONValue) throws(WireError) -> String {
         guard json.tag == JSONValue.Tag.string else { throw json.mismatch("a string") }
         let text = json.text

@@ -1,8 +1,8 @@
-/// Says what is wrong with a message, and where: the request's sender can act on it.
+/// The defect of a message and its path, for the sender of the request.
 package struct WireError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Where: `operations[3].record.fields.title.value`; empty for the message as a whole.
+    /// The path: `operations[3].record.fields.title.value`; empty for the message as a whole.
     package var path: String
-    /// What was expected and what was found.
+    /// The expected and the found value.
     package var reason: String
 
     package init(path: String = "", reason: String) {
@@ -15,7 +15,7 @@ package struct WireError: Error, Hashable, Sendable, CustomStringConvertible {
 
 /// Builds a path member by member.
 enum WirePath {
-    /// Longer names and values are truncated: an error must not carry a megabyte back.
+    /// Longer names and values are truncated: an error must not echo a megabyte.
     private static let longestShown = 64
 
     static func appending(member name: String, to path: String) -> String {

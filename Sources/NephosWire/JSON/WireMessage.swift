@@ -2,14 +2,14 @@ package import FoundationEssentials
 
 /// A message of CloudKit Web Services: the body of a request or of an answer.
 package protocol WireMessage {
-    /// Throws what a body says wrongly; keys it does not know are ignored.
+    /// Throws on an invalid body; ignores unknown keys.
     init(json: JSONValue) throws(WireError)
     /// Decodes a body; an empty one counts as `{}`.
     init(decoding body: UnsafeRawBufferPointer) throws(WireError)
     func write(to writer: inout JSONWriter)
-    /// About how many bytes the message takes.
+    /// The approximate size of the encoded message in bytes.
     var estimatedSize: Int { get }
-    /// What the body is, as `Content-Type` says it.
+    /// The body's `Content-Type`.
     var mediaType: String { get }
 }
 
@@ -42,8 +42,7 @@ extension WireMessage {
         return writer.finish()
     }
 
-    /// The same where it was written: one part after the other. JSON ends in a newline, for readers on a
-    /// terminal.
+    /// The message's JSON as consecutive parts, without a copy. Ends in a newline, for terminals.
     package func encodedInParts() -> [JSONBytes] {
         var writer = JSONWriter(reserving: estimatedSize)
         write(to: &writer)

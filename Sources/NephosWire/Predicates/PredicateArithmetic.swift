@@ -1,12 +1,12 @@
 package import FoundationEssentials
 import Glibc
 
-/// Computes what operands are without keys; with `keyValue` also those with.
+/// Evaluates operands without keys; with `keyValue` also those with keys.
 package struct PredicateArithmetic {
     var now: Date
-    /// The value of a key of what is evaluated.
+    /// The value of a key of the evaluated object.
     var keyValue: ((String) -> PredicateValue)?
-    /// The value of a variable; nil where there is none.
+    /// The value of a variable; nil if it has none.
     var variable: ((String) -> PredicateValue?)?
     /// `self`
     var evaluatedObject: PredicateValue?
@@ -21,7 +21,7 @@ package struct PredicateArithmetic {
         self.evaluatedObject = evaluatedObject
     }
 
-    /// Nil where the value is not known, or where there is none, such as for a text plus a number.
+    /// Nil if the value is unknown or undefined, such as a text plus a number.
     package func value(of operand: PredicateOperand) -> PredicateValue? {
         switch operand {
         case .constant(let value): return value

@@ -1,17 +1,17 @@
 package import FoundationEssentials
 
-/// Turns a predicate into the condition that is sent. It decides what a query may ask: in one place, so that what is
-/// refused here is what Apple's framework refuses (CKQuery, Apple's documentation).
+/// Converts a predicate to a query's filters. It alone decides what a query may ask, so that it refuses the predicates
+/// that Apple's framework refuses (CKQuery, Apple's documentation).
 package struct PredicateConversion {
     package enum Dialect {
-        /// What Apple's framework takes.
+        /// The predicates that Apple's framework accepts.
         case cloudKit
-        /// Also `OR`, and `NOT` of anything: `CloudKitExtras`.
+        /// Also `OR`, and `NOT` of any condition: `CloudKitExtras`.
         case extended
     }
 
     let dialect: Dialect
-    /// What `now()` is.
+    /// The value of `now()`.
     let now: Date
 
     package static func condition(
@@ -21,7 +21,7 @@ package struct PredicateConversion {
         return try conversion.condition(of: expression, negated: false)
     }
 
-    /// The filters of a query; each of them has to match.
+    /// The filters of a query; all of them have to match.
     package static func filters(
         of expression: PredicateTree, now: Date = Date()
     ) throws(PredicateRefusal) -> [Filter] {
@@ -99,14 +99,14 @@ package struct PredicateConversion {
     }
 }
 
-/// Turns one comparison into filters.
+/// Converts one comparison to filters.
 struct ComparisonConversion {
     private let comparison: PredicateComparison
     private let dialect: PredicateConversion.Dialect
     private let left: Side
     private let right: Side
 
-    /// One side of a comparison, as far as queries know them.
+    /// One side of a comparison, in the terms of queries.
     private enum Side {
         case key(QueryKey, name: String)
         case constant(PredicateValue)
@@ -190,7 +190,7 @@ struct ComparisonConversion {
 
     private func checkOptions() throws(PredicateRefusal) {
         guard !comparison.options.isEmpty, !isSearch else { return }
-        // Equality ignores case as it is.
+        // Equality ignores case anyway.
         let isEquality = [.equals, .notEquals, .in, .contains].contains(comparison.operator)
         guard isEquality, comparison.options == .caseInsensitive, QuerySemantics.equalityIgnoresCase else {
             throw refusal(
@@ -420,15 +420,15 @@ struct ComparisonConversion {
         return .list(of: .double, numbers)
     }
 
-    /// The record as a query names it: with its zone. What happens on its deletion does not matter.
+    /// The reference in a query's form: with its zone. The action is irrelevant.
     private static func named(_ reference: ReferenceValue) -> ReferenceValue {
         ReferenceValue(recordName: reference.recordName, zoneID: reference.zoneID)
     }
 }
 
 extension PredicateComparison {
-    /// Whether `operand`, which is called `now`, is the time in this comparison, and no field of that name: it stands on
-    /// the right, or another field is compared with it.
+    /// Whether `operand`, named `now`, is the current time in this comparison, and no field of that name: it is on the
+    /// right, or another field is compared with it.
     fileprivate func isMoment(_ operand: PredicateOperand) -> Bool {
         guard left != right else { return false }
         if right == operand { return true }

@@ -19,7 +19,7 @@ package enum PredicateFunction: String, CaseIterable {
     case length = "length:"
     case count = "count:"
 
-    /// By the name with or without its colons: `now()`, `tokenize(a, b)`, `tokenize:using:(a, b)`.
+    /// Accepts the name with or without its colons: `now()`, `tokenize(a, b)`, `tokenize:using:(a, b)`.
     init?(_ name: String) {
         guard let function = Self.byName[name] else { return nil }
         self = function

@@ -1,12 +1,12 @@
 extension QueryKey {
-    /// The names of a record's properties, as predicates and sort descriptors use them.
+    /// The names of a record's properties in predicates and sort descriptors.
     private static let properties: [String: SystemField] = [
         "recordID": .recordName, "recordName": .recordName, "creationDate": .createdTimestamp,
         "modificationDate": .modifiedTimestamp, "creatorUserRecordID": .createdUserRecordName,
         "lastModifiedUserRecordID": .modifiedUserRecordName,
     ]
 
-    /// What a key of a predicate or a sort descriptor stands for: a record's property, a system field by its
+    /// Resolves a key of a predicate or a sort descriptor: a record's property, a system field by its
     /// `CKRecord.SystemFieldKey`, or a field.
     package init(predicateKey key: String) throws(PredicateRefusal) {
         if let field = Self.properties[key] ?? SystemField(schemaName: key) {
@@ -36,7 +36,7 @@ extension QueryKey {
     }
 }
 
-/// Why a predicate or a sort descriptor is no query: the part, the rule, and what to do instead.
+/// Why a predicate or a sort descriptor cannot be queried: the part, the rule, and an alternative.
 package struct PredicateRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     package var part: String
     package var rule: String

@@ -1,9 +1,9 @@
 import FoundationEssentials
 
-/// Why a format is no predicate: what was expected, where, and what stands there.
+/// A syntax error in a format: the expected token, the position, and the found text.
 package struct PredicateFormatError: Error, Hashable, Sendable, CustomStringConvertible {
     package var format: String
-    /// Characters before the place, counted in Unicode scalars.
+    /// The error's position in Unicode scalars.
     package var position: Int
     package var expected: String
     package var found: String
@@ -34,7 +34,7 @@ enum PredicateToken: Hashable {
     case selector(String)
     case string(String)
     case number(PredicateValue)
-    /// What a placeholder was replaced with.
+    /// The argument of a placeholder.
     case argument(PredicateOperand)
     case variable(String)
     case symbol(Symbol)
@@ -65,14 +65,14 @@ enum PredicateToken: Hashable {
     }
 }
 
-/// Cuts a predicate's format into tokens and puts the arguments in. Every byte is looked at a bounded number of times.
+/// Splits a predicate's format into tokens and inserts the arguments, in linear time.
 struct PredicateLexer {
     private let format: String
     private let bytes: [UInt8]
     private var index = 0
     private let arguments: [PredicateValue]
     private var nextArgument = 0
-    /// Where the token begins that `next()` returned last.
+    /// The start of the token that `next()` returned last.
     private(set) var tokenStart = 0
 
     init(_ format: String, _ arguments: [PredicateValue]) {
@@ -96,7 +96,7 @@ struct PredicateLexer {
             expected: expected, found: found ?? excerpt(position))
     }
 
-    /// The text from `position`, as far as a message needs it.
+    /// The text from `position`, truncated for a message.
     private func excerpt(_ position: Int) -> String {
         guard position < bytes.count else { return "the end" }
         let text = String(decoding: bytes[position..<min(position + 120, bytes.count)], as: UTF8.self)
@@ -127,7 +127,7 @@ struct PredicateLexer {
         }
     }
 
-    /// The letters in brackets right behind an operator.
+    /// Parses the letters in brackets directly after an operator.
     mutating func options() throws(PredicateFormatError) -> PredicateComparison.Options {
         skipSpace()
         guard byte == UInt8(ascii: "[") else { return [] }
@@ -199,7 +199,7 @@ struct PredicateLexer {
         if byte == UInt8(ascii: ":"), byte(after: 1) != UInt8(ascii: "=") { return .selector(selector(from: first)) }
         if let keyword = PredicateKeyword.named(first) {
             guard keyword == .`self`, byte == UInt8(ascii: ".") else { return .keyword(keyword) }
-            // SELF.name is name.
+            // SELF.name is the same as name.
             index += 1
             guard let name = word() else { throw failure("a key after \"SELF.\"") }
             return .identifier(try path(from: name))
@@ -344,7 +344,7 @@ struct PredicateLexer {
     private mutating func placeholder() throws(PredicateFormatError) -> PredicateOperand {
         let start = index
         index += 1
-        // Flags, width and precision have no meaning for a value that is not printed.
+        // Flags, width and precision are meaningless for a value that is not printed.
         while let byte, Self.isDigit(byte) || "-+ .#".utf8.contains(byte) { index += 1 }
         while let byte, "hlqzjtL".utf8.contains(byte) { index += 1 }
         guard let conversion = byte else { throw failure("%@, %K, %d, %f or another placeholder", at: start) }
@@ -360,7 +360,7 @@ struct PredicateLexer {
         case UInt8(ascii: "d"), UInt8(ascii: "D"), UInt8(ascii: "i"), UInt8(ascii: "u"), UInt8(ascii: "U"),
             UInt8(ascii: "o"), UInt8(ascii: "O"), UInt8(ascii: "x"), UInt8(ascii: "X"), UInt8(ascii: "c"),
             UInt8(ascii: "C"):
-            // %lud is often written where %lu is meant.
+            // Some write %lud instead of %lu.
             if conversion == UInt8(ascii: "u"), byte == UInt8(ascii: "d"), byte(after: 1).map(Self.startsWord) != true {
                 index += 1
             }

@@ -1,13 +1,13 @@
-/// Reads predicate formats (Apple's Predicate Programming Guide, Predicate Format String Syntax) by recursive descent,
-/// in time linear in the format: nothing is ever read again.
+/// Parses predicate formats (Apple's Predicate Programming Guide, Predicate Format String Syntax) by recursive descent
+/// without backtracking, in time linear in the format.
 package struct PredicateParser {
     private var lexer: PredicateLexer
     private var token = PredicateToken.end
     private var depth = 0
-    /// How much work was done: tokens read and parts made.
+    /// The work done: tokens read and nodes made.
     package private(set) var steps = 0
 
-    /// A part that turned out to be a condition or a value: an opening parenthesis does not tell which follows.
+    /// A parsed condition or value: an opening parenthesis does not show which of them follows.
     private enum Node {
         case condition(PredicateTree)
         case operand(PredicateOperand)
@@ -154,7 +154,7 @@ package struct PredicateParser {
         try chain([.power: "raise:toPower:"]) { (parser) throws(PredicateFormatError) in try parser.signed() }
     }
 
-    /// Operators of one rank, from left to right.
+    /// Parses operators of one precedence, left-associative.
     private mutating func chain(
         _ functions: [PredicateToken.Symbol: String],
         _ part: (inout PredicateParser) throws(PredicateFormatError) -> Node
@@ -254,7 +254,7 @@ package struct PredicateParser {
         return constants.count == elements.count ? .constant(.list(constants)) : .list(elements)
     }
 
-    /// What stands between the opening symbol here and the closing one, with commas.
+    /// Parses comma-separated operands between the opening symbol here and the closing one.
     private mutating func operands(
         until close: PredicateToken.Symbol, _ expected: String
     ) throws(PredicateFormatError) -> [PredicateOperand] {

@@ -2,11 +2,11 @@ import FoundationEssentials
 
 /// Predicates as text, in the form of Apple's `predicateFormat`.
 ///
-/// Constants that have no literal (references, locations, data) are shown in words; or all constants become
-/// placeholders with the values beside them, which is how predicates are archived.
+/// Constants without a literal (references, locations, data) are shown in words; or all constants become placeholders
+/// with separate values, the form in which predicates are archived.
 package struct PredicatePrinter {
     private var text = ""
-    /// Nil where constants are written as literals.
+    /// Nil to write constants as literals.
     private var arguments: [PredicateValue]?
 
     package static func describe(_ expression: PredicateTree) -> String {
@@ -104,7 +104,7 @@ package struct PredicatePrinter {
         }
     }
 
-    /// A key that a format can hold as it stands; others are arguments, or as they are in a description.
+    /// Prints a key. One that a format cannot contain verbatim becomes an argument, or stays verbatim in a description.
     private mutating func print(key: String) {
         guard arguments == nil else {
             text += "%K"

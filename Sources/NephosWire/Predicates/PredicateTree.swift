@@ -1,4 +1,4 @@
-/// What a predicate's format says, as a tree. `CKQuery` and local evaluation both start from it.
+/// The syntax tree of a predicate. `CKQuery` and local evaluation both start from it.
 package indirect enum PredicateTree: Hashable, Sendable {
     /// `TRUEPREDICATE`, `FALSEPREDICATE`
     case constant(Bool)
@@ -6,13 +6,13 @@ package indirect enum PredicateTree: Hashable, Sendable {
     case and([PredicateTree])
     case or([PredicateTree])
     case not(PredicateTree)
-    /// A predicate that only code knows: `NSPredicate(block:)`.
+    /// An opaque predicate: `NSPredicate(block:)`.
     case block
 
-    /// How deeply predicates may nest, so that walking them is safe with any stack.
+    /// The nesting limit of predicates, so that recursion over them is safe with any stack.
     package static let depthLimit = 100
 
-    /// The expression with values in the place of variables (`$name`); a variable that has no value stays.
+    /// The expression with variables (`$name`) replaced by their values; a variable without a value stays.
     package func replacingVariables(_ value: (String) -> PredicateValue?) -> PredicateTree {
         switch self {
         case .constant, .block: return self
@@ -26,8 +26,8 @@ package indirect enum PredicateTree: Hashable, Sendable {
         }
     }
 
-    /// The expression with every `NOT` moved down to single comparisons, and an ordering that is negated turned round:
-    /// `NOT (a < 5)` asks for `a >= 5`, and so not for records without `a`.
+    /// The expression in negation normal form: every `NOT` applies to a single comparison, and a negated ordering is
+    /// reversed: `NOT (a < 5)` becomes `a >= 5`, and so does not match records without `a`.
     package var pushingNegations: PredicateTree { pushingNegations(negated: false) }
 
     private func pushingNegations(negated: Bool) -> PredicateTree {
@@ -80,7 +80,7 @@ package struct PredicateComparison: Hashable, Sendable {
         case matches = "MATCHES"
         case tokenMatches = "TOKENMATCHES"
 
-        /// The operator that says the same with the sides exchanged.
+        /// The equivalent operator with exchanged sides.
         package var mirrored: Operator? {
             switch self {
             case .equals, .notEquals: self
@@ -103,7 +103,7 @@ package struct PredicateComparison: Hashable, Sendable {
         }
     }
 
-    /// The letters in brackets behind an operator.
+    /// The letters in brackets after an operator.
     package struct Options: OptionSet, Hashable, Sendable {
         package let rawValue: UInt8
         package init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -130,7 +130,7 @@ package struct PredicateComparison: Hashable, Sendable {
         self.right = right
     }
 
-    /// `a >= 5` for `a < 5`; nil for all but orderings, and for distances, which have no other side.
+    /// `a >= 5` for `a < 5`; nil for all but orderings, and for distances, which have no complement.
     package var oppositeOrdering: PredicateComparison? {
         guard modifier == .direct, !left.isDistance, !right.isDistance, let opposite = self.operator.oppositeOrdering
         else { return nil }
@@ -147,9 +147,9 @@ package indirect enum PredicateOperand: Hashable, Sendable {
     case key(String)
     /// `self`
     case evaluatedObject
-    /// `{a, b}` with something in it that is not constant.
+    /// `{a, b}` with a non-constant element.
     case list([PredicateOperand])
-    /// By its name with colons: `now`, `distanceToLocation:fromLocation:`, ….
+    /// A function by its name with colons: `now`, `distanceToLocation:fromLocation:`, ….
     case function(String, [PredicateOperand])
     /// `$name`
     case variable(String)

@@ -11,15 +11,15 @@ package enum PredicateValue: Hashable, Sendable {
     case date(Date)
     case data(Data)
     case location(LocationValue)
-    /// A reference, or a record that was given in a reference's place; with its zone, unless any is meant.
+    /// A reference, or a record passed as one; with its zone, unless any zone matches.
     case reference(ReferenceValue)
     case recordID(ReferenceValue)
     case asset
     case list([PredicateValue])
-    /// Something that no field can hold, by the name of its type.
+    /// A value that no field can hold, by its type's name.
     case unsupported(String)
 
-    /// Of a number or a truth value: the number.
+    /// The numeric value of a number or a truth value.
     package var number: Double? {
         switch self {
         case .bool(let value): value ? 1 : 0
@@ -30,7 +30,7 @@ package enum PredicateValue: Hashable, Sendable {
         }
     }
 
-    /// What the value is, for messages: "a string", ….
+    /// The kind of the value, for messages: "a string", ….
     package var kind: String {
         switch self {
         case .null: "nil"

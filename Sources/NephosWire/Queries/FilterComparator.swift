@@ -22,7 +22,7 @@ package enum FilterComparator: String, Hashable, Sendable, CaseIterable {
     case notListContainsAll = "NOT_LIST_CONTAINS_ALL"
     case listContainsAny = "LIST_CONTAINS_ANY"
 
-    /// The comparator that matches exactly the records this one does not, a missing field included.
+    /// The comparator that matches the complement: exactly the other records, those without the field included.
     package var complement: FilterComparator? {
         switch self {
         case .equals: .notEquals
@@ -45,7 +45,7 @@ package enum FilterComparator: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// Whether this is one of the `NOT_…` comparators. They match a record that lacks the field.
+    /// Whether this is one of the `NOT_…` comparators. They match a record without the field.
     package var isNegative: Bool {
         switch self {
         case .notEquals, .notIn, .notBeginsWith, .notListContains, .notListContainsAny, .notListContainsAll,
@@ -55,7 +55,7 @@ package enum FilterComparator: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// Of a `NOT_…` comparator what it negates; any other comparator itself.
+    /// The comparator that a `NOT_…` comparator negates; any other comparator itself.
     package var positive: FilterComparator { isNegative ? complement ?? self : self }
 
     /// Whether the filter's value is a list of values to choose from.
@@ -66,7 +66,7 @@ package enum FilterComparator: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// Whether the comparator looks at a list field.
+    /// Whether the comparator applies to a list field.
     package var needsListField: Bool {
         switch positive {
         case .listContains, .listContainsAny, .listContainsAll, .listMemberBeginsWith: true

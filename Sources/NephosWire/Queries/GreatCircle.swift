@@ -8,7 +8,7 @@ extension LocationValue {
     /// Metres.
     package static let meanEarthRadius = 6_371_008.8
 
-    /// The great-circle distance to `other` in metres, on a sphere of the Earth's mean radius; altitude does not count.
+    /// The great-circle distance to `other` in metres, on a sphere of the Earth's mean radius; ignores altitude.
     package func distance(to other: LocationValue) -> Double {
         let radians = Double.pi / 180
         let halfLatitude = sin((other.latitude - latitude) * radians / 2)
@@ -16,7 +16,7 @@ extension LocationValue {
         let chord =
             halfLatitude * halfLatitude
             + cos(latitude * radians) * cos(other.latitude * radians) * halfLongitude * halfLongitude
-        // Rounding can take the chord of opposite points over 1.
+        // Rounding can raise the chord of antipodal points above 1.
         return 2 * Self.meanEarthRadius * asin(min(1, chord.squareRoot()))
     }
 }

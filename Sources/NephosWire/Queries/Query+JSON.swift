@@ -1,5 +1,5 @@
 extension QueryKey {
-    /// Decodes the pair of members that name a field: at most one of them is there.
+    /// Decodes the two members that can name a field: at most one of them is present.
     fileprivate init?(_ json: JSONValue, field: JSONValue?, systemField: JSONValue?) throws(WireError) {
         switch (field, systemField) {
         case (nil, nil): return nil
@@ -58,7 +58,7 @@ extension Filter {
         self.distance = try distance.double("a number of metres")
     }
 
-    /// The types of the system's fields are known. Where the value is not of the type it was declared with, as in
+    /// System fields have known types. If the value does not match its declared type, as in
     /// `{"value": {"recordName": "…"}, "type": "STRING"}`, its form decides.
     private static func fieldValue(_ json: JSONValue, of key: QueryKey) throws(WireError) -> Field {
         do throws(WireError) {
@@ -71,7 +71,7 @@ extension Filter {
         }
     }
 
-    /// What a comparator's value looks like does not depend on the field.
+    /// Checks the form of a comparator's value, which does not depend on the field.
     private func checkValue(_ json: JSONValue) throws(WireError) {
         guard let value = fieldValue.value else {
             throw json.missing("value", "a value to compare with")
@@ -230,7 +230,7 @@ extension Query {
         recordType = try type.string()
     }
 
-    /// CloudKit JS takes a single filter or sort descriptor without its array.
+    /// CloudKit JS accepts a single filter or sort descriptor without its array.
     private static func oneOrMore<Element>(
         _ json: JSONValue, _ expected: String, _ decode: (JSONValue) throws(WireError) -> Element
     ) throws(WireError) -> [Element] {

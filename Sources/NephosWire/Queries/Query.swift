@@ -17,10 +17,10 @@ package struct Filter: Hashable, Sendable {
         self.init(key, comparator, Field(value), distance: distance)
     }
 
-    /// Matches no record: how `filterBy` says "none".
+    /// Matches no record: the form of "none" in `filterBy`.
     package static let matchesNothing = Filter(.system(.recordName), .in, .list(of: .reference, []))
 
-    /// A list of values to compare with may mix whole numbers with others.
+    /// A list of values to compare with may mix integers and other numbers.
     private var valueProblem: String? {
         guard case .list(_, let elements) = fieldValue.value else { return fieldValue.value?.problem }
         return elements.lazy.compactMap(\.problem).first
@@ -28,12 +28,12 @@ package struct Filter: Hashable, Sendable {
 
     fileprivate var problem: String? {
         if let problem = valueProblem { return "the condition on '\(key.displayName)': \(problem)" }
-        // Nothing lies within a negative distance, which is a condition like another.
+        // A negative distance is a valid condition: nothing lies within it.
         guard let distance, distance.isNaN || distance == .infinity else { return nil }
         return "the condition on '\(key.displayName)': expected a distance in metres, found \(distance)"
     }
 
-    /// The filter that matches exactly the records this one does not, where one comparator says it.
+    /// The filter that matches the complement, if a single comparator expresses it.
     package var complement: Filter? {
         comparator.complement.map { Filter(key, $0, fieldValue, distance: distance) }
     }
@@ -43,7 +43,7 @@ package struct Filter: Hashable, Sendable {
 package struct QuerySortDescriptor: Hashable, Sendable {
     package var key: QueryKey
     package var ascending: Bool
-    /// Orders by the distance of the field's location from this one, the nearest first.
+    /// Orders by the distance of the field's location from this one, nearest first.
     package var relativeLocation: LocationValue?
 
     package init(_ key: QueryKey, ascending: Bool = true, relativeLocation: LocationValue? = nil) {
@@ -53,13 +53,13 @@ package struct QuerySortDescriptor: Hashable, Sendable {
     }
 }
 
-/// What records a query looks for, and in what order (CloudKit Web Services, Query Dictionary).
+/// A query for records, with their order (CloudKit Web Services, Query Dictionary).
 package struct Query: Hashable, Sendable {
     package var recordType: String
-    /// All of them have to match; none matches every record.
+    /// All filters have to match; an empty array matches every record.
     package var filterBy: [Filter]
     package var sortBy: [QuerySortDescriptor]
-    /// Our addition, `nephosFilter` on the wire: a condition beyond `filterBy`, which has to match as well. Only
+    /// Our addition, `nephosFilter` on the wire: a condition that has to match besides `filterBy`. Only
     /// `CloudKitExtras` sends it.
     package var extendedFilter: QueryExpression?
 
@@ -73,7 +73,7 @@ package struct Query: Hashable, Sendable {
         self.extendedFilter = extendedFilter
     }
 
-    /// Why a value in the query cannot be meant; nil where all can.
+    /// Why a value in the query is invalid; nil if all are valid.
     package var problem: String? {
         for filter in filterBy + (extendedFilter?.filters ?? []) {
             if let problem = filter.problem { return problem }
@@ -98,15 +98,15 @@ package struct QueryRecordsRequest: Hashable, Sendable {
     package var zoneID: ZoneIDDictionary?
     /// Searches every zone of the database; `zoneID` is ignored then.
     package var zoneWide: Bool
-    /// How many records at most the answer has; nil leaves it to the service.
+    /// The maximum number of records in the answer; nil leaves it to the service.
     package var resultsLimit: Int?
-    /// Where the page before this one ended: the query is the same as for that.
+    /// The position after the previous page, which must be of the same query.
     package var continuationMarker: String?
     package var desiredKeys: [String]?
     package var numbersAsStrings: Bool
-    /// Our addition, `nephosCount` on the wire: answer how many records match, and none of them.
+    /// Our addition, `nephosCount` on the wire: requests the number of matching records, and none of them.
     package var wantsCount: Bool
-    /// Our addition, `nephosExplain` on the wire: tell with the answer how it was found.
+    /// Our addition, `nephosExplain` on the wire: requests an explanation of the query's execution.
     package var wantsExplanation: Bool
 
     package init(
@@ -128,17 +128,17 @@ package struct QueryRecordsRequest: Hashable, Sendable {
 
 /// The answer of `records/query`: one page.
 package struct QueryRecordsResponse: Hashable, Sendable {
-    /// In the query's order; each names its zone where the query was `zoneWide`.
+    /// In the query's order; each names its zone if the query was `zoneWide`.
     package var records: [RecordResult]
-    /// Given back in the next request; nil once there is nothing more. A page may be short or empty and have one.
+    /// The marker for the next request; nil on the last page. A page with a marker may be short or empty.
     package var continuationMarker: String?
-    /// How many records match, where the request asked for it; with a marker only those counted so far.
+    /// The number of matching records, if requested; with a marker only those counted so far.
     package var count: Int?
     package var explanation: QueryExplanation?
-    /// The array `records` in JSON, in the place of `records`, which is empty then: a server writes records as it reads
+    /// The JSON array `records`, instead of `records`, which is then empty: a server writes records while it reads
     /// them.
     package var encodedRecords: JSONBytes?
-    /// Where the zone's change feed is now, for clients that ask.
+    /// The current position of the zone's change feed, for clients that ask.
     package var syncToken: String?
 
     package init(
@@ -152,15 +152,15 @@ package struct QueryRecordsResponse: Hashable, Sendable {
     }
 }
 
-/// How the service found a query's answer: our addition.
+/// The plan by which the service executed a query: our addition.
 package struct QueryExplanation: Hashable, Sendable {
-    /// A range of index entries that was read.
+    /// A scanned range of index entries.
     package struct Scan: Hashable, Sendable {
-        /// The field whose entries they are, by its schema name; empty for the records themselves.
+        /// The indexed field's schema name; empty for the records themselves.
         package var field: String
         /// The kind of entry: `QUERYABLE`, `SORTABLE`, `SEARCHABLE`, ….
         package var index: String
-        /// What was looked for, in words: `= "red"`, `from 3 to 9`, ….
+        /// The range in words: `= "red"`, `from 3 to 9`, ….
         package var range: String
         package var entriesRead: Int
 
@@ -173,12 +173,12 @@ package struct QueryExplanation: Hashable, Sendable {
     }
 
     package var scans: [Scan]
-    /// The conditions that were checked on records already read, in words.
+    /// The residual conditions, checked on the records read, in words.
     package var checkedOnRecords: [String]
     package var entriesRead: Int
     package var recordsRead: Int
     package var recordsReturned: Int
-    /// The line for the schema that declares an index which would answer more of the query; nil where none would.
+    /// The schema line of an index that would serve more of the query; nil if there is none.
     package var helpfulIndex: String?
 
     package init(

@@ -1,4 +1,4 @@
-/// A query's condition as a tree. CloudKit's own queries are its conjunctive subset; the rest is `CloudKitExtras`'.
+/// A query's condition as a tree. CloudKit's own queries are its conjunctive subset; `CloudKitExtras` uses the rest.
 package indirect enum QueryExpression: Hashable, Sendable {
     /// Matches every record.
     case all
@@ -7,13 +7,13 @@ package indirect enum QueryExpression: Hashable, Sendable {
     case filter(Filter)
     case and([QueryExpression])
     case or([QueryExpression])
-    /// Matches exactly the records that the inner expression does not.
+    /// Matches the complement of the inner expression.
     case not(QueryExpression)
 
-    /// How deeply an expression may nest on the wire: a level takes two of the 64 that a JSON document may have.
+    /// The nesting limit on the wire: a level takes two of the 64 of a JSON document.
     package static let depthLimit = 24
 
-    /// How many levels the expression has.
+    /// The number of the expression's levels.
     package var depth: Int {
         switch self {
         case .all, .none, .filter: 1
@@ -22,9 +22,9 @@ package indirect enum QueryExpression: Hashable, Sendable {
         }
     }
 
-    /// The one form of this condition that everything else works with. It matches the same records: negations stand
-    /// at single filters and only where no comparator says them, conjunctions and disjunctions are flat, have two or
-    /// more parts and no part twice, and `all` and `none` stand only at the top.
+    /// The normal form of this condition, equivalent and expected by all other code: negations apply only to single
+    /// filters without a complementary comparator, conjunctions and disjunctions are flat, with two or more distinct
+    /// parts, and `all` and `none` occur only at the top.
     package var normalized: QueryExpression { normalized(negated: false) }
 
     private func normalized(negated: Bool) -> QueryExpression {
@@ -77,7 +77,7 @@ package indirect enum QueryExpression: Hashable, Sendable {
         }
     }
 
-    /// The filters of `filterBy` that say this condition; nil where they cannot.
+    /// The `filterBy` filters that express this condition; nil if they cannot.
     package var conjunctiveFilters: [Filter]? {
         switch normalized {
         case .all: return []
@@ -94,7 +94,7 @@ package indirect enum QueryExpression: Hashable, Sendable {
         }
     }
 
-    /// The filters it is made of, from left to right.
+    /// All filters in the expression, from left to right.
     var filters: [Filter] {
         switch self {
         case .all, .none: []
@@ -104,7 +104,7 @@ package indirect enum QueryExpression: Hashable, Sendable {
         }
     }
 
-    /// The condition with every filter replaced by what `transform` makes of it.
+    /// The condition with every filter transformed.
     package func mapFilters<E: Error>(_ transform: (Filter) throws(E) -> Filter) throws(E) -> QueryExpression {
         switch self {
         case .all, .none: return self

@@ -1,12 +1,12 @@
-/// Tells which records a condition matches: what the service's index answers, computed from a record's values.
+/// Evaluates a condition on a record's values, with the same result as the service's index.
 ///
 /// The rules of a comparator (CKQuery, Apple's documentation; CloudKit Web Services, Filter):
-/// - Strings are equal as `QuerySemantics.equalityForm` says; prefixes and orderings compare UTF-8 exactly.
-/// - INT64 and DOUBLE compare as numbers. Values of other types that differ never match.
-/// - References compare by record name and zone; of a user only the name counts.
-/// - `NEAR` includes the circle itself.
-/// - A record that lacks the field matches the comparators that begin with `NOT_`, and no others. The same holds for a
-///   field of another type than the comparator takes.
+/// - Strings are equal as `QuerySemantics.equalityForm` defines; prefixes and orderings compare UTF-8 exactly.
+/// - INT64 and DOUBLE compare as numbers. Values of other different types never match.
+/// - References compare by record name and zone; users by name only.
+/// - `NEAR` includes the boundary of its radius.
+/// - A record without the field matches the comparators that begin with `NOT_`, and no others. The same holds for a
+///   field of a type that the comparator does not take.
 /// - An empty list of values: `IN` and `LIST_CONTAINS_ANY` match nothing, `LIST_CONTAINS_ALL` every record that has the
 ///   list. A search without a token (only stop words) matches nothing.
 package struct QueryMatcher: Sendable {
@@ -52,7 +52,7 @@ package struct QueryMatcher: Sendable {
     }
 }
 
-/// A filter whose value was made ready for comparing with many records.
+/// A filter with its value prepared for comparisons with many records.
 struct PreparedFilter: Sendable {
     private enum Test: Sendable {
         case never
@@ -146,13 +146,13 @@ struct PreparedFilter: Sendable {
     }
 }
 
-/// Where two values are compared.
+/// The context of a comparison.
 struct ComparisonContext {
-    /// Where references without a zone point.
+    /// The zone of references without one.
     var zoneID: ZoneIDDictionary
     var key: QueryKey
 
-    /// Whether a string counts as the name in a reference, as `recordName = "…"` needs it.
+    /// Whether a string counts as the record name of a reference, as in `recordName = "…"`.
     var takesNames: Bool {
         if case .system(let field) = key { field.type == .reference } else { false }
     }

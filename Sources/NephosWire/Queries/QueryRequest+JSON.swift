@@ -145,7 +145,7 @@ extension QueryExplanation.Scan {
 }
 
 extension JSONWriter {
-    /// Writes a member that is left out where it is false.
+    /// Writes a flag; omits false.
     mutating func flag(_ name: StaticString, _ value: Bool) {
         guard value else { return }
         key(name)

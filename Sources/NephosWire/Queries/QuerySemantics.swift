@@ -1,9 +1,9 @@
 @_spi(_Unicode) import Swift
 
-/// What queries mean where the documentation leaves a choice, in one place for the server's index and for evaluation
+/// The semantics of queries where the documentation leaves a choice, shared by the server's index and by evaluation
 /// without one.
 package enum QuerySemantics {
-    /// Whether `EQUALS`, `IN` and the list comparators take "Red" and "red" for one. Apple's documentation of CKQuery
+    /// Whether `EQUALS`, `IN` and the list comparators treat "Red" and "red" as equal. Apple's documentation of CKQuery
     /// says that they do.
     package static let equalityIgnoresCase = true
 
@@ -23,7 +23,7 @@ package enum QuerySemantics {
         return String(decoding: string.utf8.map { $0 &- 0x41 < 26 ? $0 | 0x20 : $0 }, as: UTF8.self)
     }
 
-    /// Appends the scalar without the difference between cases: "ß" and "SS" become "ss".
+    /// Appends the case-folded scalar: "ß" and "SS" become "ss".
     static func appendCaseFolded(_ scalar: Unicode.Scalar, to text: inout String.UnicodeScalarView) {
         if scalar.isASCII {
             let value = scalar.value

@@ -1,13 +1,13 @@
-/// A record as a condition or an order sees it.
+/// A record's values for the evaluation of a condition or an order.
 package protocol QueryableRecord {
     var recordName: String { get }
-    /// Where references without a zone point.
+    /// The zone of references without one.
     var zoneID: ZoneIDDictionary { get }
-    /// Nil where the record has no such field.
+    /// Nil if the record has no such field.
     func value(ofField name: String) -> FieldValue?
-    /// Nil where the record has none. `recordName`, which every record has, is not asked for.
+    /// Nil if the record has none. Not called for `recordName`, which every record has.
     func value(of field: SystemField) -> FieldValue?
-    /// The values of the fields that full text searches, for a search that names no field.
+    /// The values of the full-text searchable fields, for a search that names no field.
     var searchableValues: [FieldValue] { get }
 }
 
@@ -23,7 +23,7 @@ extension QueryableRecord {
 }
 
 extension ZoneIDDictionary {
-    /// Whether both name one zone. An owner that is not given matches any; callers that tell owners apart fill it in.
+    /// Whether both name one zone. A missing owner matches any; callers that distinguish owners fill it in.
     func isSame(as other: ZoneIDDictionary) -> Bool {
         guard zoneName == other.zoneName else { return false }
         guard let mine = ownerRecordName, let theirs = other.ownerRecordName else { return true }
@@ -31,7 +31,7 @@ extension ZoneIDDictionary {
     }
 }
 
-/// A record that was given as values: what a program has in memory.
+/// A record in a program's memory, as values.
 package struct RecordValues: QueryableRecord {
     package var recordName: String
     package var zoneID: ZoneIDDictionary
@@ -51,7 +51,7 @@ package struct RecordValues: QueryableRecord {
     package func value(ofField name: String) -> FieldValue? { fields[name]?.value }
     package func value(of field: SystemField) -> FieldValue? { system[field] }
 
-    /// Every string: what development indexes for full text. (A list of strings is searched only where the schema says so.)
+    /// Every string, as development indexes for full text. (A list of strings is searched only if the schema says so.)
     package var searchableValues: [FieldValue] {
         fields.entries.compactMap { entry in
             guard !entry.field.isEncrypted, case .string(let text)? = entry.field.value else { return nil }

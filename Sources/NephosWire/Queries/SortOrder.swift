@@ -1,9 +1,8 @@
-/// A query's order of records: total, so that a page can begin where the one before it ended.
+/// A query's order of records: total, so that each page has a well-defined start.
 ///
 /// Values compare as in conditions, strings by their UTF-8. A record without a value for a key (or with one that has no
-/// order, such as a list) comes before those with one where the order ascends, and after them where it descends;
-/// by distance such a record comes last. Records that the keys do not tell apart are ordered by record name, then by
-/// zone.
+/// order, such as a list) comes first in ascending and last in descending order; by distance it comes last. Ties are
+/// broken by record name, then by zone.
 package struct SortOrder: Sendable {
     package let descriptors: [QuerySortDescriptor]
 
@@ -14,7 +13,7 @@ package struct SortOrder: Sendable {
         order(left, right) < 0
     }
 
-    /// Negative, zero or positive, as `left` comes before, with or after `right`; zero only for one and the same record.
+    /// Negative, zero or positive if `left` comes before, with or after `right`; zero only for the same record.
     package func order<Record: QueryableRecord>(_ left: Record, _ right: Record) -> Int {
         for descriptor in descriptors {
             let order = Self.order(left.value(of: descriptor.key), right.value(of: descriptor.key), by: descriptor)
@@ -47,7 +46,7 @@ package struct SortOrder: Sendable {
         return center.distance(to: location)
     }
 
-    /// References sort by the name of the record they point at.
+    /// References sort by the target's record name.
     private static func orderable(_ value: FieldValue?) -> FieldValue? {
         switch value {
         case .reference(let reference): .string(reference.recordName)
@@ -62,7 +61,7 @@ package struct SortOrder: Sendable {
         case (nil, _): return -1
         case (_, nil): return 1
         case (let left?, let right?):
-            // A field has one type; records made before it had one may hold another.
+            // A field has one type; records saved before it had one may hold another.
             return ValueComparison.order(left, right) ?? Int(left.type.scalar.rawValue)
                 - Int(right.type.scalar.rawValue)
         }

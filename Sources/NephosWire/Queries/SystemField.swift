@@ -28,7 +28,7 @@ package enum SystemField: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// Whether the field names a user: users live in no zone that a query could name, so only the name counts.
+    /// Whether the field names a user: a user's zone cannot be named in a query, so only the name counts.
     package var isUser: Bool { self == .createdUserRecordName || self == .modifiedUserRecordName }
 
     package init?(schemaName: String) {
@@ -36,8 +36,8 @@ package enum SystemField: String, Hashable, Sendable, CaseIterable {
         self = field
     }
 
-    /// A record's properties whose names are free for fields too: what `parent` and `share` mean where a record type has
-    /// no field of that name.
+    /// Resolves a record's property whose name fields may also have: `parent` and `share`, for a record type without a
+    /// field of that name.
     package init?(property name: String) {
         switch name {
         case "parent": self = .parent
@@ -49,14 +49,14 @@ package enum SystemField: String, Hashable, Sendable, CaseIterable {
     private static let bySchemaName = Dictionary(uniqueKeysWithValues: allCases.map { ($0.schemaName, $0) })
 }
 
-/// What a filter or a sort descriptor looks at.
+/// The key of a filter or a sort descriptor.
 package enum QueryKey: Hashable, Sendable {
     case field(String)
     case system(SystemField)
-    /// All searchable string fields of a record together: a full-text filter that names no field.
+    /// All searchable string fields of a record: the key of a full-text filter without a field.
     case allSearchableFields
 
-    /// The key that a name stands for: a system field by its schema name, else a field.
+    /// Resolves a name: a system field by its schema name, else a field.
     package init(name: String) {
         self = SystemField(schemaName: name).map(QueryKey.system) ?? .field(name)
     }

@@ -1,7 +1,7 @@
 @_spi(_Unicode) import Swift
 
-/// Splits text into the tokens that full-text search compares: runs of letters and digits, without case and
-/// diacritics. Stop words are no tokens.
+/// Splits text into the tokens of full-text search: runs of letters and digits, without case and diacritics, and
+/// without stop words.
 package enum Tokenizer {
     /// Words that full-text search ignores (CKQuery, Apple's documentation).
     package static let stopWords: Set<String> = [
@@ -10,8 +10,8 @@ package enum Tokenizer {
         "will", "with",
     ]
 
-    /// The text's tokens in their order, each once. A token is at most `longestToken` UTF-8 bytes: what is longer is
-    /// split there, in texts and in searches alike.
+    /// The text's distinct tokens in order. A token has at most `longestToken` UTF-8 bytes: longer ones are split
+    /// there, in texts and in searches alike.
     package static func tokens(of text: String) -> [String] {
         var collector = Collector()
         if text.utf8.allSatisfy({ $0 < 0x80 }) {
@@ -32,7 +32,7 @@ package enum Tokenizer {
             if scalar.isASCII ? isWordASCII(UInt8(scalar.value)) : isWord(scalar) {
                 QuerySemantics.appendCaseFolded(scalar, to: &word)
             } else if isMark(scalar) {
-                // The diacritics that decomposition split off.
+                // Diacritics that decomposition separated.
                 continue
             } else if !word.isEmpty {
                 collector.add(Array(String(word).utf8))
@@ -43,7 +43,7 @@ package enum Tokenizer {
         return collector.tokens
     }
 
-    /// The tokens of a text, or of all texts in a list, in their order, each once; of anything else there are none.
+    /// The distinct tokens of a text, or of all texts in a list, in order; none for other values.
     package static func tokens(of value: FieldValue) -> [String] {
         switch value {
         case .string(let text): return tokens(of: text)
@@ -63,7 +63,7 @@ package enum Tokenizer {
         mutating func add(_ bytes: [UInt8]) {
             guard !bytes.isEmpty else { return }
             var end = min(bytes.count, longestToken)
-            // Not in the middle of a character.
+            // Does not split a character.
             while end < bytes.count, end > 0, bytes[end] & 0xC0 == 0x80 { end -= 1 }
             let token = String(decoding: bytes[..<end], as: UTF8.self)
             guard !stopWords.contains(token), seen.insert(token).inserted else { return }
@@ -80,7 +80,7 @@ package enum Tokenizer {
         case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .decimalNumber,
             .letterNumber, .otherNumber:
             true
-        // Vowel signs of Indic scripts: part of the word, and no diacritics.
+        // Vowel signs of Indic scripts: part of the word, not diacritics.
         case .spacingMark: true
         default: false
         }

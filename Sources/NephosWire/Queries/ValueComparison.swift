@@ -1,6 +1,6 @@
 /// Comparing field values as conditions and orders do.
 enum ValueComparison {
-    /// Negative, zero or positive, as `left` sorts before, with or after `right`; nil where the two have no order.
+    /// Negative, zero or positive if `left` sorts before, with or after `right`; nil if the two have no order.
     ///
     /// Strings sort by their UTF-8, so upper case before lower; INT64 and DOUBLE compare as numbers, exactly.
     static func order(_ left: FieldValue, _ right: FieldValue) -> Int? {
@@ -19,7 +19,7 @@ enum ValueComparison {
         left < right ? -1 : left == right ? 0 : 1
     }
 
-    /// Without rounding the integer: 2^53 + 1 is not equal to any double.
+    /// Compares without rounding the integer: 2^53 + 1 is not equal to any double.
     private static func order(_ left: Int64, _ right: Double) -> Int {
         if right >= 0x1p63 { return -1 }
         if right < -0x1p63 { return 1 }
@@ -28,8 +28,7 @@ enum ValueComparison {
         return left == floor ? (right > whole ? -1 : 0) : left < floor ? -1 : 1
     }
 
-    /// Whether the record name and the zone are the same; the action does not count. A reference without a zone points
-    /// into `zone`.
+    /// Whether record name and zone are equal, ignoring the action. A reference without a zone points into `zone`.
     static func areEqual(_ left: ReferenceValue, _ right: ReferenceValue, in zone: ZoneIDDictionary) -> Bool {
         guard left.recordName == right.recordName else { return false }
         return (left.zoneID ?? zone).isSame(as: right.zoneID ?? zone)
@@ -37,7 +36,7 @@ enum ValueComparison {
 }
 
 extension String {
-    /// The order of UTF-8 bytes: `<` and `==` would take canonically equivalent strings for one.
+    /// The order of UTF-8 bytes: `<` and `==` would treat canonically equivalent strings as equal.
     fileprivate func utf8Order(of other: String) -> Int {
         var left = self
         var right = other

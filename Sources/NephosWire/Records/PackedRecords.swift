@@ -1,16 +1,16 @@
-/// Records of one zone in the form that our own library asks for (WireProtocol, "Packed records"): what a record
-/// dictionary says, in fewer bytes, and readable from front to back without a parser.
+/// Records of one zone in a form that our own library requests (WireProtocol, "Packed records"): the content of record
+/// dictionaries in fewer bytes, readable sequentially without a parser.
 ///
-/// It is a sequence of entries, each with a byte that says which:
-/// - `text`: text. It is number 0, 1, 2… of these records' texts, which other entries refer to.
+/// It is a sequence of entries, each with a type byte:
+/// - `text`: text, numbered 0, 1, 2… for references from other entries.
 /// - `deleted`: name, number of the type.
-/// - `unreadable`: name, number of the reason why the record cannot be given.
-/// - `record`: flags, name, number of the type, change tag, when and by whom it was made, the same of its last change
-///   unless `.unmodified`, the names of its parent and share where there are any, fields.
+/// - `unreadable`: name, number of the reason why the record is not available.
+/// - `record`: flags, name, number of the type, change tag, creation stamp (time and user), modification stamp unless
+///   `.unmodified`, the names of its parent and share if any, fields.
 ///
-/// A text is its count of UTF-8 bytes and these. Counts and numbers take seven bits a byte, the lowest first, with the
-/// high bit set in all bytes but the last. Times are milliseconds since 1970 in eight bytes, the lowest first; users are
-/// numbers of texts. Fields are their count of bytes and their JSON.
+/// A text is its count of UTF-8 bytes, then these. Counts and numbers are varints, lowest bits first. Times are
+/// milliseconds since 1970 in eight bytes, little-endian; users are numbers of texts. Fields are their count of bytes
+/// and their JSON.
 package struct PackedRecords: Hashable, Sendable {
     package let bytes: JSONBytes
 
@@ -26,7 +26,7 @@ package struct PackedRecords: Hashable, Sendable {
     enum Flags {
         static let parent: UInt8 = 1
         static let share: UInt8 = 2
-        /// The last change is the one that made the record.
+        /// The record was not modified after its creation.
         static let unmodified: UInt8 = 4
     }
 }
@@ -34,10 +34,10 @@ package struct PackedRecords: Hashable, Sendable {
 /// Appends records to `PackedRecords`.
 package struct PackedRecordsWriter: ~Copyable {
     private var writer: JSONWriter
-    /// The texts that were written last, with their numbers: answers have few different ones.
+    /// The most recent texts with their numbers: answers have few distinct ones.
     private var texts: [(text: JSONBytes, number: Int)] = []
     private var textCount = 0
-    /// Beyond it, looking for a text costs more than writing it again.
+    /// The maximum number of entries: beyond it a lookup costs more than writing the text again.
     private static let textsKept = 16
 
     package init(reserving capacity: Int) { writer = JSONWriter(reserving: capacity) }
@@ -58,9 +58,9 @@ package struct PackedRecordsWriter: ~Copyable {
         }
     }
 
-    /// A record that cannot be given.
+    /// Appends a record that is not available.
     package mutating func unreadable(name: UnsafeRawBufferPointer, reason: String) {
-        // The name may be what is damaged, and has to be UTF-8 nevertheless.
+        // A damaged name must still be encoded as UTF-8.
         let name = JSONBytes(Array(String(decoding: name, as: UTF8.self).utf8))
         let reason = JSONBytes(Array(reason.utf8))
         let textNumber = number(of: reason.buffer)

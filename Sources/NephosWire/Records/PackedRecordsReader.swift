@@ -1,9 +1,9 @@
-/// Reads `PackedRecords` from front to back. What it hands out points into them, and lives as long as this.
+/// Reads `PackedRecords` sequentially. Its results point into them, and are valid as long as this.
 package struct PackedRecordsReader {
     package enum Entry {
         case record(Record)
         case deleted(name: UnsafeRawBufferPointer, type: Int)
-        /// A record that the service cannot give; the reason is the number of a text.
+        /// A record that the service cannot return; the reason is the number of a text.
         case unreadable(name: UnsafeRawBufferPointer, reason: Int)
     }
 
@@ -26,9 +26,9 @@ package struct PackedRecordsReader {
         package var user: Int
     }
 
-    /// The texts that entries refer to, as far as they were read.
+    /// The texts read so far, which entries refer to.
     package private(set) var texts: [String] = []
-    /// Keeps `bytes` where they are.
+    /// Keeps `bytes` valid.
     private let records: PackedRecords
     private let bytes: UnsafeRawBufferPointer
     private var index = 0
@@ -90,7 +90,7 @@ package struct PackedRecordsReader {
         var shift = 7
         while true {
             let next = try byte()
-            // No count of an answer takes more than 35 bits.
+            // No count of an answer exceeds 35 bits.
             guard shift < 35 else { throw damaged }
             value |= Int(next & 0x7F) << shift
             if next < 0x80 { return value }
@@ -111,7 +111,7 @@ package struct PackedRecordsReader {
         return UnsafeRawBufferPointer(rebasing: bytes[index..<(index + count)])
     }
 
-    /// A text that has to be UTF-8.
+    /// A text that must be UTF-8.
     package func string(_ bytes: UnsafeRawBufferPointer) throws(WireError) -> String {
         guard let string = String(utf8: bytes) else { throw damaged }
         return string

@@ -1,4 +1,5 @@
-/// Who did something to a record, and when: milliseconds since 1970 (CloudKit Web Services, Record Dictionary).
+/// The user and time of a record's creation or modification, in milliseconds since 1970 (CloudKit Web Services, Record
+/// Dictionary).
 package struct TimestampDictionary: Hashable, Sendable {
     package var timestamp: Int64
     package var userRecordName: String
@@ -10,26 +11,26 @@ package struct TimestampDictionary: Hashable, Sendable {
         self.deviceID = deviceID
     }
 
-    /// What the service says of every device: it does not tell them apart. Clients of CloudKit Web Services take a
-    /// dictionary without a `deviceID` for malformed.
+    /// The service's device ID for every device: it does not distinguish them. Clients of CloudKit Web Services treat a
+    /// dictionary without a `deviceID` as malformed.
     package static let anyDevice = "2"
 }
 
-/// A record as responses carry it (CloudKit Web Services, Record Dictionary).
+/// A record in responses (CloudKit Web Services, Record Dictionary).
 package struct RecordDictionary: Hashable, Sendable {
     package var recordName: String
     package var recordType: String
     package var recordChangeTag: String
-    /// Nil where it is the zone the request named.
+    /// Nil for the zone that the request named.
     package var zoneID: ZoneIDDictionary?
     package var fields: EncodedFields
     package var created: TimestampDictionary?
     package var modified: TimestampDictionary?
     package var parent: ReferenceValue?
     package var share: ReferenceValue?
-    /// What the record has besides, where it is a share's.
+    /// The additional members of a share's record.
     package var shareDetails: ShareDictionary?
-    /// What the URL of a share of the record ends in, where a save asked for it. A share has its own.
+    /// The last component of the URL of the record's share, if a save requested it. A share has its own.
     package var shortGUID: String?
 
     package init(
@@ -53,7 +54,7 @@ package struct RecordDictionary: Hashable, Sendable {
     package static let shareType = "cloudkit.share"
 }
 
-/// What a response says of a deleted record.
+/// A deleted record in responses.
 package struct DeletedRecord: Hashable, Sendable {
     package var recordName: String
     package var recordType: String?

@@ -1,26 +1,26 @@
-/// What to do with a reference that a record keeps outside its fields (`parent`, `share`).
+/// The change of a reference that a record keeps outside its fields (`parent`, `share`).
 package enum ReferenceChange: Hashable, Sendable {
     case keep
     case clear
     case set(ReferenceValue)
 }
 
-/// A record as requests carry it (CloudKit Web Services, Record Dictionary).
+/// A record in requests (CloudKit Web Services, Record Dictionary).
 package struct RecordToModify: Hashable, Sendable {
     package var recordName: String?
     package var recordType: String?
     package var recordChangeTag: String?
-    /// Our addition: names another zone than the request's, so that one request can span zones.
+    /// Our addition: another zone than the request's, so that one request can span zones.
     package var zoneID: ZoneIDDictionary?
     package var fields: RecordFields
     package var parent: ReferenceChange
-    /// What a share is to be; nil where the record says nothing of it.
+    /// The requested properties of a share; nil if the record has none.
     package var share: ShareToModify?
-    /// Whether the answer is to have what the URL of a share of the record ends in.
+    /// Whether the answer is to have the last component of the URL of the record's share.
     package var createShortGUID: Bool
-    /// Our addition, `nephosKeys` on the wire: the keys of the record's encrypted values, wrapped.
+    /// Our addition, `nephosKeys` on the wire: the wrapped keys of the record's encrypted values.
     package var keys: [WrappedRecordKey] = []
-    /// Our addition, `nephosKeep` on the wire: fields that a replacement leaves as they are, unless it has them.
+    /// Our addition, `nephosKeep` on the wire: fields that a replacement leaves unchanged, unless it has them.
     package var keep: [String] = []
 
     package init(
@@ -48,7 +48,7 @@ package struct RecordOperation: Hashable, Sendable {
     package var operationType: OperationType
     package var record: RecordToModify
     package var desiredKeys: [String]?
-    /// Nil: as the request says.
+    /// Nil for the request's setting.
     package var numbersAsStrings: Bool?
 
     package init(
@@ -66,25 +66,25 @@ package struct RecordOperation: Hashable, Sendable {
 package struct ModifyRecordsRequest: Hashable, Sendable {
     package var operations: [RecordOperation]
     package var zoneID: ZoneIDDictionary?
-    /// Nil: the zone's own way (all or nothing in a custom zone).
+    /// Nil for the zone's default (all or nothing in a custom zone).
     package var atomic: Bool?
     package var desiredKeys: [String]?
     package var numbersAsStrings: Bool
     /// Our addition, `nephosServerRecord` on the wire: a conflict's error carries the server's record.
     package var wantsServerRecord: Bool
-    /// Our addition, `nephosLacksKeys` on the wire: the client has no keys to wrap, so what comes under a share without them is saved,
-    /// and left to another device of the owner's.
+    /// Our addition, `nephosLacksKeys` on the wire: the client cannot wrap keys, so records that come under a share
+    /// without them are saved, and another device of the owner wraps them later.
     package var lacksKeys = false
-    /// Our addition, `clientChangeToken` on the wire: data of the client's own, in base64, that `changes/zone` hands out
+    /// Our addition, `clientChangeToken` on the wire: the client's own data in base64, which `changes/zone` returns
     /// until the zones are modified again.
     package var clientChangeToken: String?
-    /// Our addition, `nephosRequestKey` on the wire: the request's idempotency key, 1 to 64 letters, digits and `-`. The
-    /// same request with the same key is carried out once, and answered as it was then, for an hour.
+    /// Our addition, `nephosRequestKey` on the wire: the request's idempotency key, 1 to 64 letters, digits and `-`.
+    /// The same request with the same key is executed once, and a repetition within an hour gets the same answer.
     package var requestKey: String?
-    /// What tells the request apart from others with its key; empty where the caller vouches for that.
+    /// Distinguishes the request from others with its key; empty if the caller guarantees that there are none.
     package var bodyDigest: [UInt8] = []
 
-    /// A new key. Those that are made later are behind it, byte by byte, so that a store appends them.
+    /// A new key. Later keys sort after earlier ones, byte by byte, so that a store's index appends them.
     package static func makeRequestKey(now: Int64) -> String {
         let time = String(now, radix: 36)
         let random = String(UInt64.random(in: .min ... .max), radix: 36)
@@ -110,7 +110,7 @@ package struct ModifyRecordsRequest: Hashable, Sendable {
 package struct LookupRecordsRequest: Hashable, Sendable {
     package struct Item: Hashable, Sendable {
         package var recordName: String
-        /// Our addition: names another zone than the request's.
+        /// Our addition: another zone than the request's.
         package var zoneID: ZoneIDDictionary?
         package var desiredKeys: [String]?
 
@@ -139,18 +139,18 @@ package struct LookupRecordsRequest: Hashable, Sendable {
 /// The answer of `records/modify` and `records/lookup`: one result per item of the request, in its order.
 package struct RecordsResponse: Hashable, Sendable {
     package var records: [RecordResult]
-    /// The array `records` in JSON, in the place of `records`, which is empty then: a server writes records as it reads
+    /// The JSON array `records`, instead of `records`, which is then empty: a server writes records while it reads
     /// them.
     package var encodedRecords: JSONBytes?
-    /// Where the zone's change feed is now, for clients that ask.
+    /// The current position of the zone's change feed, for clients that ask.
     package var syncToken: String?
-    /// What failed of `encodedRecords`.
+    /// The failed items of `encodedRecords`.
     package var encodedFailures = ItemFailures()
 
     package init(records: [RecordResult]) { self.records = records }
 }
 
-/// The items of an answer that failed.
+/// The failed items of an answer.
 package struct ItemFailures: Hashable, Sendable {
     package private(set) var count = 0
     package private(set) var first: ErrorDictionary?

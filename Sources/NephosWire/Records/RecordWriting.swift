@@ -1,6 +1,6 @@
-/// A string of an answer: one of Swift's, or its bytes where they are stored.
+/// A string of an answer: a Swift string, or bytes in the store's memory.
 protocol JSONText {
-    /// Bytes that it takes at most.
+    /// Its maximum encoded size in bytes.
     var room: Int { get }
     func write(to output: inout ByteOutput)
 }
@@ -16,7 +16,7 @@ extension String: JSONText {
 
 private struct StoredText: JSONText {
     let bytes: UnsafeRawBufferPointer
-    /// Whether it needs no escapes, being an identifier or made by the service.
+    /// Whether it needs no escapes, as an identifier or the service's own text.
     var isPlain = true
 
     @inline(__always)
@@ -26,14 +26,14 @@ private struct StoredText: JSONText {
     func write(to output: inout ByteOutput) { isPlain ? output.plain(bytes) : output.string(bytes) }
 }
 
-/// Who did something to a record, and when.
+/// The user and time of a record's creation or modification.
 struct RecordStamp<Text: JSONText> {
     /// Milliseconds since 1970.
     var time: Int64
     var userRecordName: Text
     /// The device is `TimestampDictionary.anyDevice`.
     var hasAnyDevice = true
-    /// The device where it is another.
+    /// The device, if it is another.
     var deviceID: Text?
 }
 
@@ -69,7 +69,7 @@ extension JSONWriter {
     ) {
         separate()
         let stamps = (created?.room ?? 0) + (modified?.room ?? 0)
-        // Everything that has a known end, at once: a look at how much room is left is as much work as a short member.
+        // Reserves all bounded members at once: a capacity check costs as much as a short member.
         append(upTo: 128 + name.room + type.room + changeTag.room + fields.count + stamps) { start in
             var output = ByteOutput(start)
             output.text("{\"recordName\":")
@@ -103,20 +103,20 @@ extension JSONWriter {
     }
 }
 
-/// A stored record where it is in memory, to be written into an answer: nothing of it becomes a value of Swift's.
+/// A stored record in the database's memory, to be written into an answer without creating Swift values.
 package struct RecordDictionaryView {
     /// The time is milliseconds since 1970.
     package typealias Stamp = (time: Int64, userRecordName: UnsafeRawBufferPointer)
 
     package var recordName: UnsafeRawBufferPointer
-    /// This, the change tag and users' names have nothing that JSON would escape.
+    /// This, the change tag and users' names need no escapes in JSON.
     package var recordType: UnsafeRawBufferPointer
     package var recordChangeTag: UnsafeRawBufferPointer
     /// The fields' JSON.
     package var fields: UnsafeRawBufferPointer
     package var created: Stamp
     package var modified: Stamp
-    /// A record's name.
+    /// The name of the parent record.
     package var parent: UnsafeRawBufferPointer?
     package var share: UnsafeRawBufferPointer?
 
@@ -135,7 +135,7 @@ package struct RecordDictionaryView {
         self.share = share
     }
 
-    /// - Parameter zoneID: the zone, where the record is to name it.
+    /// - Parameter zoneID: the zone, if the record has to name it.
     package func write(to writer: inout JSONWriter, zoneID: ZoneIDDictionary?) {
         func reference(_ name: UnsafeRawBufferPointer) -> ReferenceValue {
             ReferenceValue(recordName: String(decoding: name, as: UTF8.self))

@@ -30,7 +30,7 @@ extension RecordResult {
         }
     }
 
-    /// About how many bytes the result takes.
+    /// The approximate encoded size of the result in bytes.
     var estimatedSize: Int {
         if case .record(let record) = self { return record.fields.bytes.count + 512 }
         return 512
@@ -54,7 +54,7 @@ extension RecordsResponse: WireMessage {
 }
 
 extension [RecordResult] {
-    /// - Parameter encoded: the array in JSON, in the place of these.
+    /// - Parameter encoded: the JSON array that replaces these.
     func estimatedSize(_ encoded: JSONBytes?) -> Int {
         guard let encoded else { return reduce(16) { $0 + $1.estimatedSize } }
         let isCopied = encoded.buffer.count <= JSONWriter.copied && !JSONWriter.canContinue(encoded)
@@ -64,7 +64,7 @@ extension [RecordResult] {
 
 extension JSONWriter {
     /// Writes the member `records`.
-    /// - Parameter encoded: the array in JSON, in the place of `records`.
+    /// - Parameter encoded: the JSON array that replaces `records`.
     mutating func records(_ records: [RecordResult], _ encoded: JSONBytes?) {
         key("records")
         if let encoded { return verbatim(encoded) }

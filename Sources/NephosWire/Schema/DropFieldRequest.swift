@@ -1,4 +1,4 @@
-/// The field that `schema/drop` takes away.
+/// The field that `schema/drop` removes.
 package struct DropFieldRequest: Hashable, Sendable {
     package var recordType: String
     package var field: String

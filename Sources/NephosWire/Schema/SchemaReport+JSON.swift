@@ -30,7 +30,7 @@ extension SchemaReport: WireMessage {
         writer.endArray()
     }
 
-    /// The body of a refusal: an error dictionary that has the findings too.
+    /// The body of a refusal: an error dictionary that includes the findings.
     package func refusal(requestID: String) -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()

@@ -1,9 +1,9 @@
-/// What came of a command about a schema. Not part of CloudKit Web Services: how Nephos' own schema routes answer.
+/// The outcome of a schema command. Not part of CloudKit Web Services: the answer of Nephos' own schema routes.
 package struct SchemaReport: Hashable, Sendable {
-    /// Something said about the schema: an error, or a warning.
+    /// An error or a warning about the schema.
     package struct Finding: Hashable, Sendable {
         package var isError: Bool
-        /// Where it stands in the text, both from 1; nil where it is about nothing in the text.
+        /// Its position in the text, both from 1; nil if it does not concern the text.
         package var line: Int?
         package var column: Int?
         package var message: String
@@ -16,9 +16,9 @@ package struct SchemaReport: Hashable, Sendable {
         }
     }
 
-    /// In the order of the text. With an error among them nothing was changed.
+    /// In the order of the text. If one is an error, nothing was changed.
     package var findings: [Finding]
-    /// What was changed, or would be by a validated import: a sentence each.
+    /// The changes made, or that a validated import would make: a sentence each.
     package var changes: [String]
 
     package init(findings: [Finding] = [], changes: [String] = []) {
@@ -29,18 +29,18 @@ package struct SchemaReport: Hashable, Sendable {
     package var isAllowed: Bool { !findings.contains(where: \.isError) }
 }
 
-/// An index and how far it is. Not part of CloudKit Web Services.
+/// An index and its build progress. Not part of CloudKit Web Services.
 package struct IndexStatus: Hashable, Sendable {
     package enum State: String, Hashable, Sendable, CaseIterable {
         case building
         case ready
-        /// No query uses it any more; its entries are being removed.
+        /// The index is unused, and its entries are being removed.
         case removing
     }
 
     package var recordType: String
-    /// The fields it is of with what it does for each: `year SORTABLE`. Empty for the list of all records, and for one that
-    /// is being removed.
+    /// The indexed fields and their kinds of index: `year SORTABLE`. Empty for the list of all records, and for an
+    /// index that is being removed.
     package var fields: [String]
     package var state: State
     /// From 0 to 1, by the records that were read.

@@ -13,7 +13,7 @@ extension SharePermission {
 }
 
 extension ParticipantRole {
-    /// Apple's samples say so for a private user.
+    /// The spelling of a private user in Apple's samples.
     static let olderPrivateUser = "USER"
 
     init(json: JSONValue) throws(WireError) {

@@ -1,4 +1,4 @@
-/// What a participant may do with what is shared (`CKShare.ParticipantPermission`, Apple's documentation).
+/// A participant's permission on shared records (`CKShare.ParticipantPermission`, Apple's documentation).
 package enum SharePermission: String, Hashable, Sendable, CaseIterable {
     case unknown = "UNKNOWN"
     case none = "NONE"
@@ -6,7 +6,7 @@ package enum SharePermission: String, Hashable, Sendable, CaseIterable {
     case readWrite = "READ_WRITE"
 }
 
-/// What a participant is in a share (`CKShare.ParticipantRole`, Apple's documentation).
+/// A participant's role in a share (`CKShare.ParticipantRole`, Apple's documentation).
 package enum ParticipantRole: String, Hashable, Sendable, CaseIterable {
     case unknown = "UNKNOWN"
     case owner = "OWNER"
@@ -15,7 +15,7 @@ package enum ParticipantRole: String, Hashable, Sendable, CaseIterable {
     case publicUser = "PUBLIC_USER"
 }
 
-/// Whether a participant took the invitation (`CKShare.ParticipantAcceptanceStatus`, Apple's documentation).
+/// Whether a participant accepted the invitation (`CKShare.ParticipantAcceptanceStatus`, Apple's documentation).
 package enum AcceptanceStatus: String, Hashable, Sendable, CaseIterable {
     case unknown = "UNKNOWN"
     case pending = "PENDING"
@@ -23,13 +23,14 @@ package enum AcceptanceStatus: String, Hashable, Sendable, CaseIterable {
     case removed = "REMOVED"
 }
 
-/// A user as other users see them (CloudKit Web Services, User Identity Dictionary).
+/// A user as seen by other users (CloudKit Web Services, User Identity Dictionary).
 package struct UserIdentityDictionary: Hashable, Sendable {
     package var userRecordName: String?
     package var lookupInfo: UserLookupRequest.LookupInfo?
     package var givenName: String?
     package var familyName: String?
-    /// Our addition, `nephosHasAccount` on the wire: whether the user has an account. Nil: as `userRecordName` says.
+    /// Our addition, `nephosHasAccount` on the wire: whether the user has an account. Nil: derived from
+    /// `userRecordName`.
     package var hasAccount: Bool?
 
     package init(
@@ -48,15 +49,15 @@ package struct UserIdentityDictionary: Hashable, Sendable {
 package struct ParticipantDictionary: Hashable, Sendable {
     package var participantID: String?
     package var userIdentity: UserIdentityDictionary
-    /// These three are nil where a request leaves them to the service.
+    /// This and the next two are nil if a request leaves them to the service.
     package var role: ParticipantRole?
     package var permission: SharePermission?
     package var acceptanceStatus: AcceptanceStatus?
     package var isApprovedRequester: Bool
     /// Our addition, `nephosDateAdded` on the wire: milliseconds since 1970.
     package var dateAdded: Int64?
-    /// Our addition, `nephosOneTimeGUID` on the wire: what the participant's one-time URL ends in. Empty in a request that
-    /// wants one.
+    /// Our addition, `nephosOneTimeGUID` on the wire: the last component of the participant's one-time URL. Empty in a
+    /// request for one.
     package var oneTimeGUID: String?
 
     package init(

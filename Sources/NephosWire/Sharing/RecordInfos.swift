@@ -1,4 +1,4 @@
-/// `records/resolve` and `records/accept` of CloudKit Web Services: shares by what their URLs end in.
+/// `records/resolve` and `records/accept` of CloudKit Web Services: shares by the last components of their URLs.
 package struct ShortGUIDsRequest: Hashable, Sendable {
     /// A short GUID dictionary.
     package struct Item: Hashable, Sendable {
@@ -19,7 +19,7 @@ package struct ShortGUIDsRequest: Hashable, Sendable {
     package init(shortGUIDs: [Item]) { self.shortGUIDs = shortGUIDs }
 }
 
-/// What is known of a share before it is accepted (CloudKit Web Services, Record Info Dictionary).
+/// The information about a share before its acceptance (CloudKit Web Services, Record Info Dictionary).
 package struct RecordInfo: Hashable, Sendable {
     package var shortGUID: ShortGUIDsRequest.Item
     package var containerIdentifier: String
@@ -29,7 +29,7 @@ package struct RecordInfo: Hashable, Sendable {
     package var databaseScope: String
     package var zoneID: ZoneIDDictionary
     package var share: RecordDictionary
-    /// Nil where the whole zone is shared.
+    /// Nil if the whole zone is shared.
     package var rootRecordName: String?
     package var rootRecord: RecordDictionary?
     package var ownerIdentity: UserIdentityDictionary

@@ -50,7 +50,7 @@ extension ShareDictionary {
 }
 
 extension ShareToModify {
-    /// Decodes what a record's object says of a share; nil where it says nothing of one.
+    /// Decodes the share's members of a record's object; nil if there are none.
     init?(json: JSONValue) throws(WireError) {
         self.init()
         for (key, value) in try json.members("a record") {
@@ -109,7 +109,7 @@ extension JSONValue {
         try elements("an array of participants", ParticipantDictionary.init(json:))
     }
 
-    /// What a request misspells is refused; an answer may say what this side does not know.
+    /// Refuses misspelt names of a request; an answer may have names unknown to this side.
     fileprivate func requestedParticipants() throws(WireError) -> [ParticipantDictionary] {
         try elements("an array of participants") { (json) throws(WireError) in
             for (key, value) in try json.members("a participant") {

@@ -1,21 +1,21 @@
-/// What the record of a share has besides a record's own keys, as a response carries it (CloudKit Web Services, Share
-/// Dictionary). What a caller may not see is not in it.
+/// The additional members of a share's record in a response (CloudKit Web Services, Share Dictionary). Members that the
+/// caller may not see are left out.
 package struct ShareDictionary: Hashable, Sendable {
     package var shortGUID: String?
     package var publicPermission: SharePermission
-    /// The owner is one of them.
+    /// Includes the owner.
     package var participants: [ParticipantDictionary]
     package var owner: ParticipantDictionary?
     package var currentUserParticipant: ParticipantDictionary?
-    /// Whether requests for access are turned away: `denyAccessRequests` on the wire.
+    /// Whether access requests are denied: `denyAccessRequests` on the wire.
     package var deniesAccessRequests: Bool
     package var requesters: [UserIdentityDictionary]
     package var blocked: [UserIdentityDictionary]
-    /// Our addition, `nephosRootRecordName` on the wire: the record at the top of the hierarchy; nil where the zone is shared.
+    /// Our addition, `nephosRootRecordName` on the wire: the hierarchy's root record; nil if the zone is shared.
     package var rootRecordName: String?
-    /// Our addition, `nephosHasKeys` on the wire: whether encrypted values are shared by it.
+    /// Our addition, `nephosHasKeys` on the wire: whether it shares encrypted values.
     package var hasKeys = false
-    /// Our addition, `nephosWantsKeys` on the wire, for the owner: whether its keys have to be seen to.
+    /// Our addition, `nephosWantsKeys` on the wire, for the owner: whether its keys need repair.
     package var wantsKeys = false
 
     package init(
@@ -36,9 +36,9 @@ package struct ShareDictionary: Hashable, Sendable {
     }
 }
 
-/// The same of a request: what the client wishes the share to be. Nil leaves a thing as it is.
+/// The additional members of a share's record in a request. Nil leaves a property unchanged.
 package struct ShareToModify: Hashable, Sendable {
-    /// The record at the top of the hierarchy that a new share is of.
+    /// The root record of a new share's hierarchy.
     package struct Root: Hashable, Sendable {
         package var recordName: String
         /// With it the record need not be among the request's operations.

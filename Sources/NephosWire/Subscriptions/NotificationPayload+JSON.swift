@@ -68,7 +68,7 @@ extension NotificationPayload: WireMessage {
         writer.endObject()
     }
 
-    /// Which subscription, and where.
+    /// Writes the subscription and the database or zone.
     private func writeSubject(to writer: inout JSONWriter) {
         writer.member("sid", subscriptionID)
         writer.member("zid", zoneID?.zoneName)
@@ -76,7 +76,7 @@ extension NotificationPayload: WireMessage {
         writer.member("dbs", databaseScope.rawValue)
     }
 
-    /// Bare values, as Apple's; and beside them, as `aft`, the types of those whose JSON does not tell.
+    /// Writes bare values, as Apple does; and, as `aft`, the types of values whose JSON does not determine the type.
     private static func write(_ fields: [String: FieldValue], to writer: inout JSONWriter) {
         if fields.isEmpty { return }
         let sorted = fields.sorted { $0.key < $1.key }

@@ -1,7 +1,7 @@
-/// A notification as it arrives, in the form of Apple's push service: what `CKNotification` is made from
+/// A notification in the form of Apple's push service, the source of a `CKNotification`
 /// (CloudKit Web Services, push payload).
 package struct NotificationPayload: Hashable, Sendable {
-    /// A text, or the key of a localized one and what fills it.
+    /// A text, or a localization key with its arguments.
     package struct Text: Hashable, Sendable {
         package var text: String?
         package var localizationKey: String?
@@ -32,7 +32,7 @@ package struct NotificationPayload: Hashable, Sendable {
     }
 
     package enum Kind: Hashable, Sendable {
-        /// Nil where it was pruned. `fields` are the additional ones, by name.
+        /// The record name is nil if it was pruned. `fields` are the additional fields, by name.
         case query(recordName: String?, reason: Reason?, fields: [String: FieldValue])
         case zone
         case database
@@ -61,7 +61,7 @@ package struct NotificationPayload: Hashable, Sendable {
     package var databaseScope: DatabaseScope
     package var zoneID: ZoneIDDictionary?
     package var kind: Kind
-    /// Whether something was left out to keep the size within bounds.
+    /// Whether members were left out to limit the size.
     package var isPruned = false
 
     package init(
@@ -77,15 +77,15 @@ package struct NotificationPayload: Hashable, Sendable {
         self.zoneID = zoneID
     }
 
-    /// Whether the user sees and hears nothing of it.
+    /// Whether the notification shows and plays nothing to the user.
     package var isSilent: Bool {
         alert.isEmpty && title.isEmpty && subtitle.isEmpty && badge == nil && soundName == nil
     }
 }
 
 extension NotificationPayload {
-    /// The payload's JSON in at most `limit` bytes: leaves out what matters least until it fits, in the order in which
-    /// `CKNotification` documents it. The notification's identifier stays, as its receipt is told by it.
+    /// The payload's JSON in at most `limit` bytes: omits the least important members until it fits, in the order that
+    /// `CKNotification` documents. The notification's identifier stays, as its receipt needs it.
     package func pruned(to limit: Int) -> [UInt8] {
         var body = encoded()
         if body.count <= limit { return body }
@@ -107,7 +107,7 @@ extension NotificationPayload {
         { $0.alertActionLocalizationKey = nil },
         { $0.alertLaunchImage = nil },
         { $0.soundName = nil },
-        // Without anything that shows, this alone makes an app learn of it.
+        // Without an alert, only this makes an app receive it.
         { $0.isContentAvailable = true },
         { payload in
             guard case .query(let recordName, let reason, _) = payload.kind else { return }

@@ -1,4 +1,4 @@
-/// What an account wants to be told of in a database (CloudKit Web Services, Subscription Dictionary).
+/// An account's subscription to changes in a database (CloudKit Web Services, Subscription Dictionary).
 package struct SubscriptionDictionary: Hashable, Sendable {
     package enum SubscriptionType: String, Hashable, Sendable, CaseIterable {
         case query
@@ -6,27 +6,27 @@ package struct SubscriptionDictionary: Hashable, Sendable {
         case database
     }
 
-    /// What has to happen to a record; the raw value is the name on the wire.
+    /// The event that triggers a notification; the raw value is the name on the wire.
     package enum Trigger: String, Hashable, Sendable, CaseIterable {
         case create
         case update
         case delete
     }
 
-    /// Unique in the database for its account; nil where the service is to choose one.
+    /// Unique in the database for its account; nil to let the service choose one.
     package var subscriptionID: String?
     package var subscriptionType: SubscriptionType
-    /// Which records, of a query subscription. Its order does not matter.
+    /// The records of a query subscription. Its order is ignored.
     package var query: Query?
     /// Of a query subscription: at least one.
     package var firesOn: Set<Trigger>
     /// Of a query subscription: it is deleted with its first notification.
     package var firesOnce: Bool
-    /// The zone of a zone subscription, or of a query subscription that looks at one zone.
+    /// The zone of a zone subscription, or of a query subscription on one zone.
     package var zoneID: ZoneIDDictionary?
     /// Of a query subscription: every zone of the database; otherwise `zoneID`, or the default zone.
     package var zoneWide: Bool
-    /// Our addition, `recordType` on the wire: narrows a zone or database subscription to records of one type.
+    /// Our addition, `recordType` on the wire: restricts a zone or database subscription to records of one type.
     package var recordType: String?
     package var notificationInfo: NotificationInfoDictionary?
 
@@ -47,7 +47,7 @@ package struct SubscriptionDictionary: Hashable, Sendable {
     }
 }
 
-/// What a notification shows and carries (CloudKit Web Services, Notification Info Dictionary;
+/// A notification's alert and content (CloudKit Web Services, Notification Info Dictionary;
 /// `CKSubscription.NotificationInfo`, Apple's documentation).
 ///
 /// The names of titles, subtitles, `shouldSendMutableContent` and `collapseIDKey` on the wire are ours: Apple's Web
@@ -55,7 +55,7 @@ package struct SubscriptionDictionary: Hashable, Sendable {
 package struct NotificationInfoDictionary: Hashable, Sendable {
     package var alertBody: String?
     package var alertLocalizationKey: String?
-    /// Names of fields whose values fill the localized text.
+    /// Names of fields whose values are the arguments of the localized text.
     package var alertLocalizationArgs: [String]?
     package var title: String?
     package var titleLocalizationKey: String?
@@ -66,8 +66,8 @@ package struct NotificationInfoDictionary: Hashable, Sendable {
     package var alertActionLocalizationKey: String?
     package var alertLaunchImage: String?
     package var soundName: String?
-    /// Names of the fields that are sent along: `CKSubscription.NotificationInfo.desiredKeys`, `additionalFields` on the
-    /// wire.
+    /// Names of the fields in the notification: `CKSubscription.NotificationInfo.desiredKeys`, `additionalFields` on
+    /// the wire.
     package var additionalFields: [String]?
     package var shouldBadge = false
     package var shouldSendContentAvailable = false

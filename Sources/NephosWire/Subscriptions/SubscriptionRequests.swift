@@ -1,8 +1,8 @@
 /// One operation of `subscriptions/modify`.
 package enum SubscriptionOperation: Hashable, Sendable {
-    /// Saves a subscription. Where its ID is taken, the one that has it stays as it is and is the answer.
+    /// Saves a subscription. If its ID is in use, the existing one stays unchanged and is the answer.
     case create(SubscriptionDictionary)
-    /// Saves a subscription, in place of the one with its ID if there is one: what saving a `CKSubscription` does.
+    /// Saves a subscription, replacing one with its ID, as saving a `CKSubscription` does.
     case update(SubscriptionDictionary)
     case delete(subscriptionID: String)
 
@@ -49,12 +49,12 @@ package struct TokenRequest: Hashable, Sendable {
         case production
     }
 
-    /// Which of Apple's push services the token is of.
+    /// The token's push service: Apple's development or production environment.
     package var apnsEnvironment: Environment
-    /// Only of `tokens/register`: the token that the device has.
+    /// The device's token, for `tokens/register` only.
     package var apnsToken: String?
-    /// Tells the account's clients apart, `clientId` on the wire; one that asks again gets the token it has. It is not
-    /// told of what it changes itself.
+    /// Distinguishes the account's clients, `clientId` on the wire; a repeated request returns the existing token. A
+    /// client is not notified of its own changes.
     package var clientID: String?
 
     package init(apnsEnvironment: Environment, apnsToken: String? = nil, clientID: String? = nil) {
@@ -69,7 +69,7 @@ package struct TokenResponse: Hashable, Sendable {
     package var apnsEnvironment: TokenRequest.Environment
     /// In base64.
     package var apnsToken: String
-    /// Where the notifications are waited for. Over HTTP an absolute URL.
+    /// The address to poll for notifications. Over HTTP an absolute URL.
     package var webcourierURL: String
 
     package init(apnsEnvironment: TokenRequest.Environment, apnsToken: String, webcourierURL: String) {

@@ -1,5 +1,5 @@
-/// The names by which clients call the current user: `CKCurrentUserDefaultName` of Apple's framework, and the spelling of
-/// CloudKit Web Services' own clients. No user record has either for its own name.
+/// The clients' names for the current user: `CKCurrentUserDefaultName` of Apple's framework, and the spelling of
+/// CloudKit Web Services' own clients. No user record has either as its own name.
 package enum CurrentUserName {
     package static let native = "__defaultOwner__"
     package static let webServices = "_defaultOwner"

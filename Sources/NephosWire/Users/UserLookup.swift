@@ -1,6 +1,6 @@
-/// `users/discover`, `users/lookup/email` and `users/lookup/id` of CloudKit Web Services: whom the caller looks for.
+/// `users/discover`, `users/lookup/email` and `users/lookup/id` of CloudKit Web Services: the users to look up.
 package struct UserLookupRequest: Hashable, Sendable {
-    /// What is known of a user (User Lookup Info Dictionary): at least one of the three.
+    /// The known identifiers of a user (User Lookup Info Dictionary): at least one of the three.
     package struct LookupInfo: Hashable, Sendable {
         package var emailAddress: String?
         package var phoneNumber: String?
@@ -13,7 +13,7 @@ package struct UserLookupRequest: Hashable, Sendable {
         }
     }
 
-    /// Nil: everybody among the caller's contacts.
+    /// Nil for all of the caller's contacts.
     package var lookupInfos: [LookupInfo]?
 
     package init(lookupInfos: [LookupInfo]? = nil) { self.lookupInfos = lookupInfos }

@@ -15,7 +15,7 @@ extension ZoneIDDictionary {
         if let ownerRecordName, CurrentUserName.isOne(ownerRecordName) { self.ownerRecordName = nil }
     }
 
-    /// Writes the Zone ID; responses tell the zone's type with it.
+    /// Writes the Zone ID; responses include the zone's type.
     func write(to writer: inout JSONWriter, withType: Bool = false) {
         writer.beginObject()
         writer.key("zoneName")
@@ -42,7 +42,7 @@ extension ZoneDictionary {
             case "deleted": deleted = try value.nonNull?.bool() ?? false
             case "nephosShare": share = try value.nonNull?.string()
             case "nephosEncryptionScope":
-                // What a later version says more is not for this one to encrypt by.
+                // This version cannot encrypt by a later version's scope.
                 encryptionScope =
                     try value.nonNull.flatMap { (json) throws(WireError) in
                         ZoneEncryptionScope(rawValue: try json.string())

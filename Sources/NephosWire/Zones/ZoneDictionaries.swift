@@ -12,24 +12,24 @@ package struct ZoneIDDictionary: Hashable, Sendable {
         self.ownerRecordName = ownerRecordName
     }
 
-    /// By bytes, as stores compare them.
+    /// Compares bytes, as stores do.
     package static func == (left: ZoneIDDictionary, right: ZoneIDDictionary) -> Bool {
         left.zoneName.hasSameBytes(as: right.zoneName)
             && left.ownerRecordName.map(ExactString.init) == right.ownerRecordName.map(ExactString.init)
     }
 }
 
-/// A zone as responses describe it.
+/// A zone in responses.
 package struct ZoneDictionary: Hashable, Sendable {
     package var zoneID: ZoneIDDictionary
     package var syncToken: String?
     package var atomic: Bool
     package var deleted: Bool
-    /// Our addition, `nephosDeletionReason` on the wire: why it is gone, where that is not the usual reason.
+    /// Our addition, `nephosDeletionReason` on the wire: the reason of its deletion, if not the usual one.
     package var deletionReason: ZoneDeletionReason
-    /// Our addition, `nephosShare` on the wire: the name of the share of the whole zone, where there is one.
+    /// Our addition, `nephosShare` on the wire: the name of the whole zone's share, if any.
     package var share: String?
-    /// Our addition, `nephosEncryptionScope` on the wire: how values are encrypted in it.
+    /// Our addition, `nephosEncryptionScope` on the wire: the scope of its encryption keys.
     package var encryptionScope = ZoneEncryptionScope.perRecord
 
     package init(
@@ -44,20 +44,20 @@ package struct ZoneDictionary: Hashable, Sendable {
     }
 }
 
-/// Whether each record of a zone has a key for its encrypted values, or the zone one for all
+/// Whether each record of a zone has its own key for its encrypted values, or the zone one for all
 /// (`CKRecordZone.EncryptionScope`, Apple's documentation).
 package enum ZoneEncryptionScope: String, Hashable, Sendable, CaseIterable {
     case perRecord = "PER_RECORD"
     case perZone = "PER_ZONE"
 }
 
-/// Why a zone is gone (`CKDatabase.DatabaseChange.Deletion.Reason`, Apple's documentation).
+/// The reason of a zone's deletion (`CKDatabase.DatabaseChange.Deletion.Reason`, Apple's documentation).
 package enum ZoneDeletionReason: String, Hashable, Sendable, CaseIterable {
     /// It was deleted.
     case deleted = "DELETED"
     /// The user removed the app's data.
     case purged = "PURGED"
-    /// The user reset what is encrypted end to end.
+    /// The user reset the end-to-end encrypted data.
     case encryptedDataReset = "ENCRYPTED_DATA_RESET"
 }
 
@@ -75,7 +75,7 @@ package struct ZoneOperation: Hashable, Sendable {
 
     package var operationType: OperationType
     package var zoneID: ZoneIDDictionary
-    /// Of a zone that is made.
+    /// The encryption scope of a new zone.
     package var encryptionScope: ZoneEncryptionScope
 
     package init(

@@ -1,6 +1,6 @@
 import NephosWire
 
-/// `nephos deletions`: what feeds remember of what is gone.
+/// `nephos deletions`: the tombstones that change feeds keep.
 struct DeletionsCommand {
     enum Action: String, CaseIterable {
         case forget
@@ -29,7 +29,7 @@ struct DeletionsCommand {
     private var olderThan: Int64
     private var confirmation: Confirmation
 
-    /// Runs to the end; the process's status says whether it could.
+    /// Runs to completion; the exit status reports success.
     static func main(_ arguments: [String]) throws(UsageError) {
         if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
         let command = try DeletionsCommand(arguments)

@@ -65,7 +65,7 @@ struct KeysCommand {
     /// The action's argument, or its secret.
     private var word = ""
 
-    /// Runs to the end; the process's status says whether it could.
+    /// Runs to completion; the exit status reports success.
     static func main(_ arguments: [String]) throws(UsageError) {
         if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
         let command = try KeysCommand(arguments)

@@ -1,6 +1,6 @@
 import NephosWire
 
-/// `nephos roles`: the accounts' roles, which a schema makes.
+/// `nephos roles`: the accounts' roles, which a schema defines.
 struct RolesCommand {
     enum Action: String, CaseIterable {
         case list, assign, revoke
@@ -30,7 +30,7 @@ struct RolesCommand {
     private var account: String?
     private var role = ""
 
-    /// Runs to the end; the process's status says whether it could.
+    /// Runs to completion; the exit status reports success.
     static func main(_ arguments: [String]) throws(UsageError) {
         if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
         let command = try RolesCommand(arguments)

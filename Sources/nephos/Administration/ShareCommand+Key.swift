@@ -3,11 +3,11 @@ import FoundationEssentials
 import NephosHTTP
 import NephosWire
 
-/// The key of what is encrypted in a share, which the share's URL has after its #.
+/// The key of a share's encrypted values, in the fragment of the share's URL.
 extension ShareCommand {
-    /// Has the account take the key of a share that it accepted.
-    /// - Parameter fragment: what is after the #: a key, or a title.
-    /// - Throws: `Cloud.Failure` where there is a key that cannot be taken.
+    /// Stores the key of an accepted share for the account.
+    /// - Parameter fragment: the URL's fragment: a key, or a title.
+    /// - Throws: `Cloud.Failure` if there is a key that cannot be stored.
     static func takeKey(of joined: RecordInfo, _ fragment: String, _ address: CloudAddress) throws(Cloud.Failure) {
         guard fragment.hasPrefix("k="), joined.participantRole != .owner else { return }
         guard case .server(let server) = address.place, let url = URL(string: server.description),

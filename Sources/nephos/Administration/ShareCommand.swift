@@ -3,7 +3,7 @@ import NephosService
 import NephosStorage
 import NephosWire
 
-/// `nephos share`: which records and zones accounts share, and with whom; and the acceptance of a share.
+/// `nephos share`: the records and zones that accounts share, their participants, and the acceptance of a share.
 struct ShareCommand {
     enum Action: String, CaseIterable {
         case list, accept
@@ -70,7 +70,7 @@ struct ShareCommand {
         address.database = "public"
         try Cloud.run(on: address) { cloud in
             let request = ShortGUIDsRequest(shortGUIDs: [.init(value: guid)])
-            // The container that was named need not be the share's.
+            // The named container need not be the share's.
             let found = try info(cloud.request("records/resolve", request, as: RecordInfosResponse.self))
             let joined = try info(
                 cloud.request("records/accept", request, in: found.containerIdentifier, as: RecordInfosResponse.self))
@@ -89,14 +89,14 @@ struct ShareCommand {
         }
     }
 
-    /// The server of a share's URL; nil where there is only what it ends in.
+    /// The server of a share's URL; nil for a bare short GUID.
     private static func server(_ url: String) -> ServerAddress? {
         guard let path = url.firstRange(of: "/share/") else { return nil }
         return try? ServerAddress(String(url[..<path.lowerBound]))
     }
 
-    /// Has an address name the container and environment that a share is in.
-    /// - Throws: `UsageError` where options name others, or nothing says which.
+    /// Sets an address's container and environment to the share's.
+    /// - Throws: `UsageError` if options name others, or nothing determines them.
     private static func locate(
         _ guid: String, _ address: inout CloudAddress, _ arguments: Arguments
     ) throws(UsageError) {
@@ -120,13 +120,13 @@ struct ShareCommand {
         (address.container, address.environment) = (store.container, store.environment)
     }
 
-    /// The stores that a share can be in, by the routing key in its URL; nil where the place does not say which it has.
+    /// The stores that may contain a share, by the routing key in its URL; nil if the place cannot list its stores.
     private static func stores(of guid: String, at place: CloudAddress.Place) throws(UsageError) -> [StoreID]? {
         let known: [StoreID]
         var isComplete = true
         switch place {
         case .dataDirectory(let path):
-            // `Cloud` refuses a directory that is not there.
+            // `Cloud` refuses a missing directory.
             guard let stores = try? StoredDirectory(path: path).existingStores() else { return nil }
             known = stores
         case .server(let server):
@@ -143,13 +143,13 @@ struct ShareCommand {
         return found.isEmpty && !isComplete ? nil : found
     }
 
-    /// What a URL ends in, without a title.
+    /// The last component of a URL, without a title.
     private static func shortGUID(_ url: String) -> String? {
         let path = url.prefix { $0 != "#" && $0 != "?" }
         return path.split(separator: "/").last.map(String.init)
     }
 
-    /// What a URL has after #: the key of what is encrypted, or a title.
+    /// The fragment of a URL: the key of encrypted values, or a title.
     private static func fragment(_ url: String) -> String? {
         url.firstIndex(of: "#").map { String(url[url.index(after: $0)...]) }
     }
@@ -165,7 +165,7 @@ struct ShareCommand {
     }
 }
 
-/// `nephos why`: what an account may do with a record, and why.
+/// `nephos why`: an account's permissions on a record, and the reasons.
 struct WhyCommand {
     static let options =
         [

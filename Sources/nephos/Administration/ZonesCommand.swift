@@ -1,12 +1,12 @@
 import NephosWire
 
-/// `nephos zones`: the zones of accounts, and what an account's user can do to them without the app.
+/// `nephos zones`: the zones of accounts, and the operations of an account's user on them without the app.
 struct ZonesCommand {
     enum Action: String, CaseIterable {
         case list, remove
         case resetEncryption = "reset-encryption"
 
-        /// Why the zones go; nil where none does.
+        /// The reason of the zones' deletion; nil if none is deleted.
         var reason: ZoneDeletionReason? {
             switch self {
             case .list: nil
@@ -45,11 +45,11 @@ struct ZonesCommand {
     private var action: Action
     private var address: CloudAddress
     private var account: String?
-    /// Nil is all.
+    /// Nil for all.
     private var zones: [String]?
     private var confirmation: Confirmation
 
-    /// Runs to the end; the process's status says whether it could.
+    /// Runs to completion; the exit status reports success.
     static func main(_ arguments: [String]) throws(UsageError) {
         if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
         let command = try ZonesCommand(arguments)

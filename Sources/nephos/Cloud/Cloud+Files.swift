@@ -2,9 +2,9 @@ import NephosHTTP
 import NephosService
 import NephosWire
 
-/// The files of assets. Memory is taken for a piece of one at a time.
+/// The files of assets. Only one piece of a file is in memory at a time.
 extension Cloud {
-    /// Where a file may be uploaded for each field, in their order.
+    /// The upload URL of each field, in their order.
     func uploadAddresses(_ fields: [AssetField], in zone: ZoneIDDictionary?) throws -> [String] {
         var addresses: [String] = []
         for start in stride(from: 0, to: fields.count, by: Limits.uploadTokensPerRequest) {
@@ -36,8 +36,8 @@ extension Cloud {
         return try (decoded(answer) as UploadedFile).singleFile
     }
 
-    /// Downloads a file to a path where none is.
-    /// - Throws: `FileFailure` for what the service refuses, `Failure` where it cannot be asked.
+    /// Downloads a file to a path that does not exist.
+    /// - Throws: `FileFailure` if the service refuses, `Failure` if it cannot be reached.
     func download(_ address: String, to file: String) throws {
         let parts = try AssetAddressParts(address)
         if let local {
@@ -62,7 +62,7 @@ extension Cloud {
         }
     }
 
-    /// Why a file cannot be had that a record has.
+    /// Why a record's file is not available.
     struct FileFailure: Error {
         var message: String
     }
@@ -102,11 +102,11 @@ extension Cloud {
     }
 }
 
-/// The parts of a file's address (`AssetAddress`).
+/// The parts of a file's URL (`AssetAddress`).
 struct AssetAddressParts {
-    /// What is asked of the server, wherever its own name leads.
+    /// The request target, sent to the command's server whatever host the URL names.
     let target: String
-    /// The name of the content; of an upload's address none.
+    /// The name of the content; empty in an upload URL.
     let content: String
     let token: String
 

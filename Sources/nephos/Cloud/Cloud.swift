@@ -6,18 +6,18 @@ import NephosService
 import NephosStorage
 import NephosWire
 
-/// The cloud that a command works on. A data directory answers the same requests as a server, without a socket.
+/// The cloud of a command. A data directory answers the same requests as a server, without a socket.
 ///
 /// Its methods block: they are for the main thread of a command.
 final class Cloud {
-    /// What went wrong, for standard error.
+    /// A failure, for standard error.
     struct Failure: Error, CustomStringConvertible {
         var message: String
-        /// The raw value of the `CKError.Code` that a service answered with.
+        /// The raw value of the `CKError.Code` in the service's answer.
         var clientErrorCode: Int?
         var description: String { message }
 
-        /// Whether the service has no such container in the environment: `CKError.Code.badContainer`.
+        /// Whether the service has no such container in the environment (`CKError.Code.badContainer`).
         var isMissingContainer: Bool { clientErrorCode == 5 }
 
         init(message: String, clientErrorCode: Int? = nil) {
@@ -26,7 +26,7 @@ final class Cloud {
         }
     }
 
-    /// What answers in this process.
+    /// A service in this process.
     struct Local {
         let responder: Responder
         let service: NephosService
@@ -34,12 +34,12 @@ final class Cloud {
 
     let address: CloudAddress
     let container: String
-    /// Nil where a server is asked.
+    /// Nil for a server.
     let local: Local?
-    /// What `close` ends.
+    /// The data directory that `close` closes.
     private let opened: DataDirectory?
 
-    /// The same cloud as another account or in another database, environment or container, which need not be there.
+    /// The same cloud with another account, database, environment or container, which need not exist.
     func with(_ address: CloudAddress) -> Cloud { Cloud(address, address.container ?? container, local) }
 
     private init(_ address: CloudAddress, _ container: String, _ local: Local?) {
@@ -49,14 +49,14 @@ final class Cloud {
         opened = nil
     }
 
-    /// A cloud that is served by this process already, which goes on to.
-    /// - Throws: `Failure` where no container is named.
+    /// A cloud that this process already serves, and continues to serve.
+    /// - Throws: `Failure` if no container is named.
     convenience init(_ address: CloudAddress, servedBy local: Local) throws(Failure) {
         guard let container = address.container else { throw Failure(message: "which container?") }
         self.init(address, container, local)
     }
 
-    /// - Throws: `UsageError` where no container is named, `Failure`, `StorageError`.
+    /// - Throws: `UsageError` if no container is named, `Failure`, `StorageError`.
     init(_ address: CloudAddress) throws {
         self.address = address
         switch address.place {
@@ -71,7 +71,7 @@ final class Cloud {
             guard access(path, F_OK) == 0 else { throw Failure(message: "there is no directory \(path).") }
             let stores = try DataDirectory(path: path, options: SQLiteOptions(log: ServiceEnvironment.system.log))
             container = try Self.container(address, in: stores, path)
-            // How long deletions are remembered is the server's to say, and so is the rest of what it does by itself.
+            // The server decides on the retention of tombstones, and on its other background jobs.
             let service = NephosService(
                 stores: stores,
                 configuration: ServiceConfiguration(deletionRetention: nil, worksInBackground: false))
@@ -80,7 +80,7 @@ final class Cloud {
         }
     }
 
-    /// The container that is meant, which has to be there.
+    /// The selected container, which must exist.
     private static func container(_ address: CloudAddress, in stores: DataDirectory, _ path: String) throws -> String {
         let known = try stores.existingStores().filter { $0.environment == address.environment }.map(\.container)
         let list = known.isEmpty ? "none" : known.joined(separator: ", ")
@@ -98,7 +98,7 @@ final class Cloud {
         return container
     }
 
-    /// Runs a command; the process's status says whether it could.
+    /// Runs a command; the exit status reports success.
     static func run(on address: CloudAddress, _ command: (Cloud) throws -> Void) throws(UsageError) {
         do {
             let cloud = try Cloud(address)
@@ -116,32 +116,32 @@ final class Cloud {
     }
 
     /// Sends a message and decodes the answer.
-    /// - Parameter other: another container than the one that is named.
-    /// - Throws: `Failure` for what the service refuses.
+    /// - Parameter other: another container than the named one.
+    /// - Throws: `Failure` if the service refuses.
     func request<Answer: WireMessage>(
         _ action: String, _ message: some WireMessage, in other: String? = nil, as: Answer.Type
     ) throws -> Answer {
         try answer(to: message, at: address.target(action, container: other ?? container))
     }
 
-    /// Reads what needs no message, such as `zones/list`.
+    /// Sends a request without a message, such as `zones/list`.
     func read<Answer: WireMessage>(_ action: String, as: Answer.Type) throws -> Answer {
         try decoded(try send(nil, to: address.target(action, container: container)))
     }
 
-    /// The same for what an administrator does.
+    /// Sends an administrator's request.
     func administer<Answer: WireMessage>(
         _ action: String, _ message: some WireMessage, as: Answer.Type
     ) throws -> Answer {
         try answer(to: message, at: address.administrationTarget(action, container: container))
     }
 
-    /// Checks that the container is there: what reads makes none.
+    /// Checks that the container exists: reading must not create it.
     func checkContainerExists() throws {
         _ = try administer("accounts/list", ListAccountsRequest(), as: AccountsResponse.self)
     }
 
-    /// Checks that the container is there, and the account whose database is read: what reads makes neither.
+    /// Checks that the container and the account whose database is read exist: reading must create neither.
     func checkExists() throws {
         guard let account = address.databaseAccount else { return try checkContainerExists() }
         _ = try administer("zones/list", ListAccountZonesRequest(account: account), as: AccountZonesResponse.self)
@@ -173,7 +173,7 @@ final class Cloud {
         return Self.recordTypes(inSchema: String(decoding: body, as: UTF8.self))
     }
 
-    /// An export is always laid out in the same way: a type begins a line of its own.
+    /// Exports have a fixed layout: each type begins its own line.
     static func recordTypes(inSchema text: String) -> [String] {
         text.split(separator: "\n").compactMap { line in
             let words = line.split(separator: " ")
@@ -201,7 +201,7 @@ final class Cloud {
         }
     }
 
-    /// A body is posted; without one the target is read.
+    /// Posts a body; without one gets the target.
     private func send(_ body: [UInt8]?, to target: String) throws -> (status: Int, body: [UInt8]) {
         guard let responder = local?.responder else {
             guard case .server(let server) = address.place else { return (0, []) }
@@ -220,7 +220,7 @@ final class Cloud {
         return (response.status, response.body)
     }
 
-    /// Ends what was opened, in good order.
+    /// Closes the opened resources in order.
     func close() {
         guard let opened, let service = local?.service else { return }
         waiting { await service.close() }

@@ -1,7 +1,7 @@
 import Glibc
 import NephosSQLite
 
-/// Which cloud a command works on, and as whom: a running server, or the data directory of one that does not run.
+/// The cloud and account of a command: a running server, or the data directory of a stopped one.
 struct CloudAddress {
     enum Place: Hashable, CustomStringConvertible {
         case server(ServerAddress)
@@ -15,7 +15,7 @@ struct CloudAddress {
         }
     }
 
-    /// Which container, and where.
+    /// The options for the container and the server or directory.
     static let containerOptions = [
         CommandOption("--url", "URL", "The running server. Default: NEPHOS_URL, or http://127.0.0.1:8484"),
         CommandOption("--data", "DIR", "The data directory of a server that is not running."),
@@ -42,7 +42,7 @@ struct CloudAddress {
     var container: String?
     var environment: String
     var database: String
-    /// Nil is signed out.
+    /// Nil if signed out.
     var token: String?
     var apiToken: String
 
@@ -73,7 +73,7 @@ struct CloudAddress {
         apiToken = Self.variable("NEPHOS_API_TOKEN") ?? "nephos"
     }
 
-    /// The account of the local CloudKit whose private or shared database it is.
+    /// The local CloudKit's account of the private or shared database.
     var databaseAccount: String? {
         guard database != "public", let token, token.hasPrefix("dev:") else { return nil }
         return String(token.dropFirst(4))

@@ -2,9 +2,9 @@ import FoundationEssentials
 import NephosHTTP
 import NephosWire
 
-/// Where a server listens: `http://host:port`, or https.
+/// A server's address: `http://host:port`, or https.
 struct ServerAddress: Hashable, CustomStringConvertible {
-    /// Without a slash at its end, and with its port.
+    /// Without a trailing slash, and with its port.
     let description: String
 
     init(_ text: String) throws(UsageError) {
@@ -22,8 +22,8 @@ struct ServerAddress: Hashable, CustomStringConvertible {
     }
 }
 
-/// Sends a command's requests to a server. It blocks: it is for the main thread of a command, and waits for an answer as
-/// long as the server takes.
+/// Sends a command's requests to a server. It blocks, for the main thread of a command, and has no time-out for an
+/// answer.
 struct ServerConnection {
     /// Why there is no answer.
     struct Failure: Error, CustomStringConvertible {
@@ -56,7 +56,7 @@ struct ServerConnection {
         return (response.status, response.body)
     }
 
-    /// Posts a file, as it is read.
+    /// Posts a file, streaming it from the disk.
     func upload(_ target: String, file: String) throws(Failure) -> (status: Int, body: [UInt8]) {
         var request = HTTPRequest(.post, address.description + target)
         request.headers = [("Content-Type", "application/octet-stream")]
@@ -65,7 +65,7 @@ struct ServerConnection {
         return (response.status, response.body)
     }
 
-    /// Gets a file, as it is written. What is no success leaves none, and has a body.
+    /// Gets a file, streaming it to the disk. Any status but success leaves no file, and returns a body.
     func download(_ target: String, to file: String) throws(Failure) -> (status: Int, body: [UInt8]) {
         var request = HTTPRequest(.get, address.description + target)
         request.destination = .file(path: file)

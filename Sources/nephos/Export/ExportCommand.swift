@@ -45,13 +45,13 @@ struct ExportCommand {
     private var zone: String?
     private var output: String?
     private var assets: String?
-    /// The accounts that are named.
+    /// The named accounts.
     private var accounts: [String]
     private var isAll: Bool
-    /// Those that are exported with `--all`.
+    /// The environments exported with `--all`.
     private var environments: [String]
 
-    /// Runs to the end; the process's status says whether it could.
+    /// Runs to completion; the exit status reports success.
     static func main(_ arguments: [String]) throws(UsageError) {
         if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
         let command = try ExportCommand(arguments)
@@ -82,7 +82,7 @@ struct ExportCommand {
 
     private func run(on cloud: Cloud) throws {
         let databases = try databases(cloud)
-        // What cannot be exported leaves an earlier export as it is.
+        // Fails before an earlier export is overwritten.
         for address in databases { try cloud.with(address).checkExists() }
         let folder = try assets.map(AssetFolder.init(making:))
         let writer = ExportWriter(try OutputFile(output), folder)
@@ -90,7 +90,7 @@ struct ExportCommand {
         try writer.finish()
     }
 
-    /// The databases that are exported, in an order that depends on nothing but their names.
+    /// The exported databases, in an order that depends only on their names.
     private func databases(_ cloud: Cloud) throws -> [CloudAddress] {
         if !isAll {
             return accounts.count < 2 ? [address] : Set(accounts).sorted().map { privateDatabase(of: $0, address) }
@@ -107,7 +107,7 @@ struct ExportCommand {
                 missing = failure
                 continue
             }
-            // Everybody reads it, and reading as an account would make that.
+            // Anybody may read it, and reading as an account would create the account.
             (database.database, database.token) = ("public", nil)
             databases.append(database)
             databases += names.sorted().map { privateDatabase(of: $0, database) }
@@ -152,14 +152,14 @@ struct ExportCommand {
                 return zone
             }.sorted { $0.zoneID.zoneName < $1.zoneID.zoneName }
         guard let zone else { return zones }
-        // One that is not there is the error of what reads its records.
+        // A missing zone fails when its records are read.
         let missing = ZoneDictionary(zoneID: ZoneIDDictionary(zoneName: zone), atomic: true)
         return [zones.first { $0.zoneID.zoneName == zone } ?? missing]
     }
 
     private static let defaultZone = ZoneIDDictionary.defaultZoneName
 
-    /// All records of a type in a zone, in the order of their names.
+    /// All records of a type in a zone, ordered by name.
     private func records(
         of type: String, in zone: String, _ cloud: Cloud, _ take: (RecordDictionary) throws -> Void
     ) throws {

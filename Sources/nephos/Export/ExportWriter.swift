@@ -1,29 +1,29 @@
 import Glibc
 import NephosWire
 
-/// The lines of an export, with a header before those of each database.
+/// Writes the lines of an export, with a header before those of each database.
 final class ExportWriter {
     private let file: OutputFile
     private var progress = Progress("exported")
-    /// The header of the database whose lines come next, where it is not written yet.
+    /// The pending header of the current database; nil once it is written.
     private var header: ExportHeader?
     /// The header of the first database.
     private var first: ExportHeader?
     private var isEmpty = true
-    /// Where the files of assets go; nil where they are left out.
+    /// The directory of asset files; nil to leave them out.
     private let assets: AssetFolder?
     private var leftOut = LeftOut()
 
-    /// What an export has no place for.
+    /// Counts of content that an export cannot represent.
     private struct LeftOut {
         var encrypted = 0
         var sealed = 0
         var files = 0
-        /// Files that the service does not have as they were saved.
+        /// Files that the service no longer has as they were saved.
         var lost = 0
     }
 
-    /// Lost files that are named.
+    /// The maximum number of lost files listed by name.
     private static let listed = 20
 
     init(_ file: OutputFile, _ assets: AssetFolder?) {
@@ -31,7 +31,7 @@ final class ExportWriter {
         self.assets = assets
     }
 
-    /// - Parameter isKeptEmpty: whether the database has its header also where it has no lines.
+    /// - Parameter isKeptEmpty: whether the header is also written for a database without lines.
     func begin(_ header: ExportHeader, isKeptEmpty: Bool) throws {
         if first == nil { first = header }
         self.header = header
@@ -86,7 +86,7 @@ final class ExportWriter {
 
     func finish() throws {
         if isEmpty {
-            // An export without any line says where it is from.
+            // An export without any line names its source.
             header = first
             try writeHeader()
         }
@@ -107,7 +107,7 @@ final class ExportWriter {
     }
 }
 
-/// Where lines are written: a file, or standard output.
+/// The output of an export: a file, or standard output.
 final class OutputFile {
     private static let bufferSize = 64 * 1024
 
@@ -132,7 +132,7 @@ final class OutputFile {
         if buffer.count >= Self.bufferSize { try flush() }
     }
 
-    /// Writes what is left in memory.
+    /// Writes the buffered bytes.
     func flush() throws {
         try buffer.withUnsafeBytes { bytes in
             var rest = bytes

@@ -1,6 +1,6 @@
 import NephosWire
 
-/// `nephos import`: saves again what `nephos export` wrote.
+/// `nephos import`: saves the records of an export by `nephos export`.
 struct ImportCommand {
     static let options = [AssetFolder.option] + CloudAddress.options + [CommandOption("--help", nil, "Show this help.")]
 
@@ -21,7 +21,7 @@ struct ImportCommand {
 
         """
 
-    /// Runs to the end; the process's status says whether it could.
+    /// Runs to completion; the exit status reports success.
     static func main(_ arguments: [String]) throws(UsageError) {
         if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
         let arguments = try Arguments(arguments, options: options, command: "import", wordLimit: 1)
@@ -42,8 +42,8 @@ struct ImportCommand {
         }
     }
 
-    /// Imports a file into the cloud of this process; `make` gives the one that its header names.
-    /// - Parameter assets: the directory of the assets' files; nil for none.
+    /// Imports a file into the cloud of this process; `make` returns the cloud for its header's address.
+    /// - Parameter assets: the directory of the asset files; nil for none.
     static func run(_ path: String, assets: String?, on make: (CloudAddress) throws -> Cloud) throws {
         let lines = try LineReader(path)
         let given = assets.map { [AssetFolder.option.name, $0] } ?? []
@@ -60,7 +60,7 @@ struct ImportCommand {
         }
     }
 
-    /// Where the export comes from, except where an option says otherwise.
+    /// The export's source, overridden by options.
     static func address(_ header: ExportHeader, _ arguments: Arguments) throws(UsageError) -> CloudAddress {
         var address = try CloudAddress(arguments)
         if !arguments.has("--container") { address.container = header.container }

@@ -1,17 +1,17 @@
 import Glibc
 import NephosService
 
-/// The lines of a file or of standard input, one after the other, without holding more than one.
+/// Reads a file or standard input line by line, with at most one line in memory.
 final class LineReader {
-    /// An operation on the largest record that a service takes, with room for how JSON writes it.
+    /// Bytes of an operation on the largest record that a service accepts, including JSON's escapes.
     static let longestLine = 8 * Limits.requestSize
 
     let path: String
-    /// Bytes of the file; nil for what has no size, such as a pipe.
+    /// Bytes of the file; nil if unknown, such as for a pipe.
     let size: Int?
     /// The number of the line that was read last, from 1.
     private(set) var line = 0
-    /// Bytes that were taken.
+    /// Bytes consumed so far.
     private(set) var position = 0
 
     private let descriptor: Int32
@@ -31,7 +31,7 @@ final class LineReader {
 
     deinit { if descriptor != STDIN_FILENO { close(descriptor) } }
 
-    /// The next line, without its end; nil after the last. Empty lines are left out.
+    /// The next line, without its terminator; nil at the end. Skips empty lines.
     func next() throws -> [UInt8]? {
         while true {
             let end = buffer[start...].firstIndex(of: UInt8(ascii: "\n"))

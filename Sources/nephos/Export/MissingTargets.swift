@@ -1,6 +1,6 @@
 import NephosWire
 
-/// The records that others refer to, and that neither wait to be saved nor are there.
+/// The targets of references that are neither waiting to be saved nor stored.
 enum MissingTargets {
     struct Missing {
         var line: Int
@@ -25,7 +25,7 @@ enum MissingTargets {
 
     private static let namesPerRequest = 200
 
-    /// Nil where all will be there.
+    /// Nil if all targets will exist.
     static func first(of waiting: WaitingOperations, in cloud: Cloud) throws -> Missing? {
         var names: Set<Name> = []
         try waiting.visit { line, _ in names.insert(Name(line.operation)) }
@@ -64,14 +64,14 @@ enum MissingTargets {
 }
 
 extension RecordOperation {
-    /// What has to be there before the record: an action, and being a parent, need their record.
+    /// The records that must exist before this one: the targets of references with an action, and the parent.
     var neededRecords: [ReferenceValue] {
         let fields = record.fields.entries.flatMap { $0.field.value?.neededRecords ?? [] }
         guard case .set(let parent) = record.parent else { return fields }
         return fields + [parent]
     }
 
-    /// The same without what needs other records.
+    /// The same operation without the references that need other records.
     var withoutNeeds: RecordOperation {
         var operation = self
         operation.record.fields = RecordFields(

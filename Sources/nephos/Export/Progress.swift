@@ -1,16 +1,16 @@
 import Glibc
 
-/// How far a command is: a line that is written over, on a terminal alone.
+/// A command's progress: a line that is overwritten, on a terminal only.
 struct Progress {
-    /// Records between two looks at the clock and writes of the line.
+    /// Records between two checks of the clock.
     private static let step = 100
 
     private let verb: String
-    /// Bytes of the whole; nil where that is not known.
+    /// The total bytes; nil if unknown.
     private let total: Int?
     private let isShown = isatty(STDERR_FILENO) == 1
     private(set) var count = 0
-    /// Bytes that are done.
+    /// The bytes processed so far.
     var position = 0
 
     init(_ verb: String, total: Int? = nil) {

@@ -1,23 +1,23 @@
 import NephosWire
 
-/// Saves the lines of an export, many in each request, database by database.
+/// Saves the lines of an export in batches, database by database.
 struct RecordImport {
-    /// "The maximum number of operations in a request is 200" (CloudKit Web Services): also a strict server takes it.
+    /// "The maximum number of operations in a request is 200" (CloudKit Web Services): a strict server accepts it too.
     private static let operationsPerRequest = 200
     private static let bytesPerRequest = 1024 * 1024
 
     private let lines: LineReader
     private let arguments: Arguments
-    /// The database that the lines go to.
+    /// The target database of the current lines.
     private var cloud: Cloud
-    /// Where the files of assets are; nil where none was named.
+    /// The directory of asset files; nil if none was named.
     private let assets: AssetFolder?
     private var progress: Progress
     private var batch: [NumberedOperation] = []
     private var batchSize = 0
-    /// What refers to records that were not there yet.
+    /// Operations deferred because their referenced records did not exist yet.
     private var deferred = WaitingOperations()
-    /// Fields of records that were there, which the export has no place for.
+    /// Fields of existing records that the export cannot represent, and that are kept.
     private var keptFields = 0
 
     init(_ lines: LineReader, _ cloud: Cloud, _ arguments: Arguments) throws {
@@ -51,13 +51,13 @@ struct RecordImport {
         }
     }
 
-    /// How a header begins, as `ExportHeader` writes it.
+    /// The first bytes of a header, as `ExportHeader` writes it.
     private static let headerStart = Array(#"{"nephosExport""#.utf8)
 
-    /// The options that say where the records of one database go.
+    /// The options for the target of a single database's records.
     private static let placeOptions = ["--database", "--account", "--token"]
 
-    /// Refuses them for an export of several databases, before anything is imported.
+    /// Refuses these options for an export of several databases, before anything is imported.
     static func checkOptions(_ arguments: Arguments, for path: String) throws {
         guard let option = placeOptions.first(where: arguments.has) else { return }
         let lines = try LineReader(path)
@@ -70,7 +70,7 @@ struct RecordImport {
         }
     }
 
-    /// Goes on with another database.
+    /// Switches to another database.
     private mutating func begin(_ line: [UInt8]) throws {
         do {
             let header = try ExportHeader(decoding: line)
@@ -141,8 +141,8 @@ struct RecordImport {
         batchSize = 0
     }
 
-    /// Saves what refers to records that came later. Records that refer to each other need one another in their request;
-    /// where they are too many for one, they are saved without their references first.
+    /// Saves the deferred operations. Records that refer to each other need the same request; if they are too many for
+    /// one, they are first saved without their references.
     private mutating func finish() throws {
         var waiting = deferred
         deferred = WaitingOperations()
@@ -155,7 +155,7 @@ struct RecordImport {
                     "\(lines.path):\(missing.line): record '\(missing.recordName)' refers to '\(missing.target)', which is in"
                     + " none of the lines and not in the database. \(progress.count) records are imported.")
         }
-        // These count once they are whole.
+        // These are counted once they are complete.
         let (count, kept) = (progress.count, keptFields)
         _ = try save(waiting) { $0.withoutNeeds }
         progress.advance(by: count - progress.count)
@@ -169,7 +169,7 @@ struct RecordImport {
         }
     }
 
-    /// - Returns: what refers to records that are not there.
+    /// - Returns: the operations that refer to missing records.
     private mutating func save(
         _ waiting: WaitingOperations, _ change: (RecordOperation) -> RecordOperation
     ) throws -> WaitingOperations {
@@ -181,7 +181,7 @@ struct RecordImport {
         return missing
     }
 
-    /// - Parameter missing: gets what refers to records that are not there.
+    /// - Parameter missing: receives the operations that refer to missing records.
     private mutating func save(_ batch: [NumberedOperation], missing: WaitingOperations) throws {
         if batch.isEmpty { return }
         let request = ModifyRecordsRequest(operations: batch.map(\.operation), atomic: false)
@@ -197,7 +197,7 @@ struct RecordImport {
         progress.advance(by: batch.count - (missing.count - before))
     }
 
-    /// Counts what an import leaves of a record that was there.
+    /// Counts the fields of an existing record that the import keeps.
     private mutating func note(_ saved: RecordDictionary, keeping names: [String]) throws {
         if names.isEmpty { return }
         let fields = try saved.fields.decoded()

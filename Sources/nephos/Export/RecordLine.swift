@@ -1,15 +1,16 @@
 import NephosWire
 
 /// A record of an export, as the body of `records/modify` that saves it again: its name, type, zone, fields and parent.
-/// What the service says of a record (its change tag, its times and users) is the service's next time too.
+/// The service's own values (change tag, times, users) are generated anew on import.
 enum RecordLine {
     struct Encoded {
         var line: [UInt8]
-        /// How many of the record's fields are encrypted: they could not be opened elsewhere without the account's keys.
+        /// The number of the record's encrypted fields: they could not be decrypted elsewhere without the account's
+        /// keys.
         var encrypted: Int
     }
 
-    /// - Parameter file: gives an asset of a field as an export has it; nil leaves the field out.
+    /// - Parameter file: returns an asset in an export's form; nil leaves the field out.
     static func encode(
         _ record: RecordDictionary, in zone: String, file: (AssetValue, String) throws -> AssetValue?
     ) throws -> Encoded {
@@ -23,7 +24,7 @@ enum RecordLine {
                 zoneID: zone == ZoneIDDictionary.defaultZoneName ? nil : ZoneIDDictionary(zoneName: zone),
                 fields: RecordFields(kept.map(withoutZones)),
                 parent: record.parent.map { .set($0.withoutZone) } ?? .keep))
-        // Where the record still is, an import does not take what the line has no place for.
+        // If the record still exists, an import keeps the fields that the line cannot represent.
         let names = Set(kept.map(\.name))
         operation.record.keep = fields.map(\.name).filter { !names.contains($0) }
         return Encoded(
@@ -34,7 +35,7 @@ enum RecordLine {
         _ entry: RecordFields.Entry, _ file: (AssetValue, String) throws -> AssetValue?
     ) throws -> RecordFields.Entry? {
         guard let assets = entry.field.value?.assets, !assets.isEmpty else { return entry }
-        // Also behind one that is left out: each that is gets counted.
+        // Continues after a left-out asset, so that all of them are counted.
         let taken = try assets.compactMap { try file($0, entry.name) }
         if taken.count < assets.count { return nil }
         var (entry, rest) = (entry, taken[...])
@@ -42,7 +43,7 @@ enum RecordLine {
         return entry
     }
 
-    /// A reference stays in its record's zone, whatever its owner.
+    /// Removes zones from references, which then stay in the record's zone, whatever its owner.
     private static func withoutZones(_ entry: RecordFields.Entry) -> RecordFields.Entry {
         var entry = entry
         entry.field.value = entry.field.value?.withoutZones

@@ -1,13 +1,13 @@
 import Glibc
 import NephosWire
 
-/// An operation of an export, with the number of its line.
+/// An operation of an export, with its line number.
 struct NumberedOperation {
     var line: Int
     var operation: RecordOperation
 }
 
-/// Operations that wait for others, in a temporary file: there may be as many as an export has lines.
+/// Deferred operations, in a temporary file: there may be as many as the export has lines.
 final class WaitingOperations {
     private(set) var count = 0
     private var file: (path: String, output: OutputFile)?
@@ -31,7 +31,7 @@ final class WaitingOperations {
         return output
     }
 
-    /// Gives the operations in their order, so many together as one request may have.
+    /// Passes the operations to `body` in order, in batches that fit a request.
     func forEachBatch(limit: Int, bytes: Int, _ body: ([NumberedOperation]) throws -> Void) throws {
         var (batch, size): ([NumberedOperation], Int) = ([], 0)
         try visit { operation, length in
@@ -45,7 +45,7 @@ final class WaitingOperations {
         if !batch.isEmpty { try body(batch) }
     }
 
-    /// - Parameter body: is given each operation, and the bytes that it takes.
+    /// - Parameter body: receives each operation, and its size in bytes.
     func visit(_ body: (NumberedOperation, Int) throws -> Void) throws {
         guard let file else { return }
         try file.output.flush()

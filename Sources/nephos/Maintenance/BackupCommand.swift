@@ -5,7 +5,7 @@ import NephosStorage
 import NephosThreads
 import Synchronization
 
-/// `nephos backup`: stores as they are at a moment, while a server goes on.
+/// `nephos backup`: consistent snapshots of stores while a server runs.
 struct BackupCommand {
     static let options = StoredData.options + [CommandOption("--help", nil, "Show this help.")]
 
@@ -41,13 +41,13 @@ struct BackupCommand {
         let objects = try await data.objects()
         defer { objects?.close() }
         let stores = try data.stores(in: source)
-        // So that no server begins in what is not whole yet.
+        // Locks the directory, so that no server starts on an incomplete one.
         let target = try DataDirectory(path: path)
         defer { target.close() }
         var problems = 0
         for id in stores {
             let files = data.files(of: id, in: source, objects)
-            // Before the database, so that what it names stays until it is copied.
+            // Before the database's snapshot, so that its files stay until they are copied.
             let hold = try await files.threads.run { try files.holdFiles() }
             try await BlockingPool.network.run {
                 try source.copyDatabase(id, to: path, asNewIncarnation: false)
@@ -63,7 +63,7 @@ struct BackupCommand {
     }
 }
 
-/// `nephos restore`: what `nephos backup` copied, as stores of a new incarnation.
+/// `nephos restore`: restores a backup by `nephos backup` as stores of a new incarnation.
 struct RestoreCommand {
     static let options = StoredData.options + [CommandOption("--help", nil, "Show this help.")]
 
@@ -104,11 +104,11 @@ struct RestoreCommand {
         for id in stores where target.exists(id) {
             throw Cloud.Failure(message: "\(data.path) has the store \(id.text) already. Nothing was changed.")
         }
-        // One that is damaged keeps all of them from being restored.
+        // One damaged store prevents the restoration of all.
         for id in stores { try await BlockingPool.network.run { try source.check(id) } }
         var problems = 0
         for id in stores {
-            // The files first: a store that is there has its files.
+            // The files first, so that every existing store has its files.
             let directory = try StoredDirectory(path: data.path)
             let copied = try await StoredFiles.copy(id, in: source, from: source.assets(of: id)) {
                 data.files(of: $0, in: directory, objects)
@@ -130,7 +130,7 @@ enum StoredFiles {
         var bytes: Int64 = 0
         var problems: [String] = []
 
-        /// Says what is there now, and what is not.
+        /// Reports the restored and the missing files.
         func tell(of id: StoreID, in directory: StoredDirectory) async throws {
             let stored = try await RecordCount(try directory.snapshot(id))
             var text = "\(id.text): \(stored.records) records, \(count) files with \(bytes) bytes"
@@ -141,8 +141,8 @@ enum StoredFiles {
     }
 
     /// - Parameters:
-    ///   - directory: has the database.
-    ///   - target: gives where the files go.
+    ///   - directory: the directory of the database.
+    ///   - target: returns the destination of the files.
     static func copy(
         _ id: StoreID, in directory: StoredDirectory, from source: any AssetStore,
         to target: (StoreID) throws -> any AssetStore

@@ -2,7 +2,7 @@ import NephosPostgres
 import NephosSQLite
 import NephosStorage
 
-/// `nephos migrate`: stores from files to PostgreSQL, or back.
+/// `nephos migrate`: migrates stores from files to PostgreSQL, or back.
 struct MigrateCommand {
     static let options = [
         CommandOption(
@@ -74,7 +74,7 @@ struct MigrateCommand {
         let container = arguments["--container"]
         let options = PostgresOptions(acceptsUnsafeServer: arguments.has("--accept-unsafe-storage"))
         try StoredData.run {
-            // Making a directory that is not there would hide a wrong name.
+            // Creating a missing directory would hide a mistyped name.
             if addresses.from == nil { _ = try StoredDirectory(path: from) }
             func open(_ address: PostgresAddress?, _ path: String) throws -> Place {
                 guard let address else { return .directory(try DataDirectory(path: path)) }

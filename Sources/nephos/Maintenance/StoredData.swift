@@ -6,7 +6,7 @@ import NephosService
 import NephosStorage
 import NephosWire
 
-/// The stores that an operator's command works on, and where the files of their assets are.
+/// The stores of an operator's command, and the location of their asset files.
 struct StoredData {
     static let options =
         [
@@ -24,7 +24,7 @@ struct StoredData {
         storage = try ObjectStorageArguments(arguments)
     }
 
-    /// Runs what a command does; the process's status says whether it could.
+    /// Runs a command's body; the exit status reports success.
     static func run(_ body: @escaping @Sendable () async throws -> Void) throws(UsageError) {
         let failure = waiting { () async -> (any Error)? in
             do {
@@ -43,14 +43,14 @@ struct StoredData {
         }
     }
 
-    /// The stores of a directory that are meant.
-    /// - Throws: `Cloud.Failure` where there are none.
+    /// The selected stores of a directory.
+    /// - Throws: `Cloud.Failure` if there are none.
     func stores(in directory: StoredDirectory) throws -> [StoreID] {
         try chosen(of: try directory.existingStores(), in: directory.path)
     }
 
-    /// Those of all stores of a place that are meant.
-    /// - Throws: `Cloud.Failure` where there are none.
+    /// The selected ones of all stores of a place.
+    /// - Throws: `Cloud.Failure` if there are none.
     func chosen(of all: [StoreID], in place: String) throws -> [StoreID] {
         let found = all.filter { container == nil || $0.container == container }
         guard !found.isEmpty else {

@@ -5,7 +5,7 @@ import NephosService
 import NephosStorage
 import NephosThreads
 
-/// `nephos verify`: whether stores are whole.
+/// `nephos verify`: checks the integrity of stores.
 struct VerifyCommand {
     static let options =
         StoredData.options + [
@@ -58,14 +58,14 @@ struct VerifyCommand {
         guard let text = arguments["--storage"] else { return try StoredData.run { try await run(data, removal) } }
         if removal != nil { throw UsageError("'--remove-orphans' and '--storage' exclude each other.") }
         let address = try StorageAddress.parse(text, option: "--storage")
-        // A statement that looks for stray rows scans whole tables.
+        // Finding stray rows scans whole tables.
         let options = PostgresOptions(
             connections: 2, statementMilliseconds: 3_600_000,
             acceptsUnsafeServer: arguments.has("--accept-unsafe-storage"))
         try StoredData.run { try await run(data, over: address, options) }
     }
 
-    /// The same of stores in PostgreSQL. The database's own pages are for its tools.
+    /// Verifies stores in PostgreSQL. The database's own tools check its pages.
     private static func run(_ data: StoredData, over address: PostgresAddress, _ options: PostgresOptions) async throws
     {
         let objects = try await data.objects()
@@ -87,7 +87,7 @@ struct VerifyCommand {
         if !isWhole { throw Cloud.Failure(message: "not everything is whole.") }
     }
 
-    /// - Returns: whether nothing is wrong.
+    /// - Returns: whether there are no defects.
     private static func tell(_ findings: StoreVerification.Findings, of id: StoreID, _ broken: [String] = []) -> Bool {
         Console.print("\(id.text): \(findings.records) records, \(findings.files) files with \(findings.bytes) bytes\n")
         for problem in broken + findings.problems { Console.print("  \(problem)\n") }
@@ -96,10 +96,10 @@ struct VerifyCommand {
         return findings.problemCount == 0 && broken.isEmpty
     }
 
-    /// - Parameter removal: asks before files without a row are deleted; nil where none is to be.
+    /// - Parameter removal: asks before files without a row are deleted; nil to delete none.
     private static func run(_ data: StoredData, _ removal: Confirmation?) async throws {
         let directory = try StoredDirectory(path: data.path)
-        // What is on its way has no row yet: uploads are refused while files without one go.
+        // An upload in progress has no row yet: uploads are refused while files without a row are deleted.
         let lock = try removal.map { _ in try DataDirectory(path: data.path) }
         defer { lock?.close() }
         let objects = try await data.objects()
@@ -124,7 +124,7 @@ struct VerifyCommand {
         if !isWhole { throw Cloud.Failure(message: "not everything is whole.") }
     }
 
-    /// - Parameter all: whether each is named, as those are that are about to be deleted.
+    /// - Parameter all: whether every file is listed, as before their deletion.
     private static func list(_ orphans: [String], all: Bool) {
         if orphans.isEmpty { return }
         let named = orphans.prefix(all ? .max : 20)

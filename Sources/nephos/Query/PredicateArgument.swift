@@ -1,7 +1,7 @@
 import FoundationEssentials
 import NephosWire
 
-/// A value for a placeholder of a predicate, as the command line has it: `KIND:VALUE`.
+/// A placeholder's value in a command line: `KIND:VALUE`.
 enum PredicateArgument {
     static let kinds = "string, int, double, date, reference or location"
 
@@ -41,7 +41,7 @@ enum PredicateArgument {
         return try? Date(text, strategy: .iso8601)
     }
 
-    /// Without a zone it is the one of the record that has the reference.
+    /// Without a zone it points into the zone of the referencing record.
     private static func reference(_ text: String) -> ReferenceValue? {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         guard parts.count <= 2, parts.allSatisfy({ !$0.isEmpty }) else { return nil }

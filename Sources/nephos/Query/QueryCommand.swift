@@ -1,6 +1,6 @@
 import NephosWire
 
-/// `nephos query`: finds records, counts them, or explains how a query is answered.
+/// `nephos query`: finds records, counts them, or explains a query's plan.
 struct QueryCommand {
     static let options =
         [
@@ -41,14 +41,14 @@ struct QueryCommand {
         """
 
     private var address: CloudAddress
-    /// Nil lists the types.
+    /// Nil to list the types.
     private var request: QueryRecordsRequest?
-    /// The zone of the shared database that is searched; nil in the others.
+    /// The searched zone of the shared database; nil in the others.
     private var shared: SharedZoneChoice?
     private var limit = 200
     private var printsJSON: Bool
 
-    /// Runs to the end; the process's status says whether it could.
+    /// Runs to completion; the exit status reports success.
     static func main(_ arguments: [String]) throws(UsageError) {
         if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
         let command = try QueryCommand(arguments)

@@ -26,7 +26,7 @@ enum RecordText {
         }
     }
 
-    /// On one line, and without what a terminal would take for a command.
+    /// A text on one line, with terminal commands escaped.
     private static func quoted(_ text: String) -> String {
         var quoted = "\""
         for scalar in text.unicodeScalars {

@@ -1,13 +1,13 @@
 import NephosWire
 
-/// Which of the zones that are shared with an account is meant, by its name and its owner's; either may be left out where the
-/// other tells.
+/// Selects one of the zones shared with an account, by its name and its owner's; either may be omitted if the other is
+/// unambiguous.
 struct SharedZoneChoice {
     var zone: String?
     /// The name of an account, or of its user record.
     var owner: String?
 
-    /// - Throws: `Cloud.Failure` where it is none of them, or several.
+    /// - Throws: `Cloud.Failure` if none or several of them match.
     func zoneID(in cloud: Cloud) throws -> ZoneIDDictionary {
         let zones = try cloud.read("zones/list", as: ZonesResponse.self).zones.compactMap { result in
             if case .zone(let zone) = result { zone.zoneID } else { nil }

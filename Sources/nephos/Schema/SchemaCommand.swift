@@ -3,7 +3,7 @@ import Glibc
 import NephosService
 import NephosWire
 
-/// `nephos schema`: what Apple's `cktool` does with schemas, on a running server or in a data directory.
+/// `nephos schema`: the schema operations of Apple's `cktool`, on a running server or in a data directory.
 struct SchemaCommand {
     enum Action: String, CaseIterable {
         case export, `import`, validate, drop, reset, deploy, indexes
@@ -11,7 +11,7 @@ struct SchemaCommand {
         /// Whether it reads a schema.
         var readsFile: Bool { self == .import || self == .validate }
 
-        /// Words behind it.
+        /// The number of words after it.
         var wordCount: Int { readsFile ? 1 : self == .drop ? 2 : 0 }
     }
 
@@ -76,7 +76,7 @@ struct SchemaCommand {
     var container: String?
     var environment: ContainerEnvironment
     var file: String?
-    /// What `drop` takes away.
+    /// The field that `drop` removes.
     var dropped: DropFieldRequest?
     var output: String?
     var confirmation: Confirmation
@@ -164,7 +164,7 @@ struct SchemaCommand {
             data, container: container, environment: environment, mayMakeContainer: action == .import)
     }
 
-    /// Says what was found and done.
+    /// Reports the findings and the changes.
     private func finish(_ report: SchemaReport) throws(SchemaFailure) {
         for finding in report.findings { Console.warn(line(finding)) }
         guard report.isAllowed else {
@@ -181,7 +181,7 @@ struct SchemaCommand {
         }
     }
 
-    /// `app.ckdb:6:25: error: …`, as compilers have it.
+    /// `app.ckdb:6:25: error: …`, the format of compilers.
     private func line(_ finding: SchemaReport.Finding) -> String {
         var place = file.map { $0 == "-" ? "<stdin>" : $0 } ?? "schema"
         if let line = finding.line, let column = finding.column { place += ":\(line):\(column)" }
@@ -242,7 +242,7 @@ struct SchemaFailure: Error, Hashable {
     init(_ message: String) { self.message = message }
 }
 
-/// Where a schema is.
+/// The location of a schema.
 protocol SchemaPlace {
     func exportSchema() throws(SchemaFailure) -> String
     func importSchema(_ text: String) throws(SchemaFailure) -> SchemaReport

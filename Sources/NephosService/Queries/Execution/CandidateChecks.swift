@@ -1,22 +1,22 @@
 import NephosStorage
 import NephosWire
 
-/// What makes a candidate of a plan a result, as long as neither the query nor the indexes change.
+/// The checks that a plan's candidate must pass, valid as long as neither the query nor the indexes change.
 final class CandidateChecks: Sendable {
     /// The record type's name in UTF-8.
     let type: JSONBytes
-    /// Empty where the candidates passed them already.
+    /// Empty if the candidates have passed them already.
     let probes: [IndexProbe]
     let circles: [QueryPlan.Circle]
-    /// Whether the record itself has to be looked at, and what of it.
+    /// Whether conditions must be checked on the record itself, and by which matcher.
     let checksRecords: Bool
     let matcher: QueryMatcher
     let fields: [String]
     let needsUsers: Bool
-    /// Whether a condition compares the records' parents. That of a root is not the participants' to know, so for them such a
-    /// condition finds no root.
+    /// Whether a condition compares the records' parents. Participants must not learn the parent of a shared root, so
+    /// for them such a condition matches no root.
     let comparesParents: Bool
-    /// The order as a marker has it: only where the query left it to the service.
+    /// The order as text for the marker; nil unless the service chose the order.
     let orderText: String?
     /// Whether the index may truncate the keys that order the results.
     let ordersStrings: Bool

@@ -5,10 +5,10 @@ import NephosWire
 struct QueryZone: Sendable {
     var key: ZoneKey
     var zoneID: ZoneIDDictionary
-    /// What the caller sees of it, where it is another's.
+    /// The caller's view of the zone if another account owns it.
     var shared: SharedZone?
 
-    /// Whether the zone may hold records that the caller may not read: it is shared, and not as a whole.
+    /// Whether the zone may hold records that the caller may not read: it is shared, but not zone-wide.
     var hidesRecords: Bool { shared.map { $0.zoneWide == nil } ?? false }
 
     init(_ row: ZoneRow, _ zoneID: ZoneIDDictionary, _ shared: SharedZone? = nil) {
@@ -18,30 +18,30 @@ struct QueryZone: Sendable {
     }
 }
 
-/// A record that may match, at its place in the order.
+/// A record that may match, with its position in the order.
 struct Candidate {
     var position: QueryPosition
-    /// The number of the record, where an index told it.
+    /// The record's number, if an index entry gave it.
     var number = RowNumber()
-    /// The record, where it was read already.
+    /// The record, if it has been read already.
     var row: RecordRow?
-    /// No record, but a place at which the page may end: all candidates before it were given.
+    /// No record, but a position at which the page may end: all candidates before it were returned.
     var isPlace = false
-    /// How many candidates looking at it counts for, besides itself.
+    /// The cost of examining it, in candidates besides itself.
     var cost = 0
 }
 
-/// Candidates in the order of the results, each once.
+/// A stream of distinct candidates in the order of the results.
 protocol CandidateStream {
     mutating func next() throws -> Candidate?
 }
 
-/// Candidates that are all known.
+/// A stream over candidates in memory.
 struct SortedCandidates: CandidateStream {
     private let candidates: [Candidate]
     private var index = 0
 
-    /// - Parameter position: begins behind it.
+    /// - Parameter position: the stream begins after it.
     init(_ candidates: [Candidate], after position: QueryPosition?) {
         var sorted = candidates.sorted { $0.position.precedes($1.position) }
         if let position { sorted.removeAll { !position.precedes($0.position) } }
@@ -58,8 +58,8 @@ struct SortedCandidates: CandidateStream {
     }
 }
 
-/// Candidates of an index that does not tell all of them apart, as it truncates long strings, or has only the first fields of the
-/// order. Those that are the same to it are read and sorted.
+/// Completes the order of an index that has only prefixes of the sort keys, because it truncates long strings or has
+/// only the first fields of the order. Reads and sorts each run: the candidates with the same prefix.
 struct WholeKeys<Base: CandidateStream>: CandidateStream {
     private var base: Base
     private let position: QueryPosition?
@@ -69,21 +69,21 @@ struct WholeKeys<Base: CandidateStream>: CandidateStream {
     private let tooMany: () -> any Error
     private let whole: (Candidate) throws -> Candidate?
     private var run = SortedCandidates([], after: nil)
-    /// Read already, behind the run.
+    /// The candidate after the run, read ahead.
     private var following: Candidate?
-    /// Candidates read of the runs behind the first one.
+    /// Candidates examined since the first run.
     private var examined = 0
-    /// The last position of the runs that were read.
+    /// The last position of the runs read so far.
     private var end: QueryPosition?
 
     /// - Parameters:
-    ///   - base: from the beginning of the run that has the position.
-    ///   - position: begins behind it.
-    ///   - limit: candidates of a run.
-    ///   - budget: candidates read, after which no further run begins: there the page may end.
-    ///   - runKey: what of a key the other candidates of its run share; nil where it is alone.
-    ///   - tooMany: why a longer run is refused.
-    ///   - whole: reads a candidate, and makes its whole key; nil where there is no such record.
+    ///   - base: the candidates, from the start of the run that contains the position.
+    ///   - position: the stream begins after it.
+    ///   - limit: most candidates of a run.
+    ///   - budget: candidates to examine before the page may end in front of the next run.
+    ///   - runKey: the key prefix that the run's candidates share; nil if the candidate has no run.
+    ///   - tooMany: makes the error for a run that is too long.
+    ///   - whole: reads a candidate and completes its key; nil if the record does not exist.
     init(
         _ base: Base, after position: QueryPosition?, limit: Int, budget: Int, runKey: @escaping ([UInt8]) -> [UInt8]?,
         orThrow tooMany: @escaping () -> any Error, whole: @escaping (Candidate) throws -> Candidate?
@@ -122,20 +122,20 @@ struct WholeKeys<Base: CandidateStream>: CandidateStream {
                 if let candidate = try whole(other) { candidates.append(candidate) }
             }
             run = SortedCandidates(candidates, after: position)
-            // The page after a place begins with the run before it.
+            // The first run does not count: a page that follows an early end reads the run before its position again.
             if end != nil { examined += count }
             end = run.end ?? end
         }
     }
 }
 
-/// Merges ranges of indexes, zone by zone, each of which is in order by itself.
+/// Merges sorted index ranges, zone by zone.
 struct MergedRanges: CandidateStream {
     private var sources: [Source] = []
-    /// Indexes of the sources that have a candidate, as a heap: the first in order is at the top.
+    /// A heap of indexes into `sources`, of those with a candidate; the first in order is at the top.
     private var heap: [Int] = []
     private var last: QueryPosition?
-    /// Whether the candidate at the top was given.
+    /// Whether the top candidate has been returned.
     private var isTopGiven = false
 
     init(
@@ -152,7 +152,7 @@ struct MergedRanges: CandidateStream {
                         trace: trace, place: trace.began(range)))
             }
         }
-        // Many sources share what is expected of all.
+        // Sources share the expected number of candidates.
         let chunk = max(8, min(expecting, 256) / max(1, sources.count / 2))
         for index in sources.indices {
             if try sources[index].begin(chunk: chunk, after: position) { push(index) }
@@ -172,7 +172,7 @@ struct MergedRanges: CandidateStream {
         }
     }
 
-    /// Moves the source at the top to its next candidate.
+    /// Advances the source at the top to its next candidate.
     private mutating func replaceTop() throws {
         if try !sources[heap[0]].advance() {
             heap.swapAt(0, heap.count - 1)
@@ -221,7 +221,7 @@ struct MergedRanges: CandidateStream {
         private var chunk = 0
         private var isAtEnd = false
         private(set) var current = QueryPosition(key: [], name: "", zone: 0)
-        /// The number of the record there.
+        /// The current candidate's record number.
         private(set) var number = RowNumber()
 
         init(
@@ -235,7 +235,7 @@ struct MergedRanges: CandidateStream {
             self.place = place
         }
 
-        /// - Returns: whether there is a candidate.
+        /// - Returns: whether the source has a candidate.
         mutating func begin(chunk: Int, after position: QueryPosition?) throws -> Bool {
             self.chunk = chunk
             guard let position else {
@@ -243,7 +243,7 @@ struct MergedRanges: CandidateStream {
                 return try advance()
             }
             let value = range.from.prefix(keyOffset) + position.key
-            // Of a zone that comes later in the order the same name is still to come, so begin a little before it.
+            // A later zone in the order may still have the same name, so begin slightly before it.
             let name = range.zone.id > position.zone ? String(position.name.dropLast()) : position.name
             try read(after: IndexPosition(value: Array(value), name: name))
             while try advance() {

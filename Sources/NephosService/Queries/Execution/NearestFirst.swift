@@ -1,13 +1,13 @@
 import NephosStorage
 import NephosWire
 
-/// Candidates by their distance from a place, the nearest first, then those without a location.
+/// Candidates by distance from a point, nearest first, then those without a location.
 ///
-/// Searches the cell with the nearest point next: a crowded cell is quartered, of another its entries are read. So what is
-/// read depends on how many records are nearer than the page's last, not on how the others lie. Where that takes long it
-/// gives places, at which a page may end before its first candidate.
+/// Searches the cell with the nearest point next: it quarters a crowded cell and reads the entries of any other. So the
+/// reads depend on how many records are nearer than the page's last, not on how the others are distributed. If the
+/// search takes long, it returns positions at which a page may end before its first candidate.
 struct NearestFirst: CandidateStream {
-    /// What of an index is searched: the values behind one prefix, in one zone.
+    /// The searched part of an index: the values with one prefix, in one zone.
     private struct Source {
         let range: ScanRange
         let definition: Int64
@@ -25,9 +25,9 @@ struct NearestFirst: CandidateStream {
     private enum Content {
         case candidate(Candidate)
         case cell(LocationCell)
-        /// Locations that no map has.
+        /// Invalid locations, such as a latitude over 90 degrees.
         case elsewhere
-        /// Entries at one distance, in the order of their names, behind the position.
+        /// Entries at one distance in name order, after the position.
         case run(IndexRange, after: IndexPosition?)
     }
 
@@ -41,22 +41,23 @@ struct NearestFirst: CandidateStream {
     private let reader: StorageReader
     private let trace: QueryTrace
     private let position: QueryPosition?
-    /// Makes the whole key of a candidate whose record decides about it; nil where the distance is the whole key.
+    /// Completes the key of a candidate from its record; nil if the distance is the whole key.
     private let fullKey: ((RecordRow, ZoneKey) throws -> [UInt8])?
     private let bounds: QueryBounds
     private var sources: [Source] = []
-    /// A heap: the first in order is at the top.
+    /// A heap; the first in order is at the top.
     private var heap: [Item] = []
     private var last: QueryPosition?
-    /// Entries and records read since the last candidate or place.
+    /// Entries and records read since the last candidate or position.
     private var (entries, records) = (0, 0)
 
     /// A cell with more entries is quartered.
     private static let crowd = 64
-    /// Metres by which computed distances may be wrong near the other side of the globe, and those of cells' farthest points,
-    /// which are computed from there.
+    /// Bound in metres of the error of computed distances near the antipode, and of cells' farthest points, which are
+    /// computed from the antipode.
     private static let tolerance = 1.0
-    /// The same elsewhere: a crowd that is as close together need not be read whole before its nearest record.
+    /// The bound elsewhere, small so that a search can return the nearest record of a dense crowd before it reads the
+    /// whole crowd.
     private static let precision = 0.001
     private static let farAway = 19_000_000.0
 
@@ -91,12 +92,12 @@ struct NearestFirst: CandidateStream {
         }
     }
 
-    /// In front of everything at a distance.
+    /// The position before all records at a distance.
     private static func place(_ metres: Double) -> QueryPosition {
         QueryPosition(key: OrderedBytes.coordinate(metres), name: "", zone: .min)
     }
 
-    /// The distance that the page begins at.
+    /// The distance at which the page begins.
     private var inner: Double {
         guard let position, position.key.count >= 8 else { return 0 }
         let distance = OrderedBytes.coordinate(from: position.key.prefix(8))
@@ -115,7 +116,7 @@ struct NearestFirst: CandidateStream {
             pop()
             switch top.content {
             case .candidate(let candidate):
-                // A record may be in several ranges.
+                // Several ranges may hold the same record.
                 if candidate.position == last { continue }
                 return found(candidate)
             case .cell(let cell): try search(cell, top.source)
@@ -128,7 +129,7 @@ struct NearestFirst: CandidateStream {
         return nil
     }
 
-    /// Of entries that are no candidates a search by distance reads many.
+    /// Entries that cost as much as one record: a distance search reads many that are no candidates.
     private static let entriesPerRecord = 20
     private var cost: Int { records + entries / Self.entriesPerRecord }
 
@@ -172,7 +173,8 @@ struct NearestFirst: CandidateStream {
         }
     }
 
-    /// The smallest cell with a cell's first entries, where that has all of them: a crowd far away is reached in a few steps.
+    /// The smallest cell around a cell's first entries, if it holds all of the cell's entries: reaches a crowd far away
+    /// in few steps.
     private mutating func crowded(
         _ cell: LocationCell, _ first: [IndexPosition], _ source: Int
     ) throws -> LocationCell {
@@ -187,7 +189,7 @@ struct NearestFirst: CandidateStream {
         return inner
     }
 
-    /// Entries of a cell that cannot be quartered, point by point.
+    /// Adds the entries of a cell that cannot be quartered, point by point.
     private mutating func addPoints(of range: IndexRange, _ source: Int) throws {
         var rest = range
         let offset = sources[source].range.keyOffset
@@ -215,7 +217,7 @@ struct NearestFirst: CandidateStream {
         let key = OrderedBytes.coordinate(distance(range.from[sources[source].range.keyOffset...]) ?? .infinity)
         var after = after
         if after == nil, let position, position.key == key, !position.name.isEmpty {
-            // Of a zone that comes later in the order the same name is still to come, so begin a little before it.
+            // A later zone in the order may still have the same name, so begin slightly before it.
             let isLater = range.zone.id > position.zone
             after = IndexPosition(
                 value: range.from, name: isLater ? String(position.name.dropLast()) : position.name)
@@ -234,12 +236,12 @@ struct NearestFirst: CandidateStream {
     ) throws -> [IndexPosition] {
         let read = try reader.indexEntries(range, after: after, limit: limit)
         trace.read(read.count, at: sources[source].tracePlace)
-        // A read costs something, too, that finds nothing.
+        // A read that finds nothing has a cost, too.
         entries += read.count + 1
         return read
     }
 
-    /// Infinite where there is no location; nil where it is no number.
+    /// Infinite if there is no location; nil if the distance is not a number.
     private func distance(_ entry: ArraySlice<UInt8>) -> Double? {
         let distance = LocationCell.location(of: entry).map { scan.center.distance(to: $0) } ?? .infinity
         return distance.isNaN ? nil : distance

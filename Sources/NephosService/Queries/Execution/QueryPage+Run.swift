@@ -2,29 +2,29 @@ import NephosStorage
 import NephosWire
 
 extension QueryPage {
-    /// The page being filled. A class: closures over a structure of so many references copy it.
+    /// The page being filled. A class, because closures would copy a structure with so many references.
     final class Run {
         let page: QueryPage
         let plan: QueryPlan
         let order: QueryOrder
         let checks: CandidateChecks
-        /// Nil where the records are only counted.
+        /// Nil if the query only counts records.
         let records: RecordEncoder?
-        /// What `checks` says, at hand for each candidate.
+        /// Copies of values in `checks`, for fast access per candidate.
         private let type: UnsafeRawBufferPointer
         private let checksRecords: Bool
-        /// Whether a record of the page may be among those of earlier pages.
+        /// Whether earlier pages may have returned a record of this page.
         private let mayBeGiven: Bool
-        /// Whether what is given is remembered, as it can come again.
+        /// Whether to remember returned records, because they can come again.
         private let remembers: Bool
         var start: Int64
         var given: GivenRecords
         var looks = 0
-        /// Bytes of the fields of the records that were given.
+        /// Bytes of the returned records' fields.
         var size = 0
-        /// Bytes of those that were looked at.
+        /// Bytes of the examined records' fields.
         private var bytesRead = 0
-        /// How many of the results are records that an index leaves out.
+        /// The number of results that an index leaves out.
         private var leftOut = 0
         var result = Result()
 
@@ -47,8 +47,8 @@ extension QueryPage {
 
         // MARK: Damaged records
 
-        /// Gives the records that were damaged when an index was built, so that it cannot say whether they match: before all
-        /// others, as errors, beside as many results as are wanted.
+        /// Returns the records that were damaged when an index was built, as the index cannot tell whether they match.
+        /// They come as errors before all results and do not count against the page's limit.
         func readLeftOut() throws {
             var seen: Set<Int64> = []
             for definition in page.indexesWithGaps(plan) {
@@ -76,7 +76,7 @@ extension QueryPage {
             }
         }
 
-        /// Reads the records together with the entries.
+        /// Reads records together with their index entries.
         private func read(_ range: SingleRange, after position: QueryPosition?) throws {
             enum Next { case nothing, page, run }
             var next = Next.nothing
@@ -98,7 +98,7 @@ extension QueryPage {
                     looks += 1
                     visited += 1
                     try look(at: record, range.zone, records)
-                    // The place behind this one, where the next may be the first that is not of this page.
+                    // Note the position after this record: the next record may be the first that does not fit the page.
                     if isFull || hasStrings { last.set(range.key(of: value.bytes), record.name) }
                     return true
                 }
@@ -109,14 +109,14 @@ extension QueryPage {
             switch next {
             case .nothing: try endOrder()
             case .page: if let last = last.position(zone: zone) { try stop(at: .ordered(last)) }
-            // What the index does not tell apart.
+            // A run that the index cannot order.
             case .run: try readStream(after: last.position(zone: zone))
             }
         }
 
-        /// A place in an index that moves on with every record, in memory that is used again.
+        /// A position in an index that advances with every record, in reused memory.
         private struct EntryPlace {
-            /// The key and the name, as far as `count`.
+            /// The key and the name, in the first `count` bytes.
             private var bytes: [UInt8] = []
             private var count = 0
             private var keyCount = 0
@@ -151,7 +151,7 @@ extension QueryPage {
 
         private var isFull: Bool { isAnswerFull || isSpent }
 
-        /// Whether the page looked at as much as one may.
+        /// Whether the page has examined as much as its bounds allow.
         private var isSpent: Bool {
             looks >= page.bounds.candidatesPerPage || bytesRead >= page.bounds.bytesPerPage
                 || looks & 63 == 63 && page.isLate
@@ -205,7 +205,7 @@ extension QueryPage {
             try page.reader.visitRecord(candidate.number, zone: zone.key) { try look(at: $0, index, records) }
         }
 
-        /// Gives a record where it matches and was not given before.
+        /// Returns a record if it matches and was not returned before.
         private func look(at record: RecordRowView, _ zone: Int, _ records: RecordEncoder?) throws {
             bytesRead += record.fields.count
             guard record.isDamaged || record.isLive(ofType: type), !mayBeGiven || !isGiven(record),
@@ -216,7 +216,7 @@ extension QueryPage {
         }
 
         private func give(_ record: RecordRowView, _ zone: Int, _ records: RecordEncoder?) throws {
-            // On the first page all are older than where it ends.
+            // Once `given` is full, remember only records newer than the first page, which itself never finds it full.
             if remembers, given.fullSince == nil || record.sequence > start {
                 given.insert(record.number)
             }
@@ -226,7 +226,7 @@ extension QueryPage {
             size += record.fields.count
         }
 
-        /// Goes on with what was written since the first page, where that may be missing.
+        /// Continues with records written since the first page, if the order may have missed some.
         private func endOrder() throws {
             guard page.cursor != nil, remembers, let first = page.zones.first,
                 try page.zones.contains(where: { try !page.changes(in: $0, after: start, limit: 1).isEmpty })
@@ -243,14 +243,15 @@ extension QueryPage {
                     let changes = try page.changes(in: next, after: sequence, limit: 100)
                     for change in changes {
                         if isFull {
-                            // Beyond what is complete something may still appear: the next page looks there again.
+                            // Records may still commit beyond the complete sequence: the next page scans from there
+                            // again.
                             let complete = max(start, try page.reader.completeUpTo(zone: next.key))
                             try stop(at: .changes(zone: next.key.id, sequence: min(sequence, complete)))
                             return
                         }
                         looks += 1
                         sequence = change.sequence
-                        // What came under a share unchanged is at its place in the order.
+                        // A record newly shared but not rewritten has kept its position in the order.
                         guard let row = change.row, row.sequence > start else { continue }
                         bytesRead += row.fields.count
                         page.trace.readRecord()
@@ -275,11 +276,11 @@ extension QueryPage {
             return given.contains(record.number)
         }
 
-        /// Whether the record may be known of, as far as shares say.
+        /// Whether shares let the caller see the record.
         private func isVisible(_ record: RecordRowView, _ zone: Int) throws -> Bool {
             guard let shared = page.zones[zone].shared else { return true }
             if checks.comparesParents, record.share != nil { return false }
-            // The plan reads what is under the caller's shares alone, of which a move may have taken something out.
+            // The plan reads only records under the caller's shares; a move may have taken some of them out.
             if case .shared = plan, !shared.hasMoves { return true }
             return try shared.mayRead(record.row.name, page.reader)
         }
@@ -311,7 +312,7 @@ extension QueryPage {
             result.looks = looks
         }
 
-        /// The change sequence of the snapshot, as far as the zones go.
+        /// The snapshot's latest change sequence in the query's zones.
         private func now() throws -> Int64 {
             try page.zones.map { try page.reader.completeUpTo(zone: $0.key) }.max() ?? 0
         }

@@ -1,9 +1,10 @@
 import NephosStorage
 import NephosWire
 
-/// One page of a query, over one snapshot. `QueryCursor` tells what pages have to do with each other.
+/// One page of a query, over one snapshot. `QueryCursor` describes how pages relate.
 ///
-/// It is handed on a lot and never changed: as a value, each time would count references to all that it holds.
+/// A class, because it is passed around a lot and never changes: each copy of a value would count references to all its
+/// members.
 final class QueryPage {
     let query: ValidQuery
     let conjuncts: [QueryConjunct]
@@ -14,12 +15,12 @@ final class QueryPage {
     let reader: StorageReader
     let trace: QueryTrace
     let limit: Int
-    /// When the page ends, if it is not full before.
+    /// When the page ends, even if it is not full.
     private let deadline: ContinuousClock.Instant
 
-    /// Where the page before this one ended.
+    /// The end of the previous page.
     let cursor: QueryCursor?
-    /// The forms that the zones' records are wanted in.
+    /// The record format of each zone.
     let projections: [RecordProjection]
 
     init(
@@ -44,15 +45,15 @@ final class QueryPage {
     var isLate: Bool { ContinuousClock.now > deadline }
 
     struct Result {
-        /// How many records it has.
+        /// The number of records of the page.
         var count = 0
-        /// How many candidates were looked at, where there is a next page.
+        /// The number of candidates examined, if there is a next page.
         var looks = 0
-        /// Where the next page begins; nil where there is nothing more.
+        /// The start of the next page; nil after the last.
         var cursor: QueryCursor?
     }
 
-    /// - Parameter records: gets each record of the page; nil where they are only counted.
+    /// - Parameter records: receives each record of the page; nil to count only.
     func run(
         _ plan: QueryPlan, _ checks: CandidateChecks, into records: RecordEncoder?
     ) throws -> Result {
@@ -70,12 +71,12 @@ final class QueryPage {
         return run.result
     }
 
-    /// Whether some of the records that an index finds are not for the caller: then only what is returned may be counted.
+    /// Whether an index may hold records that the caller may not read: then only returned records may be counted.
     var isRestricted: Bool { query.restriction != nil || zones.contains(where: \.hidesRecords) }
 
-    /// How many records match, where the index alone tells it; nil where records have to be looked at, or there are many.
+    /// The number of matching records if the index alone gives it; nil if records must be read, or there are many.
     func count(_ plan: QueryPlan) throws -> Int? {
-        // The entries in the cells of a circle are not all in the circle.
+        // A radius filter's cells hold entries outside the radius.
         guard case .ordered(let scan, _) = plan, !scan.mayRepeat, isExact(plan),
             conjuncts.allSatisfy({ plan.circle(of: $0) == nil }), indexesWithGaps(plan).isEmpty,
             !zones.contains(where: \.hidesRecords)
@@ -93,7 +94,7 @@ final class QueryPage {
         return count
     }
 
-    /// Whether every candidate that passes matches for sure.
+    /// Whether every candidate of the plan is certain to match.
     func isExact(_ plan: QueryPlan, _ probes: [IndexProbe] = []) -> Bool {
         conjuncts.indices.allSatisfy { index in
             plan.decides(index, of: conjuncts)
@@ -101,7 +102,7 @@ final class QueryPage {
         }
     }
 
-    /// The conditions that an index tells of a candidate more cheaply than its record does.
+    /// The conditions that an index checks more cheaply than the record.
     func probes(_ plan: QueryPlan) -> [IndexProbe] {
         switch plan {
         case .ordered, .collected, .distance: break
@@ -115,9 +116,9 @@ final class QueryPage {
         }
     }
 
-    /// The indexes among those that the plan uses which lack records that were damaged when they were built.
+    /// The plan's indexes that lack records which were damaged when they were built.
     func indexesWithGaps(_ plan: QueryPlan) -> [Int64] {
-        // Whose a damaged record is cannot be told.
+        // A damaged record's creator is unknown.
         guard indexes.leavesOut, query.restriction == nil else { return [] }
         var used = Set(probes(plan).map(\.definition))
         switch plan {
@@ -128,7 +129,7 @@ final class QueryPage {
         return indexes.definitions.filter { $0.leavesOut && used.contains($0.id) }.map(\.id).sorted()
     }
 
-    /// - Parameter matches: what a candidate has to pass before it is sorted, where no index narrows them.
+    /// - Parameter matches: the check before a candidate is sorted, for plans that no index narrows.
     func candidates(
         _ plan: QueryPlan, _ order: QueryOrder, after position: QueryPosition?,
         matches: (RecordRow, QueryZone) throws -> Bool
@@ -156,11 +157,11 @@ final class QueryPage {
         }
     }
 
-    /// Candidates of indexes, merged; what an index does not tell apart is put in order.
+    /// Merged index candidates; sorts runs that the index cannot order.
     private func ordered(
         _ scan: QueryScan, _ order: QueryOrder, after position: QueryPosition?, sortsRuns: Bool
     ) throws -> any CandidateStream {
-        // All of the run that has the position come again.
+        // Read the whole run of the position again.
         let start = position.flatMap { position in
             let key = sortsRuns ? order.indexKey(of: position.key, scan.order) : order.run(of: position.key)
             return key.map { QueryPosition(key: $0, name: "", zone: .min) }
@@ -176,7 +177,7 @@ final class QueryPage {
         ) { candidate in
             guard let zone = self.zones.first(where: { $0.key.id == candidate.position.zone }) else { return nil }
             let row = try self.reader.record(candidate.number, zone: zone.key)
-            // What the index says of it has to do.
+            // Its index key must suffice.
             if let row, row.isDamaged { return Candidate(position: candidate.position, row: row) }
             return try self.sortedCandidate(row, order)
         }
@@ -200,7 +201,7 @@ final class QueryPage {
             var numbers: Set<Int64> = []
             for range in scan.ranges where range.isIn(zone) {
                 guard let id = indexes.ready(range.signature) else { continue }
-                // The planner counted them in this snapshot.
+                // The planner counted the entries in this snapshot.
                 let entries = try reader.indexEntries(range.inIndex(id, zone), after: nil, limit: most)
                 trace.read(entries.count, at: trace.began(range))
                 for entry in entries where numbers.insert(entry.record.value).inserted {
@@ -214,7 +215,7 @@ final class QueryPage {
         return candidates
     }
 
-    /// - Throws: `limitExceeded` where a participant has too much shared with it to be sorted.
+    /// - Throws: `limitExceeded` if too much is shared with the participant to sort it.
     private func sort(
         _ stream: SharedRecordStream, of zone: QueryZone, _ order: QueryOrder,
         matches: (RecordRow, QueryZone) throws -> Bool
@@ -249,7 +250,7 @@ final class QueryPage {
             var seen: Set<ExactString> = []
             for name in names where name.zoneID == nil || name.zoneID == zone.zoneID {
                 guard seen.insert(ExactString(name.recordName)).inserted else { continue }
-                // A hidden record counts as none: its size is not the caller's to know.
+                // A hidden record counts as missing: the caller must not learn its size.
                 let row =
                     try zone.hidesRecords && zone.shared?.mayRead(name.recordName, reader) != true
                     ? nil : reader.record(zone: zone.key, named: name.recordName)
@@ -261,7 +262,7 @@ final class QueryPage {
         return candidates
     }
 
-    /// - Throws: `RecordsTooLarge` where so many bytes are not sorted in memory.
+    /// - Throws: `RecordsTooLarge` if the bytes exceed the bound for sorting in memory.
     private func sortedCandidate(_ row: RecordRow?, _ order: QueryOrder) throws -> Candidate? {
         let candidate = try candidate(row, order)
         if trace.sortedBytes > bounds.sortedBytes { throw RecordsTooLarge() }
@@ -275,7 +276,7 @@ final class QueryPage {
         return try sortable(row, order)
     }
 
-    /// The candidate with its place in the order; nil for a record of another type.
+    /// The candidate with its position in the order; nil for a record of another type.
     private func sortable(_ row: RecordRow, _ order: QueryOrder) throws -> Candidate? {
         guard row.isDamaged || isCandidate(row) else { return nil }
         if row.isDamaged {
@@ -290,8 +291,8 @@ final class QueryPage {
 
     // MARK: - Changes
 
-    /// The records of a zone that the caller may read and that were written after `sequence`, each with the sequence to go on
-    /// behind.
+    /// The records of a zone that the caller may read and that were written after `sequence`, each with the sequence at
+    /// which the scan continues.
     func changes(
         in zone: QueryZone, after sequence: Int64, limit: Int
     ) throws -> [(sequence: Int64, row: RecordRow?)] {
@@ -308,7 +309,7 @@ final class QueryPage {
             .map { ($0.sequence, $0) }
     }
 
-    /// Of the caller's own records, which are few enough to be sorted.
+    /// Changes of the caller's own records, which are few enough to sort.
     private func ownChanges(
         _ restriction: CreatorRestriction, in zone: QueryZone, after sequence: Int64, _ limit: Int
     ) throws -> [(sequence: Int64, row: RecordRow?)] {
@@ -316,7 +317,7 @@ final class QueryPage {
             case .points(let component, let points) = QueryConjunct(.filter(restriction.filter), searchableFields: [])
                 .access, let definition = indexes.ready(IndexSignature([component]))
         else { return [] }
-        // Without their fields, which may be large.
+        // Without fields, which may be large.
         var changed: [(Int64, RowNumber)] = []
         for point in points {
             let range = ByteRange(prefix: point.bytes)
@@ -334,7 +335,7 @@ final class QueryPage {
         return try first(limit, of: changed) { try reader.record($0, zone: zone.key) }
     }
 
-    /// Reads the first changes by their sequences, as many as fit the bytes of a look at a feed, one at least.
+    /// Reads the first changes by sequence: at least one, and as many as fit the byte bound of a feed scan.
     private func first<Key>(
         _ limit: Int, of changes: [(Int64, Key)], _ read: (Key) throws -> RecordRow?
     ) rethrows -> [(sequence: Int64, row: RecordRow?)] {
@@ -359,7 +360,7 @@ final class QueryPage {
             modifier: try accounts.userRecordName(id: row.modifiedBy, reader))
     }
 
-    /// What the conditions look at.
+    /// The keys that the conditions compare.
     var conditionKeys: (fields: [String], needsUsers: Bool, parent: Bool) {
         var fields: [String] = []
         var needsUsers = false
@@ -383,9 +384,9 @@ extension TypeIndexes {
     fileprivate func ready(_ scan: QueryScan) -> [Int64] { scan.ranges.compactMap { ready($0.signature) } }
 }
 
-/// Looks up whether a record has one of the values of a condition.
+/// Looks up in an index whether a record has one of a condition's values.
 struct IndexProbe: Sendable {
-    /// The condition's place among the query's.
+    /// The condition's index in the query.
     let conjunct: Int
     let definition: Int64
     let points: [QueryAccess.Point]

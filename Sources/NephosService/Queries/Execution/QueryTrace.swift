@@ -1,20 +1,20 @@
 import NephosStorage
 import NephosWire
 
-/// Notes what a query did, for its explanation. Belongs to one run.
+/// Records the work of a query for its explanation. Belongs to one run.
 final class QueryTrace {
-    /// Entries read of each index.
+    /// Entries read from each index.
     private(set) var scans: [(signature: IndexSignature, entries: Int)] = []
     private(set) var recordsRead = 0
     private var counted = 0
 
-    /// Whether the plan depends on how many entries there are.
+    /// Whether the plan depends on entry counts.
     private(set) var hasCounted = false
 
-    /// The index that would answer more of the query, if the schema declared it.
+    /// The index that would answer more of the query if the schema declared it.
     var helpfulIndex: IndexSignature?
 
-    /// Entries read, and those that were counted.
+    /// Entries read or counted.
     var entriesRead: Int { scans.reduce(counted) { $0 + $1.entries } }
 
     func counted(_ entries: Int) {
@@ -22,7 +22,7 @@ final class QueryTrace {
         counted += entries
     }
 
-    /// - Returns: the index's place, for `read`.
+    /// - Returns: the position in `scans`, for `read`.
     func began(_ range: ScanRange) -> Int {
         if let place = scans.firstIndex(where: { $0.signature == range.signature }) { return place }
         scans.append((range.signature, 0))
@@ -31,10 +31,10 @@ final class QueryTrace {
 
     func read(_ entries: Int, at place: Int) { scans[place].entries += entries }
 
-    /// Bytes of the records that were read to be sorted.
+    /// Bytes of the records read to be sorted.
     private(set) var sortedBytes = 0
 
-    /// A record that was read is to be sorted.
+    /// Notes that a record was read to be sorted.
     func sort(_ row: RecordRow) { sortedBytes += row.fields.count }
 
     func readRecord() { readRecords(1) }
@@ -65,8 +65,8 @@ final class QueryTrace {
 }
 
 extension QueryExplanation {
-    /// The same for a caller that may not read all records: how many of the others' an index has is nothing to tell, and neither is
-    /// which index was chosen, as that depends on it.
+    /// The explanation for a caller that may not read all records: it hides the counts, which include other records,
+    /// and the chosen index, which depends on the counts.
     var withoutCounts: QueryExplanation {
         QueryExplanation(
             scans: [], entriesRead: recordsReturned, recordsRead: recordsReturned, recordsReturned: recordsReturned)

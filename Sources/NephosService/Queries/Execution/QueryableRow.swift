@@ -1,21 +1,21 @@
 import NephosStorage
 import NephosWire
 
-/// A stored record as conditions, orders and indexes see it. Encrypted fields are not there for them.
+/// A stored record as conditions, orders and indexes see it: without encrypted fields.
 struct QueryableRow: QueryableRecord {
     let row: RecordRow
     let zoneID: ZoneIDDictionary
     private let fields: RecordFields
     private let creator: String?
     private let modifier: String?
-    /// The names of the fields that full text searches.
+    /// The fields of a full-text search.
     private let searchableFields: [String]
 
     var recordName: String { row.name }
 
     /// - Parameters:
-    ///   - names: the fields to decode; nil is all.
-    ///   - creator: the name of its creator's user record; nil where no condition needs it.
+    ///   - names: the fields to decode; nil decodes all.
+    ///   - creator: the name of the creator's user record; nil if no condition needs it.
     init(
         _ row: RecordRow, zoneID: ZoneIDDictionary = .defaultZone, fields names: [String]? = nil,
         searchableFields: [String] = [], creator: String? = nil, modifier: String? = nil
@@ -28,7 +28,7 @@ struct QueryableRow: QueryableRecord {
         fields = Self.decode(row.fields, names)
     }
 
-    /// - Parameter fields: what the row's bytes say, where that is known.
+    /// - Parameter fields: the decoded fields of the row, if known.
     init(_ row: RecordRow, known fields: RecordFields, creator: String? = nil, modifier: String? = nil) {
         self.row = row
         self.fields = fields
@@ -71,7 +71,8 @@ struct QueryableRow: QueryableRecord {
 }
 
 extension QueryKey {
-    /// What the schema calls a record's change tag. Web Services have no other name for it, so queries have it as a field.
+    /// The schema's name for a record's change tag. Web Services have no other name for it, so queries treat it as a
+    /// field.
     static let changeTagField = SystemField.etag.rawValue
 
     func value(in record: QueryableRow) -> FieldValue? {

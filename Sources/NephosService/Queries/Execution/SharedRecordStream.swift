@@ -1,15 +1,15 @@
 import NephosStorage
 import NephosWire
 
-/// The records of a type that are shared with a participant, by name: those under each of its shares, merged. It reads no
-/// others, so neither the cost of a page nor where it ends depends on hidden records.
+/// The records of a type that are shared with a participant, by name: merges the records under each share. It reads no
+/// others, so neither a page's cost nor its end depends on hidden records.
 struct SharedRecordStream: CandidateStream {
     /// The records under one share, read in chunks.
     private struct Source {
         let share: Int64
         var rows: [RecordRow] = []
         var index = 0
-        /// The name of the last record that was read.
+        /// The name of the last record read.
         var last: String
         var isAtEnd = false
     }
@@ -21,12 +21,12 @@ struct SharedRecordStream: CandidateStream {
     private var chunk: Int
     private var sources: [Source]
 
-    /// Bytes of fields of a chunk.
+    /// Bytes of fields per chunk.
     private static let chunkSize = 1 << 20
 
     /// - Parameters:
-    ///   - position: begins behind it.
-    ///   - expecting: records that the page wants.
+    ///   - position: the stream begins after it.
+    ///   - expecting: the number of records that the page needs.
     init(
         _ shared: SharedZone, of type: String, after position: QueryPosition?, expecting: Int,
         reader: StorageReader, trace: QueryTrace
@@ -36,7 +36,7 @@ struct SharedRecordStream: CandidateStream {
         self.reader = reader
         self.trace = trace
         sources = shared.participations.map { Source(share: $0.share.id, last: position?.name ?? "") }
-        // Many shares have what is expected of all.
+        // Shares divide the expected number of records.
         chunk = max(1, min(expecting, 256) / max(1, sources.count))
     }
 

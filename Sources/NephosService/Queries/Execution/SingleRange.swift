@@ -1,34 +1,34 @@
 import NephosStorage
 import NephosWire
 
-/// The one range of an index that holds a query's candidates, in order: the shape of most queries. Its records are read
-/// together with its entries, in one statement.
+/// The only index range of a query's candidates, in order: the shape of most queries. One statement reads its entries
+/// and their records.
 struct SingleRange {
     let range: IndexRange
-    /// Bytes of the values before those that order the results.
+    /// Bytes of an entry's value before the sort key.
     let keyOffset: Int
-    /// The zone's place among the query's.
+    /// The zone's index in the query.
     let zone: Int
-    /// The range's place in the trace.
+    /// The range's index in the trace.
     let place: Int
 
-    /// Whether the entries behind a position are what follows it. They are not where the index truncates strings that the
-    /// position has whole, or where the position is in another zone.
+    /// Whether reading can start at the entry after a position. It cannot if the index truncates the position's
+    /// strings, or if the position is in another zone.
     func canBegin(after position: QueryPosition, _ order: QueryOrder) -> Bool {
         position.zone == range.zone.id && !cuts(position.key, order)
     }
 
-    /// Whether the index holds only the beginning of a key, and others may share it.
+    /// Whether the index truncates the key, so that other records may share it.
     private func cuts(_ key: [UInt8], _ order: QueryOrder) -> Bool {
         key.count > OrderedBytes.stringLimit && order.hasStrings && order.run(of: key) != nil
     }
 
-    /// The same of an entry's value.
+    /// Whether the index truncates the key of an entry's value.
     func cuts(_ value: UnsafeRawBufferPointer, _ order: QueryOrder) -> Bool {
         value.count - keyOffset > OrderedBytes.stringLimit && cuts(Array(key(of: value)), order)
     }
 
-    /// What of an entry's value orders the results.
+    /// The sort key in an entry's value.
     func key(of value: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: value[min(keyOffset, value.count)...])
     }
@@ -39,7 +39,7 @@ struct SingleRange {
 }
 
 extension QueryPage {
-    /// Nil where the candidates come from several ranges, or in another way.
+    /// Nil if the candidates come from several ranges, or not from a range.
     func singleRange(_ plan: QueryPlan) -> SingleRange? {
         guard case .ordered(let scan, _) = plan, !plan.sortsRuns else { return nil }
         var found: SingleRange?

@@ -1,7 +1,7 @@
 import NephosStorage
 import NephosWire
 
-/// A query that was validated and planned, which holds as long as neither the schema nor the indexes change.
+/// A validated and planned query, valid as long as neither the schema nor the indexes change.
 final class PlannedQuery: Sendable {
     let query: ValidQuery
     let conjuncts: [QueryConjunct]
@@ -16,21 +16,21 @@ final class PlannedQuery: Sendable {
     }
 }
 
-/// The plan cache of a store, by query, caller and versions. Only plans that did not count entries are cached.
+/// A store's plan cache, by query, caller and versions. Only plans that did not count entries are cached.
 final class PlannedQueries: Sendable {
-    /// The versions of the schema and of the indexes that a query was planned with.
+    /// The schema and index versions that a query was planned with.
     struct Versions: Hashable, Sendable {
         var schema: Int
         var indexes: Int
     }
 
-    /// A query as a caller asked it, everything of the request but the page, and what its plan depends on.
+    /// The caller's query, as the whole request without the page, and everything that its plan depends on.
     struct Key: Hashable, Sendable {
         let text: QueryBytes
         let scope: DatabaseScope
         let account: AccountRow?
         let versions: Versions
-        /// Whether the caller may read a part of the zone only.
+        /// Whether the caller may read only a part of the zone.
         let hidesRecords: Bool
 
         init(_ query: DecodedQuery, _ caller: Caller, _ versions: Versions, hidesRecords: Bool) {

@@ -1,26 +1,26 @@
 import NephosWire
 
-/// How an index finds the records that a condition matches, or a few more.
+/// How an index finds the records that a condition matches, and possibly others.
 indirect enum QueryAccess: Sendable {
-    /// A value to look up. One that names a zone is in that zone alone.
+    /// A value to look up. A value that names a zone exists only in that zone.
     struct Point: Hashable, Sendable {
         var bytes: [UInt8]
         var zoneID: ZoneIDDictionary?
     }
 
-    /// Records that have one of the values.
+    /// Records with one of the values.
     case points(IndexComponent, [Point])
-    /// Records whose value is in a range of the order.
+    /// Records with a value in a range of the order.
     case range(QueryKey, ByteRange)
-    /// Records with an element in a range of the equality index.
+    /// Records with a list element in a range of the equality index.
     case elements(IndexComponent, ByteRange)
-    /// Records whose location is not farther away than so many metres.
+    /// Records with a location within a radius, in metres.
     case circle(QueryKey, LocationValue, Double)
-    /// Records by their names.
+    /// Records by name.
     case names([ReferenceValue])
     case union([QueryAccess])
 
-    /// Whether nothing can be found.
+    /// Whether the access can find nothing.
     var isEmpty: Bool {
         switch self {
         case .points(_, let points): points.isEmpty
@@ -32,12 +32,12 @@ indirect enum QueryAccess: Sendable {
     }
 }
 
-/// One of the conditions that all have to hold.
+/// One conjunct of a query's condition: all must hold.
 struct QueryConjunct: Sendable {
     var expression: QueryExpression
-    /// Nil where no index helps.
+    /// Nil if no index helps.
     var access: QueryAccess?
-    /// Whether what the access finds matches for sure.
+    /// Whether all records that the access finds are certain to match.
     var isExact: Bool
 
     init(_ expression: QueryExpression, searchableFields: [String]) {
@@ -45,8 +45,8 @@ struct QueryConjunct: Sendable {
         (access, isExact) = Self.access(for: expression, searchableFields)
     }
 
-    /// The conditions of a query that all have to hold. A search for all of several words, or for a list with all of
-    /// several elements, is one condition for each.
+    /// The conjuncts of a query. A search for all of several words, or for a list with all of several elements, becomes
+    /// one conjunct for each.
     static func conjuncts(of query: ValidQuery) -> [QueryConjunct] {
         let parts: [QueryExpression] =
             switch query.condition {
@@ -81,7 +81,7 @@ struct QueryConjunct: Sendable {
             guard accesses.count == parts.count else { return (nil, false) }
             return (.union(accesses), conjuncts.allSatisfy(\.isExact))
         case .and(let parts):
-            // Any of them finds all.
+            // Each access finds all matches, so choose the best.
             let conjuncts = parts.map { QueryConjunct($0, searchableFields: searchableFields) }
             let best = conjuncts.compactMap(\.access).min { $0.rank < $1.rank }
             return (best, false)
@@ -97,7 +97,7 @@ struct QueryConjunct: Sendable {
         case (.equals, _), (.listContains, _): return points(key, [value])
         case (.in, .list(_, let values)), (.listContainsAny, .list(_, let values)): return points(key, values)
         case (.listContainsAll, .list(_, let values)):
-            // Without a value every list matches.
+            // Without a value, every list matches.
             guard let first = values.first else { return (nil, false) }
             let (access, isExact) = points(key, [first])
             return (access, isExact && values.count == 1)
@@ -108,7 +108,7 @@ struct QueryConjunct: Sendable {
                 OrderedBytes.holds(prefix: prefix)
             )
         case (.listMemberBeginsWith, .string(let prefix)):
-            // Equality folds case and accents, which leaves a beginning in ASCII a beginning.
+            // Equality folds case and accents; an ASCII prefix stays a prefix after folding.
             let ascii = String(decoding: prefix.utf8.prefix { $0 < 0x80 }, as: UTF8.self)
             let folded = OrderedBytes.prefix(QuerySemantics.equalityForm(ascii))
             return (.elements(IndexComponent(.equality, key), ByteRange(prefix: folded)), false)
@@ -162,7 +162,7 @@ struct QueryConjunct: Sendable {
         var tokens = Tokenizer.tokens(of: value)
         var isExact = true
         if comparator == .containsAllTokens, tokens.count > 1 {
-            // The longest is likely to be the rarest.
+            // The longest word is likely the rarest.
             tokens = tokens.max { $0.utf8.count < $1.utf8.count }.map { [$0] } ?? []
             isExact = false
         }
@@ -175,7 +175,7 @@ struct QueryConjunct: Sendable {
 }
 
 extension QueryAccess {
-    /// The better ones first.
+    /// Lower is better.
     fileprivate var rank: Int {
         switch self {
         case .names: 0

@@ -1,7 +1,7 @@
 import NephosWire
 
-/// The order of a query's results: total, so that a page can begin where another one ended. Records are ordered by the
-/// bytes of their keys, then by name, then by zone, whether an index gives them or they are sorted in memory.
+/// The order of a query's results: total, so that a page can begin at the end of another. Records sort by the bytes of
+/// their keys, then by name, then by zone, in an index as in memory.
 struct QueryOrder: Hashable, Sendable {
     enum Key: Hashable, Sendable {
         case component(IndexComponent)
@@ -10,7 +10,7 @@ struct QueryOrder: Hashable, Sendable {
 
     var keys: [Key]
 
-    /// By name.
+    /// Orders by name.
     static let name = QueryOrder(keys: [])
 
     init(keys: [Key]) { self.keys = keys }
@@ -24,11 +24,11 @@ struct QueryOrder: Hashable, Sendable {
             }
             return .component(IndexComponent(descriptor.ascending ? .ascending : .descending, descriptor.key))
         }
-        // The name decides last anyway.
+        // The name is the final tie-breaker anyway.
         if keys.last == .component(IndexComponent(.ascending, .system(.recordName))) { keys.removeLast() }
     }
 
-    /// What an index needs to have to give the order; nil where none can.
+    /// The index components that give the order; nil if no index can.
     var components: [IndexComponent]? {
         var components: [IndexComponent] = []
         for key in keys {
@@ -38,17 +38,18 @@ struct QueryOrder: Hashable, Sendable {
         return components
     }
 
-    /// Whether a record can never change its place.
+    /// Whether a record can never change its position.
     var isStable: Bool {
         keys.allSatisfy { key in
             if case .component(let component) = key { component.key == .system(.recordName) } else { false }
         }
     }
 
-    /// Whether it may hold strings that an index truncates. Names are short, but for references every field may have some.
+    /// Whether the keys may hold strings that an index truncates. Names are short, but any developer's field may have
+    /// long strings.
     var hasStrings: Bool { hasStrings(besides: []) }
 
-    /// - Parameter numeric: fields that hold none.
+    /// - Parameter numeric: fields without strings.
     func hasStrings(besides numeric: Set<String>) -> Bool {
         keys.contains { key in
             if case .component(let component) = key, case .field(let name) = component.key {
@@ -59,7 +60,7 @@ struct QueryOrder: Hashable, Sendable {
         }
     }
 
-    /// The developer's fields it needs, and whether it needs users.
+    /// The developer's fields in the order, and whether it needs users.
     var fields: [String] {
         keys.compactMap { key in
             switch key {
@@ -79,7 +80,7 @@ struct QueryOrder: Hashable, Sendable {
         }
     }
 
-    /// A record's place, strings whole.
+    /// A record's sort key, with untruncated strings.
     func key(of record: QueryableRow) -> [UInt8] {
         var bytes: [UInt8] = []
         for key in keys {
@@ -96,8 +97,8 @@ struct QueryOrder: Hashable, Sendable {
         return bytes
     }
 
-    /// The prefix of the key up to the first string that an index truncates, as in the index: it does not tell the records
-    /// apart that share this. Nil where nothing is truncated.
+    /// The prefix of the key up to and including the first truncated string, in index form: the index cannot
+    /// distinguish the records that share it. Nil if nothing is truncated.
     func run(of key: [UInt8]) -> [UInt8]? {
         guard key.count > OrderedBytes.stringLimit, let components else { return nil }
         var run: [UInt8] = []
@@ -118,7 +119,7 @@ struct QueryOrder: Hashable, Sendable {
         return nil
     }
 
-    /// The beginning of the key that an index of the first components has, strings cut as there.
+    /// The key's prefix in an index of the first components, with strings truncated as there.
     func indexKey(of key: [UInt8], _ components: [IndexComponent]) -> [UInt8] {
         var index: [UInt8] = []
         var rest = key[...]
@@ -134,14 +135,14 @@ struct QueryOrder: Hashable, Sendable {
         return index
     }
 
-    /// A record without a location is farther away than all others.
+    /// The sort key of a distance. A record without a location is farther away than all others.
     static func distance(of location: LocationValue?, from center: LocationValue, ascending: Bool = true) -> [UInt8] {
         let bytes = OrderedBytes.coordinate(location.map { center.distance(to: $0) } ?? .infinity)
         return ascending ? bytes : OrderedBytes.complement(bytes)
     }
 }
 
-/// A place among results: behind the record that it names.
+/// A position among results: after the record that it names.
 struct QueryPosition: Hashable, Sendable {
     var key: [UInt8]
     var name: String

@@ -1,26 +1,26 @@
 import NephosStorage
 import NephosWire
 
-/// A range of an index that a query reads.
+/// An index range that a query reads.
 struct ScanRange: Hashable, Sendable {
     var signature: IndexSignature
     var range: ByteRange
-    /// Bytes of the values before those that order the results.
+    /// Bytes of an entry's value before the sort key.
     var keyOffset: Int
-    /// The zones it is in; empty is all.
+    /// The range's zones; empty means all.
     var zoneIDs: [ZoneIDDictionary] = []
 }
 
-/// Ranges that together hold the records of some of a query's conditions.
+/// Ranges that together hold the records matching some of a query's conditions.
 struct QueryScan: Sendable {
     var ranges: [ScanRange]
-    /// The order that each range is in.
+    /// The order within each range.
     var order: [IndexComponent]
-    /// The conditions it answers, by their place among the query's.
+    /// The conditions that the scan answers, by their index in the query.
     var covers: Set<Int>
-    /// Whether a record can be in it more than once.
+    /// Whether a record can occur more than once.
     var mayRepeat = false
-    /// False where a record can be in it at several places of the order: then it can only be collected.
+    /// False if a record can occur at several positions of the order: then the results must be collected.
     var isOrdered = true
 
     var signatures: [IndexSignature] {
@@ -30,21 +30,21 @@ struct QueryScan: Sendable {
     }
 }
 
-/// How a query's answer is found.
+/// How to find a query's results.
 enum QueryPlan: Sendable {
     case nothing
     /// Reads indexes in the order of the results.
     case ordered(QueryScan, QueryOrder)
-    /// Reads a few records whole and sorts them.
+    /// Reads a few records and sorts them.
     case collected(QueryScan, QueryOrder)
     /// Reads the records of these names and sorts them.
     case named([ReferenceValue], QueryOrder, covers: Set<Int>)
-    /// Reads the records that are shared with a participant, and sorts them where the order is not by name.
+    /// Reads the records shared with a participant, and sorts them unless the order is by name.
     case shared(QueryOrder)
-    /// Reads a location index in rings around a place, up to so many metres, of the values behind each prefix.
+    /// Reads a location index in rings around a point up to a radius in metres, for the values with each prefix.
     case distance(DistanceScan, QueryOrder)
 
-    /// How many ranges of indexes it reads.
+    /// The number of index ranges that the plan reads.
     var rangeCount: Int {
         switch self {
         case .nothing, .named, .shared: 0
@@ -64,12 +64,12 @@ enum QueryPlan: Sendable {
 }
 
 extension QueryPlan {
-    /// Whether the index has only the first of the fields that order the results: what it does not tell apart is sorted.
+    /// Whether the index has only the first fields of the order, so that runs with the same index key are sorted.
     var sortsRuns: Bool {
         if case .ordered(let scan, let order) = self { scan.order.count < order.keys.count } else { false }
     }
 
-    /// The order that its index is in.
+    /// The order of the plan's index.
     var indexOrder: [IndexComponent] {
         switch self {
         case .nothing, .named, .collected, .shared: []
@@ -78,7 +78,7 @@ extension QueryPlan {
         }
     }
 
-    /// How many fields its index has.
+    /// The number of fields of the plan's index.
     var indexedFields: Int {
         switch self {
         case .nothing, .named, .shared: 0
@@ -87,18 +87,18 @@ extension QueryPlan {
         }
     }
 
-    /// Whether a candidate's place in the index decides about a condition, which is given by its place among the query's.
+    /// Whether the index position of a candidate decides the condition at `index`.
     func decides(_ index: Int, of conjuncts: [QueryConjunct]) -> Bool {
         if circle(of: conjuncts[index]) != nil { return true }
         if case .distance = self, case .circle = conjuncts[index].access {
-            // The last ring ends at the radius to the bit.
+            // The last ring ends exactly at the radius.
             return covers.contains(index)
         }
         return conjuncts[index].isExact && covers.contains(index)
     }
 
-    /// The circle of a condition, where the index is in the order of its field's locations: an entry has the location
-    /// itself behind the cell.
+    /// The radius filter of a condition, if the index is in the order of its field's locations: an entry has the exact
+    /// location after the cell.
     func circle(of conjunct: QueryConjunct) -> Circle? {
         guard case .ordered(let scan, _) = self, let first = scan.order.first, first.kind == .cell,
             case .circle(first.key, let center, let metres) = conjunct.access
@@ -106,31 +106,31 @@ extension QueryPlan {
         return Circle(center: center, metres: metres)
     }
 
-    /// A part of the globe.
+    /// A radius filter's area: a centre and a radius.
     struct Circle: Sendable {
         let center: LocationValue
         let metres: Double
 
-        /// - Parameter key: a place in the index.
+        /// - Parameter key: a sort key of the index.
         func holds(_ key: [UInt8]) -> Bool {
             LocationCell.location(of: key[...]).map { center.distance(to: $0) <= metres } ?? false
         }
     }
 }
 
-/// Thrown by the planner: there have to be these indexes first.
+/// Thrown by the planner: these indexes must be built first.
 struct MissingIndexes: Error {
     var signatures: [IndexSignature]
 }
 
-/// Thrown while records are read to be sorted: they are too large for it.
+/// Thrown while reading records to sort: they are too large.
 struct RecordsTooLarge: Error {}
 
-/// A location index, to be read in rings.
+/// A location index to read in rings.
 struct DistanceScan: Sendable {
-    /// One range for each prefix; the cells stand behind it.
+    /// One range for each prefix, which the cells follow.
     var scan: QueryScan
     var center: LocationValue
-    /// Metres; nil is the whole globe, and then the records without a location.
+    /// Metres; nil means the whole globe, then the records without a location.
     var radius: Double?
 }

@@ -1,16 +1,16 @@
 import NephosStorage
 import NephosWire
 
-/// Decides how to find a query's answer.
+/// Plans how to find a query's results.
 ///
-/// Indexes of one field are made when the first query needs them. An index of several (`=list,-date`), the fields that are
-/// compared for equality and then the order, is used where the schema declares it: the answer is one range of it, in order,
-/// and costs what it returns. Every account's saves keep it up, so a query makes none.
+/// Indexes of one field are made when the first query needs them. An index of several fields (`=list,-date`), equality
+/// fields first and then the order, is used if the schema declares it: the result is one sorted range of it, and the
+/// cost is that of the returned records. Every save of every account maintains such an index, so a query makes none.
 ///
-/// Where a query has conditions that the index of its order does not answer, the planner looks whether one of them leaves
-/// only few records, by counting its entries up to a bound: those are then collected, checked and sorted in memory. If none
-/// does, they are checked on the records that the index gives, and a page that looks at too many ends early. An order by
-/// several fields reads the index of the first, and sorts in memory what that does not tell apart, up to a bound.
+/// If the index of the order does not answer all conditions, the planner counts the entries of the others up to a
+/// bound. If one leaves few records, these are collected, checked and sorted in memory. If none does, the conditions
+/// are checked on the records in index order, and a page that examines too many ends early. An order by several fields
+/// reads the index of the first and sorts runs with equal values in memory, up to a bound.
 struct QueryPlanner {
     let query: ValidQuery
     let conjuncts: [QueryConjunct]
@@ -21,7 +21,7 @@ struct QueryPlanner {
     let trace: QueryTrace
     /// Records of the page.
     let limit: Int
-    /// The order that an earlier page chose, for a query that leaves it to the service.
+    /// The order that an earlier page chose, for a query that leaves the order to the service.
     let chosenOrder: [IndexComponent]?
 
     init(_ page: QueryPage) {
@@ -36,11 +36,11 @@ struct QueryPlanner {
         chosenOrder = page.cursor?.order.flatMap(IndexSignature.init)?.components
     }
 
-    /// - Throws: `MissingIndexes` where it needs some that the type does not have yet, or a `ServiceError`.
+    /// - Throws: `MissingIndexes` if the type lacks indexes that the plan needs, or a `ServiceError`.
     func plan() throws -> QueryPlan {
         if query.condition == .none || conjuncts.contains(where: { $0.access?.isEmpty == true }) { return .nothing }
         let explicit = query.sort.isEmpty ? nil : QueryOrder(query.sort)
-        // Before anything counts hidden records.
+        // Before any count of entries, which would include hidden records.
         if let plan = try planOfPart(explicit ?? .name) { return plan }
         for (index, conjunct) in conjuncts.enumerated() {
             guard case .names(let names) = conjunct.access else { continue }
@@ -52,8 +52,8 @@ struct QueryPlanner {
 
     // MARK: - Where not all records are the caller's to read
 
-    /// Reads nothing but what the caller may read, however selective the conditions are: which records an index has besides
-    /// is not the caller's to know. Nil where it may read all.
+    /// A plan that reads only records that the caller may read, however selective the conditions are: the caller must
+    /// not learn which other records an index has. Nil if the caller may read all.
     private func planOfPart(_ order: QueryOrder) throws -> QueryPlan? {
         let hidesRecords = zones.contains(where: \.hidesRecords)
         if !hidesRecords && query.restriction == nil { return nil }
@@ -90,7 +90,7 @@ struct QueryPlanner {
             if let few = try fewest(of: others, below: bounds.unindexedSort) { return .collected(few, order) }
             return try readied(main)
         }
-        // A page looks at as many anyway.
+        // An ordered page may examine as many anyway.
         let most = trace.helpfulIndex == nil ? bounds.smallSet : max(bounds.smallSet, bounds.candidatesPerPage)
         if let few = try fewest(of: others, below: most), try isCheaper(few, than: main) {
             return .collected(few, order)
@@ -98,19 +98,20 @@ struct QueryPlanner {
         return try readied(main)
     }
 
-    /// The index that gives the order; where the order is by several fields and has none, that of the first.
+    /// A scan of the index that gives the order; if an order by several fields has none, a scan of the first field's
+    /// index.
     private func orderedScan(_ components: [IndexComponent]) -> QueryScan {
         let whole = scan(order: components)
-        // Conditions that contradict each other leave no range.
+        // Contradictory conditions leave no range.
         guard let first = whole.ranges.first, !isAvailable(first.signature) else { return whole }
         return scan(order: [components[0]])
     }
 
-    /// Whether it costs less to read all of a few records than to read in order until a page is full. The latter reads
-    /// a page's worth of records for each that passes: if `few` has a tenth of the entries, ten pages' worth.
+    /// Whether reading all of a few records costs less than reading in order until the page is full. The ordered read
+    /// examines a page of records for each match: if `few` has a tenth of the entries, ten pages.
     private func isCheaper(_ few: QueryScan, than main: QueryPlan) throws -> Bool {
         let size = try count(few, limit: bounds.smallSet)
-        // An index is not worth making for fewer.
+        // Too few records to make an index for.
         if size <= 50 { return true }
         let scan: QueryScan
         switch main {
@@ -123,7 +124,7 @@ struct QueryPlanner {
         return try count(scan, limit: breakEven) == breakEven
     }
 
-    /// No index has the order: what the strictest condition leaves is sorted, if it is not too much.
+    /// The plan when no index has the order: sorts the records of the most selective condition, up to a bound.
     private func collect(_ order: QueryOrder) throws -> QueryPlan {
         if !bounds.collects {
             throw ServiceError.limitExceeded(
@@ -166,8 +167,8 @@ struct QueryPlanner {
 
     private typealias Equality = (index: Int, component: IndexComponent, points: [QueryAccess.Point])
 
-    /// The conditions of equality that one index answers together.
-    /// - Parameter allowed: the fields that the index has; nil for any.
+    /// The equality conditions that one index can answer together.
+    /// - Parameter allowed: the fields of the index; nil allows any.
     private func equalities(_ limit: Int, of allowed: ArraySlice<IndexComponent>? = nil) -> [Equality] {
         var chosen: [Equality] = []
         var ranges = 1
@@ -188,8 +189,8 @@ struct QueryPlanner {
         return chosen.sorted { $0.component.field < $1.component.field }
     }
 
-    /// The equalities that an index has in front of an order: the most that a declared one has, or none; without an order
-    /// one has an index by itself.
+    /// The equalities in front of an order: the most that a declared index has, or none. Without an order, a single
+    /// equality has an index of its own.
     private func equalities(before order: [IndexComponent]) -> [Equality] {
         var best: [Equality] = []
         for definition in indexes.definitions where definition.signature.components.count > 1 {
@@ -202,10 +203,10 @@ struct QueryPlanner {
         return best.isEmpty && order.isEmpty ? equalities(1) : best
     }
 
-    /// The records that pass the equalities, in an order.
+    /// A scan, in an order, of the records that pass the equalities.
     private func scan(order: [IndexComponent]) -> QueryScan {
         var scan = prefixes(of: equalities(before: order), order: order)
-        // A range on the field that comes first in the order narrows it.
+        // A range condition on the order's first field narrows the scan.
         guard let first = order.first, first.kind == .ascending || first.kind == .descending else { return scan }
         var range = ByteRange.all
         for (index, conjunct) in conjuncts.enumerated() {
@@ -219,7 +220,7 @@ struct QueryPlanner {
         return scan
     }
 
-    /// Keeps for the explanation, and for a refusal, which index would answer more of the query than a plan's does.
+    /// Notes which index would answer more of the query than the plan's, for the explanation and for a refusal.
     private func noteHelpfulIndex(before order: [IndexComponent], instead plan: QueryPlan) {
         let components = equalities(Limits.equalitiesPerIndex).map(\.component) + order
         guard components.count > 1, components.count <= Limits.fieldsPerIndex,
@@ -228,7 +229,7 @@ struct QueryPlanner {
         trace.helpfulIndex = IndexSignature(components)
     }
 
-    /// Whether there is the index, or a query may have it made.
+    /// Whether the index exists, or a query may have it made.
     private func isAvailable(_ signature: IndexSignature) -> Bool {
         signature.components.count < 2 || indexes.defines(signature)
     }
@@ -259,7 +260,7 @@ struct QueryPlanner {
         return QueryScan(ranges: ranges, order: order, covers: Set(equalities.map(\.index)), mayRepeat: mayRepeat)
     }
 
-    /// Keeps of every range what is in one of the given ones behind its prefix.
+    /// Intersects each range with the given ranges after its prefix.
     private func narrow(_ scan: inout QueryScan, to ranges: ([UInt8]) -> [ByteRange]) {
         scan.ranges = scan.ranges.flatMap { whole in
             let prefix = Array(whole.range.from.prefix(whole.keyOffset))
@@ -271,7 +272,7 @@ struct QueryPlanner {
         }
     }
 
-    /// A location index behind the equalities, with the circles around the same place narrowing it.
+    /// A scan of the location index after the equalities, narrowed by radius filters with the same centre.
     private func distanceScan(_ key: QueryKey, _ center: LocationValue) -> DistanceScan {
         var distance = DistanceScan(scan: scan(order: [IndexComponent(.cell, key)]), center: center)
         for (index, conjunct) in conjuncts.enumerated() {
@@ -284,19 +285,19 @@ struct QueryPlanner {
         return distance
     }
 
-    /// A scan for each condition that an index answers and that is not among `covered`, with the equalities in front where
-    /// an index can have both; the equalities by themselves come first.
+    /// A scan for each condition that an index answers and `covered` lacks, with the equalities in front if one index
+    /// can have both. The equalities alone come first.
     private func alternatives(besides covered: Set<Int>) -> [QueryScan] {
         if covered.count == conjuncts.count { return [] }
         var scans: [QueryScan] = []
         var done = covered
         func add(_ scan: QueryScan) {
-            // What only repeats the equalities is no alternative.
+            // A scan that covers only the equalities is no alternative.
             guard !scan.covers.subtracting(done).isEmpty else { return }
             done.formUnion(scan.covers)
             scans.append(scan)
         }
-        // With a range the equalities and the range are one index.
+        // One index has both the equalities and the range.
         for conjunct in conjuncts {
             guard case .range(let key, _) = conjunct.access else { continue }
             add(scan(order: [direction(of: key)]))
@@ -308,7 +309,7 @@ struct QueryPlanner {
         return scans
     }
 
-    /// The direction in which there is an index already; ascending where there is none.
+    /// The direction of an existing index; ascending if there is none.
     private func direction(of key: QueryKey) -> IndexComponent {
         let ascending = IndexComponent(.ascending, key)
         let descending = IndexComponent(.descending, key)
@@ -348,7 +349,7 @@ struct QueryPlanner {
         return scan
     }
 
-    /// The ranges of a union; nil where something in it has none.
+    /// The ranges of a union; nil if a part has none.
     private func union(_ parts: [QueryAccess], _ index: Int) -> QueryScan? {
         var scan = QueryScan(ranges: [], order: [], covers: [index], mayRepeat: true)
         for part in parts {
@@ -387,7 +388,7 @@ struct QueryPlanner {
         if !missing.isEmpty { throw MissingIndexes(signatures: missing) }
     }
 
-    /// The plan, once there are its indexes.
+    /// The plan, once its indexes exist.
     private func readied(_ plan: QueryPlan) throws -> QueryPlan {
         switch plan {
         case .ordered(let scan, _), .collected(let scan, _): try require(scan.signatures)
@@ -397,7 +398,7 @@ struct QueryPlanner {
         return plan
     }
 
-    /// The scan with the fewest entries, if those are fewer than `limit`.
+    /// The scan with the fewest entries, if it has fewer than `limit`.
     private func fewest(of scans: [QueryScan], below limit: Int) throws -> QueryScan? {
         try require(scans.flatMap(\.signatures))
         var best: QueryScan?
@@ -434,7 +435,7 @@ extension ScanRange {
 }
 
 extension QueryConjunct {
-    /// Whether it looks into lists, of which a record can be in an index several times.
+    /// Whether the condition is on a list, of which an index can hold a record several times.
     var isOfList: Bool {
         if case .filter(let filter) = expression { filter.comparator.needsListField } else { false }
     }

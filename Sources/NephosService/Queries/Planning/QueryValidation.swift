@@ -1,21 +1,21 @@
 import NephosStorage
 import NephosWire
 
-/// A query that may be asked, its values in the types of their fields.
+/// A validated query, with values converted to the types of their fields.
 struct ValidQuery: Sendable {
     var recordType: String
     /// In normal form.
     var condition: QueryExpression
     var sort: [QuerySortDescriptor]
-    /// The fields that a search without a field's name goes through.
+    /// The fields of a search that names no field.
     var searchableFields: [String]
-    /// The fields that hold numbers or dates, which no index truncates.
+    /// Numeric and date fields, which no index truncates.
     var numericFields: Set<String> = []
-    /// Set where grants give the caller its own records alone.
+    /// Set if grants let the caller read only its own records.
     var restriction: CreatorRestriction?
 }
 
-/// The condition that a query gets where only a record's creator may read it.
+/// The condition added to a query if only a record's creator may read it.
 struct CreatorRestriction: Sendable {
     /// The caller's account.
     var account: Int64
@@ -23,18 +23,17 @@ struct CreatorRestriction: Sendable {
     var filter: Filter
 }
 
-/// Whether a query may be asked (CKQuery, Apple's documentation; CloudKit Web Services, records/query):
+/// Validates queries (CKQuery, Apple's documentation; CloudKit Web Services, records/query):
 ///
 /// - the type exists and is not `Users`;
 /// - a query without a condition needs `___recordID` QUERYABLE;
-/// - equality and membership need a field that is QUERYABLE, orderings and prefixes one that is SORTABLE, searches one
-///   that is SEARCHABLE, `NEAR` either of the first two;
+/// - equality and membership need a QUERYABLE field, orderings and prefixes a SORTABLE one, searches a SEARCHABLE one,
+///   `NEAR` either of the first two;
 /// - a comparator fits the field's type: lists have their own;
-/// - `parent` and `share` are fields of that name where the type has them, else the record's own;
-/// - a value has the field's type: INT64 and DOUBLE count as one, a value that came without a type may be read as the
-///   field's;
-/// - a sort key is SORTABLE; a location is sorted by distance alone;
-/// - encrypted fields, BYTES and assets cannot be looked for. Sorting by an encrypted field has no effect.
+/// - `parent` and `share` are fields of that name if the type has them, else the record's own;
+/// - a value has the field's type: INT64 and DOUBLE count as one, an untyped value may be read as the field's type;
+/// - a sort key is SORTABLE; a location sorts only by distance;
+/// - encrypted fields, BYTES and assets cannot be queried. Sorting by an encrypted field has no effect.
 struct QueryValidation {
     let schema: Schema
     let caller: Caller
@@ -53,8 +52,7 @@ struct QueryValidation {
             searchableFields: check.searchableFields, numericFields: check.numericFields)
     }
 
-    /// A condition that records are held against as they change: the query itself, its values in the types of their
-    /// fields.
+    /// The query with values converted to the types of their fields, for matching records as they change.
     func fitted(_ query: Query) throws(ServiceError) -> Query {
         try checkSize(query)
         let check = try typeCheck(query)
@@ -67,7 +65,7 @@ struct QueryValidation {
         return fitted
     }
 
-    /// Before anything is done with the conditions: what follows grows faster than they do.
+    /// Checked first, because the cost of later steps grows faster than the number of conditions.
     private func checkSize(_ query: Query) throws(ServiceError) {
         var filters = query.filterBy.count
         var bytes = query.filterBy.reduce(0) { $0 + $1.fieldValue.storedSize }
@@ -95,7 +93,7 @@ struct QueryValidation {
         if query.recordType == SystemRecordType.user {
             throw .invalid("Can't query system types: records of type 'Users' are fetched by their names")
         }
-        // The schema's names are ASCII, to which other characters may be canonically equivalent.
+        // Schema names are ASCII, but other strings may be canonically equivalent to them.
         guard query.recordType.hasASCIIOnly, let type = schema.recordTypes[query.recordType] else {
             throw ServiceError(
                 .badRequest, .unknownItem,
@@ -105,7 +103,7 @@ struct QueryValidation {
         return TypeCheck(validation: self, recordType: query.recordType, type: type)
     }
 
-    /// In development alone: a caller that guesses does not learn production's schema.
+    /// A suggestion in development only: a guessing caller must not learn production's schema.
     fileprivate func suggestion(for name: String, among known: some Sequence<String>) -> String {
         guard caller.storeID.environment == ContainerEnvironment.development.rawValue else { return "" }
         return Suggestion.clause(for: name, among: known)
@@ -125,10 +123,10 @@ private struct TypeCheck {
         Set(type.fields.filter { $0.value.type.isNumeric }.keys)
     }
 
-    /// A key's type, and how it can be looked for.
+    /// A key's type and index options.
     private func definition(of key: QueryKey) -> SchemaField? {
         switch key {
-        // The schema has no place for these two: they can always be looked for.
+        // The schema cannot declare these two fields: they are always QUERYABLE.
         case .system(.parent), .system(.share): SchemaField(SchemaType(.reference), .queryable)
         case .system(let field): type.fields[field.schemaName]
         case .field(let name): name.hasASCIIOnly ? type.fields[name] : nil
@@ -175,7 +173,7 @@ private struct TypeCheck {
         return filter
     }
 
-    /// `parent` and `share` are a record's properties, unless the type has a field of that name.
+    /// Maps `parent` and `share` to the record's properties, unless the type has a field of that name.
     private func named(_ key: QueryKey) -> QueryKey {
         guard case .field(let name) = key, type.fields[name] == nil,
             let property = NephosWire.SystemField(property: name)
@@ -269,7 +267,7 @@ private struct TypeCheck {
             return .timestamp(Timestamp(milliseconds: Int64(time)))
         case (.reference, .reference(let reference)): return .reference(fit(reference, filter.key))
         case (.reference, .string(let name)):
-            // `recordName = "…"`: the system's fields may be named by the name alone.
+            // `recordName = "…"`: a plain name is enough for system fields.
             guard case .system = filter.key else { break }
             return .reference(fit(ReferenceValue(recordName: name), filter.key))
         default: break
@@ -279,7 +277,7 @@ private struct TypeCheck {
                 + " value type \(value.type.wireName)")
     }
 
-    /// Says of zones and users that are the caller's own what they are called.
+    /// Resolves the caller's own zones and users to their actual names.
     private func fit(_ reference: ReferenceValue, _ key: QueryKey) -> ReferenceValue {
         var reference = validation.caller.currentUser.resolve(reference)
         reference.action = .none
@@ -308,7 +306,7 @@ private struct TypeCheck {
                 }
             }
             try require(.sortable, of: descriptor.key)
-            // A key that comes again decides nothing.
+            // A repeated key has no effect.
             if descriptor.relativeLocation == nil,
                 sort.contains(where: { $0.key == descriptor.key && $0.relativeLocation == nil })
             {

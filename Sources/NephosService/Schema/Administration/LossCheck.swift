@@ -1,14 +1,14 @@
 import NephosStorage
 import NephosWire
 
-/// Finds the records that hold what a change of schema would drop, and says which they are.
+/// Finds records with values that a schema change would drop, and names them.
 ///
-/// Records are read before the change, a thousand in each snapshot, so that writers are not blocked: by an
-/// index that lists the type's records where there is one, by reading what is stored where there is none. The transaction
-/// that makes the change looks at what was written since then, and at nothing else.
+/// Records are read before the change, `Limits.recordsPerLossRead` in each snapshot, so that writers are not blocked:
+/// through an index that lists the type's records if there is one, else by a scan of all stored records. The
+/// transaction of the change examines only records written since then.
 struct LossCheck: Sendable {
     let losses: Set<SchemaLoss>
-    /// What was written later is left to the change's own transaction.
+    /// The change's own transaction examines later writes.
     private let sequence: Int64
     private var found: [SchemaLoss: Found] = [:]
 
@@ -22,7 +22,7 @@ struct LossCheck: Sendable {
         self.sequence = sequence
     }
 
-    /// Looks through a store.
+    /// Checks a whole store.
     static func run(_ losses: [SchemaLoss], in engine: any StorageEngine) async throws -> LossCheck {
         if losses.isEmpty { return LossCheck([], sequence: 0) }
         var check = LossCheck(losses, sequence: try await engine.write { try $0.nextSeparatingSequence() })
@@ -80,9 +80,9 @@ struct LossCheck: Sendable {
         }
     }
 
-    /// Looks at what was written since, in the transaction that drops. Others cannot write meanwhile, so it looks at a
-    /// bounded number of records.
-    /// - Returns: nil where more were written.
+    /// Examines the records written since the check, in the transaction that drops. That transaction blocks other
+    /// writers, so the number of records is bounded.
+    /// - Returns: nil if more were written.
     func lookingAtChanges(in reader: StorageReader) throws -> LossCheck? {
         var check = self
         if losses.isEmpty { return check }
@@ -120,11 +120,11 @@ struct LossCheck: Sendable {
         }
     }
 
-    /// Why the change is refused; empty where nothing would be lost.
+    /// The reasons that the change is refused; empty if it loses nothing.
     func findings(_ positions: [SchemaElement: SchemaPosition]) -> [SchemaFinding] {
         found.map { loss, found in
             var finding = loss.finding(recordNames: found.names, count: found.count)
-            // A field that is missing is missing from its type, so that is where the text is wrong.
+            // A missing field has no position of its own, so the finding has that of its type.
             finding.position = positions[.recordType(loss.recordType)]
             return finding
         }.inTextOrder()

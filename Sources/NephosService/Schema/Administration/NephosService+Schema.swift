@@ -1,8 +1,8 @@
 import NephosStorage
 package import NephosWire
 
-/// What Apple's console and `cktool` do with a schema. Their protocol is not public, so these have no counterpart in
-/// CloudKit Web Services. The context's database and account do not matter.
+/// The schema commands of Apple's console and `cktool`. Their protocol is not public, so these have no counterpart in
+/// CloudKit Web Services. The context's database and account are ignored.
 extension NephosService {
     /// The schema of an environment, in the CloudKit Schema Language.
     package func exportSchema(_ context: RequestContext) async throws(ServiceError) -> String {
@@ -11,15 +11,15 @@ extension NephosService {
         }
     }
 
-    /// Makes a text the schema of development. It is the whole new schema: what it leaves out is dropped, unless records
-    /// hold some of it or production has it; then it is refused, and nothing changes.
+    /// Replaces the schema of development with a text. Elements that the text omits are dropped; if records hold some
+    /// of them or production has them, the import is refused and changes nothing.
     package func importSchema(
         _ text: String, _ context: RequestContext
     ) async throws(ServiceError) -> SchemaReport {
         try await importSchema(text, context, isDryRun: false)
     }
 
-    /// What an import would change.
+    /// Reports the changes of an import without making them.
     package func validateSchema(
         _ text: String, _ context: RequestContext
     ) async throws(ServiceError) -> SchemaReport {
@@ -38,7 +38,7 @@ extension NephosService {
         }
     }
 
-    /// Gives development the schema of production and erases all its records.
+    /// Replaces development's schema with production's and erases all its records.
     package func resetSchema(_ context: RequestContext) async throws(ServiceError) -> SchemaReport {
         try await administer(context, onlyDevelopment: true) {
             let production = try await self.schema(context.container, .production)
@@ -48,7 +48,7 @@ extension NephosService {
         }
     }
 
-    /// Drops a field of development's schema, and erases its values; refused where production has the field.
+    /// Drops a field of development's schema and erases its values; refused if production has the field.
     package func dropField(
         _ request: DropFieldRequest, _ context: RequestContext
     ) async throws(ServiceError) -> SchemaReport {
@@ -64,7 +64,7 @@ extension NephosService {
         }
     }
 
-    /// Adds the schema of development to that of production; nothing is dropped, and no records are copied.
+    /// Adds the schema of development to that of production; drops nothing and copies no records.
     package func deploySchema(_ context: RequestContext) async throws(ServiceError) -> SchemaReport {
         try await administer(context, onlyDevelopment: true) {
             let development = try await self.schema(context.container, .development)
@@ -74,7 +74,7 @@ extension NephosService {
         }
     }
 
-    /// The indexes there are, and how far those are that are being made or removed.
+    /// The existing indexes, and the progress of index builds and removals.
     package func schemaIndexes(_ context: RequestContext) async throws(ServiceError) -> IndexesReport {
         try await administer(context) {
             try await self.stores.usingExisting(Self.id(context.container, context.environment)) { store in
@@ -107,7 +107,7 @@ extension NephosService {
         StoreID(container: container, environment: environment.rawValue)
     }
 
-    /// The schema of an environment; of an unused one, the schema of every new container.
+    /// The schema of an environment; for an unused one, the schema of every new container.
     private func schema(_ container: String, _ environment: ContainerEnvironment) async throws -> Schema {
         try await stores.usingExisting(Self.id(container, environment)) { store in
             try await store?.engine.read { try Schema($0) } ?? .initial

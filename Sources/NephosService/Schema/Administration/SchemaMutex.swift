@@ -1,4 +1,4 @@
-/// One command about a container's schema at a time: an import and a deployment look at both environments.
+/// An async mutex for the commands on a container's schema: an import and a deployment read both environments.
 actor SchemaMutex {
     private var busy: Set<String> = []
     private var waiting: [String: [CheckedContinuation<Void, Never>]] = [:]

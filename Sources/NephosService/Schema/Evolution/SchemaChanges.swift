@@ -1,7 +1,7 @@
-/// Data that a change of schema leaves without a place.
+/// Stored data that a schema change would drop.
 package struct SchemaLoss: Hashable, Sendable {
     package var recordType: String
-    /// Nil for the records of the type altogether.
+    /// Nil for all records of the type.
     package var field: String?
 
     package init(recordType: String, field: String? = nil) {
@@ -9,17 +9,17 @@ package struct SchemaLoss: Hashable, Sendable {
         self.field = field
     }
 
-    /// How many records a finding names.
+    /// The number of records that a finding names.
     static let namedRecords = 5
 
     package var element: SchemaElement {
         field.map { .field(recordType: recordType, name: $0) } ?? .recordType(recordType)
     }
 
-    /// Why an import is refused: records hold what it would drop.
+    /// The refusal of an import: records hold data that it would drop.
     /// - Parameters:
     ///   - recordNames: some of the records.
-    ///   - count: how many there are.
+    ///   - count: the number of such records.
     package func finding(recordNames: [String], count: Int) -> SchemaFinding {
         let names = recordNames.prefix(Self.namedRecords).map { "'\(Identifier.excerpt($0))'" }
         let more = count > names.count ? " and \(count - names.count) more" : ""
@@ -30,7 +30,7 @@ package struct SchemaLoss: Hashable, Sendable {
     }
 }
 
-/// Indexes that a change of schema adds to a field or takes from it.
+/// Indexes that a schema change adds to a field or removes from it.
 package struct IndexChange: Hashable, Sendable {
     package var recordType: String
     package var field: String
@@ -45,9 +45,9 @@ package struct IndexChange: Hashable, Sendable {
     }
 }
 
-/// What differs between two schemas, as far as stored data is concerned.
+/// The difference between two schemas with respect to stored data.
 enum SchemaChanges {
-    /// What `new` lacks of `old`, by name. A type that is gone stands for all its fields.
+    /// The elements of `old` that `new` lacks, by name. A missing type stands for all its fields.
     static func losses(from old: Schema, to new: Schema) -> [SchemaLoss] {
         var losses: [SchemaLoss] = []
         for (name, type) in old.recordTypes.sorted(by: { $0.key < $1.key }) {
@@ -62,7 +62,7 @@ enum SchemaChanges {
         return losses
     }
 
-    /// The fields whose indexes differ, by name. A type that only `new` has is left out: it has no records yet.
+    /// The fields whose indexes differ, by name. Excludes types that only `new` has: they have no records yet.
     static func indexChanges(from old: Schema, to new: Schema) -> [IndexChange] {
         var changes: [IndexChange] = []
         for (name, type) in old.recordTypes.sorted(by: { $0.key < $1.key }) {
@@ -80,7 +80,7 @@ enum SchemaChanges {
         return changes
     }
 
-    /// Everything that differs, a sentence each: what is added, changed, dropped.
+    /// All differences, a sentence each: additions, changes, drops.
     static func sentences(from old: Schema, to new: Schema) -> [String] {
         var sentences: [String] = []
         for role in new.roles.subtracting(old.roles).sorted() { sentences.append("\(SchemaElement.role(role)) added") }

@@ -1,31 +1,31 @@
-/// The effect of a change of schema. It may be carried out if `findings` has no errors.
+/// The effect of a schema change. It may be executed if `findings` has no errors.
 package struct SchemaPlan: Equatable, Sendable {
     package var findings: [SchemaFinding]
-    /// The schema afterwards.
+    /// The resulting schema.
     package var schema: Schema
-    /// What the change drops. An import is refused if a record holds any of it.
+    /// The data that the change drops. An import is refused if a record holds any of it.
     package var losses: [SchemaLoss]
     package var indexChanges: [IndexChange]
-    /// What differs, a sentence each.
+    /// All differences, a sentence each.
     package var changes: [String] = []
 
     package var isAllowed: Bool { !findings.hasErrors }
 }
 
-/// How schemas may change (CloudKit Schema Language, "Integrating a Text-Based Schema into Your Workflow").
+/// The rules of schema changes (CloudKit Schema Language, "Integrating a Text-Based Schema into Your Workflow").
 ///
 /// An import replaces the schema of development; the text is the whole new schema:
 /// - it keeps the rules of `SchemaRules`, and declares nothing twice;
-/// - a type or field that it leaves out is dropped, which is refused where production has it. What the system made stays:
+/// - a type or field that it omits is dropped, which is refused if production has it. The system's elements stay:
 ///   `Users` with its `roles`, and the type of shares;
-/// - a field keeps its type, and stays plain or encrypted as it is;
+/// - a field keeps its type, and stays plain or encrypted;
 /// - a `NUMBER` may be given a preference, once;
-/// - options, grants and roles change freely. A system field that is left out loses its indexes;
+/// - options, grants and roles change freely. An omitted system field loses its indexes;
 /// - a type without a grant gets the standard grants;
-/// - an index of several fields that it leaves out is removed.
+/// - a composite index that it omits is removed.
 ///
-/// A deployment copies development's schema to production and drops nothing: types, fields, indexes and roles are added,
-/// the grants become development's.
+/// A deployment copies development's schema to production and drops nothing: types, fields, indexes and roles are
+/// added, the grants become development's.
 enum SchemaEvolution {
     /// Plans an import into development.
     static func importing(_ text: ParsedSchema, into development: Schema, production: Schema) -> SchemaPlan {
@@ -80,7 +80,7 @@ enum SchemaEvolution {
 
     // MARK: - Rules
 
-    /// The schema with what the system keeps in it and the standard grants.
+    /// The schema with the system's elements and the standard grants.
     private static func completed(_ schema: Schema, _ old: Schema) -> Schema {
         var completed = schema
         completed.add(recordType: SystemRecordType.user)
@@ -119,14 +119,14 @@ enum SchemaEvolution {
         return schema.type(of: field, in: loss.recordType) != nil
     }
 
-    /// Refuses a change of type. Production's type counts first: it cannot be made undone.
+    /// Refuses a change of type. Production's type is compared first: it cannot be undone.
     private static func retyping(
         _ element: SchemaElement, to new: SchemaType, development: SchemaType?, production: SchemaType?
     ) -> [SchemaFinding] {
         guard let old = [production, development].compactMap(\.self).first(where: { !mayBecome($0, new) }) else {
             return []
         }
-        // A system field of the wrong type is refused by the rules.
+        // `SchemaRules` refuses a system field of the wrong type.
         if case .field(let recordType, let name) = element,
             RecordTypeSchema.fixedType(of: name, in: recordType) != nil
         {

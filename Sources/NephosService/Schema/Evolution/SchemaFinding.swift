@@ -1,10 +1,10 @@
-/// A part of a schema that something can be said about.
+/// The element of a schema that a finding is about.
 package enum SchemaElement: Hashable, Sendable, CustomStringConvertible {
     case role(String)
     case recordType(String)
     case field(recordType: String, name: String)
     case grant(recordType: String, role: String)
-    /// An index of several fields, as it is declared: `(list, due DESC)`.
+    /// A composite index as declared: `(list, due DESC)`.
     case index(recordType: String, fields: String)
 
     package var description: String {
@@ -21,7 +21,7 @@ package enum SchemaElement: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Something about a schema that is refused, or that its author should know.
+/// An error in a schema, or a warning to its author.
 package struct SchemaFinding: Hashable, Sendable, CustomStringConvertible {
     package enum Severity: Hashable, Sendable {
         case error
@@ -29,11 +29,11 @@ package struct SchemaFinding: Hashable, Sendable, CustomStringConvertible {
     }
 
     package var severity: Severity
-    /// Nil where the text is no schema.
+    /// Nil if the text does not parse.
     package var element: SchemaElement?
-    /// Nil where the element is not in the text.
+    /// Nil if the element is not in the text.
     package var position: SchemaPosition?
-    /// What is said about the element.
+    /// The text about the element.
     package var reason: String
 
     init(_ severity: Severity, _ element: SchemaElement, at position: SchemaPosition? = nil, _ reason: String) {
@@ -50,7 +50,7 @@ package struct SchemaFinding: Hashable, Sendable, CustomStringConvertible {
         reason = error.description
     }
 
-    /// What is said of what, without its place.
+    /// The finding's text, without its position.
     package var message: String { element.map { "\($0) \(reason)" } ?? reason }
 
     package var description: String {
@@ -63,7 +63,7 @@ package struct SchemaFinding: Hashable, Sendable, CustomStringConvertible {
 extension [SchemaFinding] {
     package var hasErrors: Bool { contains { $0.severity == .error } }
 
-    /// In the order of the text; what is not in the text comes last.
+    /// Returns the findings in text order; those without a position come last.
     func inTextOrder() -> [SchemaFinding] {
         func key(_ finding: SchemaFinding) -> (Int, Int, String) {
             guard let position = finding.position else { return (.max, 0, finding.description) }

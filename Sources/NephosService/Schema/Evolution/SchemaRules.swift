@@ -1,12 +1,12 @@
-/// The rules a schema keeps by itself, whatever was there before (CloudKit Schema Language):
+/// The rules of a schema by itself, regardless of an earlier one (CloudKit Schema Language):
 ///
-/// - a record type, a field and a role are named with a letter followed by letters, digits and underscores, at most 255;
-///   the system's types and fields have names of their own;
+/// - the name of a record type, a field and a role is a letter followed by letters, digits and underscores, at most
+///   255; the system's types and fields have names of their own;
 /// - a system field has the system's type, and `roles` of `Users` is a `LIST<INT64>`;
-/// - an option is one that the field's type can have: ASSET and encrypted fields have no index, only STRING and
+/// - an option must be possible for the field's type: ASSET and encrypted fields have no index, only STRING and
 ///   LIST<STRING> are searchable. An option that merely has no effect is a warning;
-/// - an index of several fields is one that a query can use, and a type has at most `Limits.indexesPerType`;
-/// - a grant is to a role that exists.
+/// - a composite index must be usable by a query, and a type has at most `Limits.indexesPerType`;
+/// - a grant names an existing role.
 struct SchemaRules {
     static func findings(_ schema: Schema) -> [SchemaFinding] {
         var rules = SchemaRules()
@@ -87,7 +87,7 @@ struct SchemaRules {
 extension SystemRecordType {
     static let all: Set<String> = [user, share]
 
-    /// Whether a field of the share type is the system's: `cloudkit.title` and others of that form.
+    /// Whether a field of the share type has the form of a system field, such as `cloudkit.title`.
     static func isShareField(_ name: String) -> Bool {
         name.hasPrefix("cloudkit.") && Identifier.isValid(String(name.dropFirst("cloudkit.".count)))
     }

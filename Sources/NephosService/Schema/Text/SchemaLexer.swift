@@ -3,12 +3,12 @@ struct SchemaToken: Equatable {
     enum Kind: Equatable {
         /// A letter, then letters, digits and underscores: a keyword or a name.
         case word
-        /// A name in double quotes; the text is without them.
+        /// A name in double quotes; the text excludes them.
         case quoted
         case symbol
-        /// `-- nephos:`, before what Apple's tools take for a comment; the text is empty.
+        /// `-- nephos:`, which begins a comment to Apple's tools; the text is empty.
         case pragma
-        /// What no rule begins with.
+        /// A character that begins no token.
         case other
         case end
     }
@@ -17,7 +17,7 @@ struct SchemaToken: Equatable {
     var text: String
     var position: SchemaPosition
 
-    /// Keywords are the same in upper and lower case.
+    /// Keywords are case-insensitive.
     func isKeyword(_ keyword: String) -> Bool {
         kind == .word && ASCIIFolding.equal(text, keyword)
     }
@@ -26,7 +26,7 @@ struct SchemaToken: Equatable {
 }
 
 enum ASCIIFolding {
-    /// Whether two words are the same but for the case of ASCII letters.
+    /// Whether two words are equal, ignoring the case of ASCII letters.
     static func equal(_ left: String, _ right: String) -> Bool {
         left.utf8.count == right.utf8.count && zip(left.utf8, right.utf8).allSatisfy { upper($0) == upper($1) }
     }
@@ -36,8 +36,8 @@ enum ASCIIFolding {
     }
 }
 
-/// Cuts a schema's text into tokens, each byte looked at once. White space and comments (`//` and `--` to the end of the
-/// line, `/* */`) separate tokens, but for pragmas (`-- nephos:`).
+/// Splits a schema's text into tokens in one pass. White space and comments (`//` and `--` to the end of the line, `/*
+/// */`) separate tokens, except pragmas (`-- nephos:`).
 struct SchemaLexer {
     private let bytes: [UInt8]
     private var offset = 0
@@ -109,7 +109,7 @@ struct SchemaLexer {
             case UInt8(ascii: "/") where peek(1) == UInt8(ascii: "*"):
                 try skipBlockComment()
             case 0xEF where line == 1 && offset == 0 && peek(1) == 0xBB && peek(2) == 0xBF:
-                // A byte order mark, which editors on Windows leave.
+                // A byte order mark, which editors on Windows write.
                 offset = 3
             default:
                 return
@@ -136,10 +136,10 @@ struct SchemaLexer {
 
     // MARK: - Pragmas
 
-    /// What begins a line that is a comment to Apple's tools, and part of the schema here.
+    /// The prefix of a line that is a comment to Apple's tools, and part of the schema here.
     static let pragma = "-- nephos:"
 
-    /// The bytes of the pragma's beginning that comes next; nil where an ordinary comment does.
+    /// The length of the pragma's prefix at the current position; nil for an ordinary comment.
     private var pragmaLength: Int? {
         var end = offset + 2
         while end < bytes.count, bytes[end] == UInt8(ascii: " ") || bytes[end] == UInt8(ascii: "\t") { end += 1 }

@@ -1,20 +1,20 @@
 import NephosWire
 
-/// What a text declares.
+/// The declarations of a text.
 struct ParsedSchema: Equatable, Sendable {
     var schema = Schema()
-    /// Where each element is declared.
+    /// The position of each element's declaration.
     var positions: [SchemaElement: SchemaPosition] = [:]
     /// Elements that are declared twice. The first declaration is the one in `schema`.
     var duplicates: [SchemaFinding] = []
 }
 
-/// Reads the CloudKit Schema Language:
+/// Parses the CloudKit Schema Language:
 ///
 ///     schema     :  DEFINE SCHEMA { ( role | type ) ";" }
 ///     role       :  CREATE ROLE name
 ///     type       :  RECORD TYPE name "(" item { "," item } ")"
-///     item       :  name data-type { QUERYABLE | SORTABLE | SEARCHABLE }  |  GRANT permission { "," permission } TO name
+///     item       :  name data-type { QUERYABLE | SORTABLE | SEARCHABLE } | GRANT permission { "," permission } TO name
 ///     permission :  READ | CREATE | WRITE
 ///     data-type  :  primitive  |  LIST "<" primitive ">"
 ///     primitive  :  ASSET | … | TIMESTAMP  |  ENCRYPTED primitive  |  NUMBER [ PREFERRED AS ( INT64 | DOUBLE ) ]
@@ -23,7 +23,7 @@ struct ParsedSchema: Equatable, Sendable {
 ///
 ///     pragma     :  "-- nephos:" INDEX "(" name [ ASC | DESC | NEAR ] { "," name [ ASC | DESC | NEAR ] } ")"
 ///
-/// It looks one token ahead and calls itself nowhere, so that no input is too deep, and it takes time in proportion to
+/// It has one token of lookahead and does not recurse, so that no input is nested too deep, and its time is linear in
 /// the text.
 struct SchemaParser {
     private var lexer: SchemaLexer
@@ -41,12 +41,12 @@ struct SchemaParser {
         return parser.parsed
     }
 
-    /// Reads a type and options that stand alone.
+    /// Parses a type and options on their own.
     static func fieldDefinition(_ text: String) -> SchemaField? {
         try? whole(text) { (parser) throws(SchemaSyntaxError) in try parser.definition() }
     }
 
-    /// Reads grants that stand alone, separated by commas.
+    /// Parses grants on their own, separated by commas.
     static func grants(_ text: String) -> Grants? {
         try? whole(text) { (parser) throws(SchemaSyntaxError) in
             var grants: Grants = [:]
@@ -121,8 +121,8 @@ struct SchemaParser {
 
     // MARK: - Pragmas
 
-    /// Reads the indexes that are declared between two items.
-    /// - Parameter recordType: nil where the type is declared for the second time.
+    /// Parses the indexes that are declared between two items.
+    /// - Parameter recordType: nil for a duplicate declaration of the type.
     private mutating func pragmas(
         into indexes: inout Set<IndexSignature>, of recordType: String?
     ) throws(SchemaSyntaxError) {
@@ -136,7 +136,7 @@ struct SchemaParser {
         }
     }
 
-    /// Reads the fields of an index that stand alone: `(list, due DESC)`.
+    /// Parses the fields of a composite index: `(list, due DESC)`.
     private mutating func indexComponents() throws(SchemaSyntaxError) -> IndexSignature {
         let line = token.position.line
         try expect(symbol: "(", or: [])
@@ -164,7 +164,7 @@ struct SchemaParser {
 
     // MARK: - Items
 
-    /// What may still follow a field besides the end of the item.
+    /// The possible tokens after a field, besides the end of the item.
     private static func continuations(_ field: SchemaField) -> [String] {
         let options = IndexOptions.named.filter { !field.options.contains($0.option) }.map { "\"\($0.name)\"" }
         let isOpenNumber = field.type == SchemaType(.number) && field.options.isEmpty
@@ -218,7 +218,7 @@ struct SchemaParser {
         return scalar
     }
 
-    /// - Returns: the role it grants to.
+    /// - Returns: the role of the grant.
     @discardableResult
     private mutating func grant(into grants: inout Grants) throws(SchemaSyntaxError) -> String {
         try expect("GRANT")
@@ -281,8 +281,8 @@ struct SchemaParser {
             advice: needsQuotes ? "as a name it needs double quotes" : nil)
     }
 
-    /// Keeps where an element is declared.
-    /// - Returns: false where it was declared before.
+    /// Records the position of an element's declaration.
+    /// - Returns: false for a duplicate declaration.
     private mutating func declare(_ element: SchemaElement, at position: SchemaPosition) -> Bool {
         if let first = parsed.positions[element] {
             parsed.duplicates.append(

@@ -1,4 +1,4 @@
-/// Where something stands in a schema's text. Both count from 1; a column is one Unicode scalar.
+/// A position in a schema's text. Both numbers count from 1; a column is one Unicode scalar.
 package struct SchemaPosition: Hashable, Sendable, CustomStringConvertible {
     package var line: Int
     package var column: Int
@@ -6,14 +6,14 @@ package struct SchemaPosition: Hashable, Sendable, CustomStringConvertible {
     package var description: String { "line \(line), column \(column)" }
 }
 
-/// Text that is no schema: what stands there, and what could.
+/// A syntax error: the found token, and the expected ones.
 package struct SchemaSyntaxError: Error, Hashable, Sendable, CustomStringConvertible {
     package var position: SchemaPosition
-    /// As it is written, or `<EOF>`.
+    /// As written, or `<EOF>`.
     package var found: String
-    /// Keywords and symbols in quotes, everything else in angle brackets.
+    /// Keywords and symbols in quotes, others in angle brackets.
     package var expected: [String]
-    /// What to do about it, where that can be told.
+    /// A remedy, if one is known.
     package var advice: String?
 
     package var description: String {
