@@ -1,6 +1,6 @@
 import CSodium
 
-/// A secret that seals content: without it nobody can read the content, change it, or present it in another context.
+/// A secret that seals content: only its holders can read the content, change it, or present it in another context.
 /// Sealed content opens under one key only (key commitment).
 ///
 /// Sealed content is a nonce of 24 random bytes, a commitment of 32, and the ciphertext of XChaCha20-Poly1305, 16 bytes

@@ -51,8 +51,8 @@ final class Checkpointer: @unchecked Sendable {
         condition = Condition(lock)
     }
 
-    /// The log's length at which the writer helps, in pages; at twice that writes wait for the checkpoint, so that the log
-    /// is bounded on any disk.
+    /// The log's length at which the writer helps, in pages; at twice that writes wait for the checkpoint, so that the
+    /// log is bounded on any disk.
     private var limit: Int { 4 * options.checkpointPages }
 
     /// Calls `body` on the thread after every checkpoint of an idle store.

@@ -171,7 +171,8 @@ final class Connection: SQLConnection {
     /// Calls `body` after every checkpoint of an idle store.
     func afterIdleCheckpoint(_ body: @escaping @Sendable () -> Void) { checkpointer?.afterIdleCheckpoint(body) }
 
-    /// Checkpoints the log as far as it can without blocking readers or the writer. A failed checkpoint is retried by the next.
+    /// Checkpoints the log as far as it can without blocking readers or the writer. A failed checkpoint is retried by
+    /// the next.
     /// - Returns: whether nothing is left.
     @discardableResult func checkpoint() -> Bool { Self.checkpoint(handle) }
 

@@ -74,9 +74,9 @@ package struct StoredDirectory: Sendable {
         try FileSystem.synchronizeParent(of: target)
     }
 
-    /// What was answered after the backup is not there: no token, receipt or change tag of that time may fit what comes. So
-    /// the store goes on behind every number that it may have given, of changes and of rows, and keeps which those are. What
-    /// was given before the backup stays good, and with it the secret.
+    /// What was answered after the backup is not there: no token, receipt or change tag of that time may fit what
+    /// comes. So the store goes on behind every number that it may have given, of changes and of rows, and keeps which
+    /// those are. What was given before the backup stays good, and with it the secret.
     private static func beginIncarnation(_ copy: Connection) throws {
         try copy.execute(
             """

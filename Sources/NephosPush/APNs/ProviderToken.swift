@@ -29,8 +29,8 @@ package struct ProviderIdentity: Sendable {
             }
     }
 
-    /// A provider token: a JSON Web Token with the sender and its time of issue, signed with ES256 (Apple's documentation,
-    /// Establishing a token-based connection to APNs). nil if it cannot be signed.
+    /// A provider token: a JSON Web Token with the sender and its time of issue, signed with ES256 (Apple's
+    /// documentation, Establishing a token-based connection to APNs). nil if it cannot be signed.
     package func token(issuedAt seconds: Int64) -> String? {
         var header = JSONWriter()
         header.beginObject()

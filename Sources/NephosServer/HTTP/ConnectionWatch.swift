@@ -49,8 +49,8 @@ final class WatchedConnection: Sendable {
         shutdown(descriptor, Int32(SHUT_RDWR))
     }
 
-    /// Writes an answer past libmicrohttpd and shuts down sending only: bytes that arrive at a closed socket cause a reset, which
-    /// can discard the answer before the client reads it (RFC 9112 §9.6, lingering close).
+    /// Writes an answer past libmicrohttpd and shuts down sending only: bytes that arrive at a closed socket cause a
+    /// reset, which can discard the answer before the client reads it (RFC 9112 §9.6, lingering close).
     func answerEarly(_ answer: [UInt8]) {
         _ = send(descriptor, answer, answer.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
         shutdown(descriptor, Int32(SHUT_WR))

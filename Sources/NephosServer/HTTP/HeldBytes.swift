@@ -2,10 +2,10 @@ import Synchronization
 
 /// Bytes of arrived bodies and of answers in transit, of all connections together.
 ///
-/// One request has limits of its own; hundreds of clients that do not read would still fill the memory. Over the limit, the
-/// holder of the most bytes is evicted, oldest connection first, never a request in progress. A holder of fewer bytes than
-/// the caller is never evicted. The caller's own connections, and those of a holder that would end up below the caller, are
-/// evicted only past their patience. If eviction cannot free enough, the caller has to retry.
+/// One request has limits of its own; hundreds of clients that do not read would still fill the memory. Over the limit,
+/// the holder of the most bytes is evicted, oldest connection first, never a request in progress. A holder of fewer
+/// bytes than the caller is never evicted. The caller's own connections, and those of a holder that would end up below
+/// the caller, are evicted only past their patience. If eviction cannot free enough, the caller has to retry.
 final class HeldBytes: Sendable {
     /// The owner of a connection's held bytes.
     enum Part {
