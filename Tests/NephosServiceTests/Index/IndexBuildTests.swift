@@ -1,4 +1,5 @@
 import FoundationEssentials
+import NephosPostgresTesting
 import NephosSQLite
 import NephosStorage
 import NephosWire
@@ -189,9 +190,9 @@ extension IndexBuildTests {
         try await checkEntries(stores)
     }
 
-    @Test("What was gathered is given up when a record was deleted and forgotten since")
+    @Test("What was gathered is given up when a record was deleted and forgotten since", .oneAtATimeOverPostgreSQL)
     func bulkAndPurge() async throws {
-        let stores = OpenStores()
+        let stores = OpenStores(TestCluster.stores(or: MemoryStores(), isAlone: true))
         let (bulk, gathered) = try await gather(stores)
         try await save(["n2007": nil], stores)
         let isLeft = try await stores.engine.write { try bulk.write(gathered, in: $0) != nil }

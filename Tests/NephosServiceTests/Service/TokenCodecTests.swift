@@ -1,4 +1,5 @@
 import NephosCrypto
+import NephosPostgresTesting
 import NephosSQLite
 import NephosStorage
 import NephosWire
@@ -97,8 +98,8 @@ import Testing
         }
     }
 
-    @Test func `where a fetch ends is no token to begin another with`() async throws {
-        let database = try await TestDatabase(TestCloud()).making(zone: "Z")
+    @Test(.oneAtATimeOverPostgreSQL) func `where a fetch ends is no token to begin another with`() async throws {
+        let database = try await TestDatabase(TestCloud(isAlone: true)).making(zone: "Z")
         _ = try await database.modify((0..<4).map { .create("n\($0)") })
         let page = try await database.changes(limit: 2)
         let end = try #require(page.fetchEnd)
