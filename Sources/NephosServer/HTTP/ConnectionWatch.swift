@@ -8,6 +8,7 @@ import Synchronization
 /// (slowloris) would occupy one of the few connections for ever.
 final class WatchedConnection: Sendable {
     let descriptor: Int32
+    let peer: PeerAddress
     /// Milliseconds of the monotonic clock; 0 while a handler runs, which has no deadline here.
     private let deadline: Atomic<Int64>
     /// Whether the client is reading an answer: it may have finished sending.
@@ -17,6 +18,7 @@ final class WatchedConnection: Sendable {
 
     init(_ descriptor: Int32, _ deadline: Int64) {
         self.descriptor = descriptor
+        peer = PeerAddress(of: descriptor)
         self.deadline = Atomic(deadline)
     }
 

@@ -43,6 +43,7 @@ final class Exchange {
     init(target: String, problem: String?, isRefused: Bool = false, _ watched: WatchedConnection?) {
         request = HTTPRequest(method: .other, target: target)
         request.problem = problem
+        request.client = watched?.peer.bytes ?? []
         self.watched = watched
         self.isRefused = isRefused
     }
@@ -256,7 +257,7 @@ final class Exchange {
     /// The holder of the body's and the answer's bytes.
     private func holder(_ bridge: HTTPBridge) -> Holder {
         if let account = bridge.options.account(request) { return .account(account) }
-        return watched.map { Holder(peerOf: $0.descriptor) } ?? .address([])
+        return .address(watched?.peer ?? PeerAddress())
     }
 
     /// Whether the body fits while the handler runs, which may enlarge it.

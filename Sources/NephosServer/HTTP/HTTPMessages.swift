@@ -18,6 +18,8 @@ package enum HTTPMethod: String, Hashable, Sendable {
 /// A complete request.
 package struct HTTPRequest: Sendable {
     package var method: HTTPMethod
+    /// The network address of the client; empty if unknown.
+    package var client: [UInt8] = []
     /// Path and query as received: percent-encoded.
     package var target: String
     package var host: String?

@@ -60,7 +60,7 @@ package final class Responder: Sendable {
         var refused: Refusal?
         /// The origin of the web page that may read the answer.
         var reader: String?
-        let timing = RequestTiming()
+        let timing = RequestTiming(client: request.client)
         do throws(Refusal) {
             if let problem = request.problem { throw Refusal(.badRequest, problem) }
             try LoopbackGuard.check(request)

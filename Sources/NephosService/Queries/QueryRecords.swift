@@ -73,8 +73,7 @@ final class QueryRecords: Sendable {
 
     private func read(_ marker: String?, on store: Store) async throws -> Page {
         let moments = Moments(schema: store.schemas.now, indexes: store.indexes.now)
-        let reader = caller.account == nil ? LongReads.Reader.query(decoded.text.bytes.hashValue) : nil
-        return try await store.read(by: caller, as: reader) { reader in
+        return try await store.read(by: caller) { reader in
             do {
                 return try self.run(marker, store, moments, self.bounds, reader)
             } catch is RecordsTooLarge {

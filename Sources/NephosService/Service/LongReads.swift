@@ -4,14 +4,12 @@ import Synchronization
 
 /// Serialises the long reads of each account, so that an account that reads much delays only itself.
 ///
-/// Callers without an account are serialised by the query that they ask.
+/// Callers without an account are serialised by their network address.
 final class LongReads: Sendable {
     enum Reader: Hashable {
         case account(Int64)
-        /// A query of callers without an account.
-        case query(Int)
-        /// Any other read of callers without an account.
-        case anyone
+        /// A network address of callers without an account; empty if unknown.
+        case address([UInt8])
     }
 
     /// Readers with a running read, each with its queue of waiting ones, oldest first.
@@ -58,5 +56,5 @@ final class LongReads: Sendable {
 
 extension ServiceError {
     static let tooManyLongReads = ServiceError(
-        .throttled, .requestRateLimited, "too many requests of this account wait that read much", retryAfter: 5)
+        .throttled, .requestRateLimited, "too many long reads of this account or address wait", retryAfter: 5)
 }

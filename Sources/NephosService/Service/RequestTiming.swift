@@ -2,9 +2,10 @@ import NephosStorage
 
 /// Measures the stages of one request.
 package struct RequestTiming: Sendable {
-    private let times = RequestTimes()
+    private let times: RequestTimes
 
-    package init() {}
+    /// - Parameter client: its network address; empty if unknown.
+    package init(client: [UInt8] = []) { times = RequestTimes(client: client) }
 
     /// Runs a request and measures its stages.
     package func measure<Answer: Sendable>(_ body: () async -> Answer) async -> Answer {

@@ -107,10 +107,9 @@ final class Store: Sendable {
 
     /// Runs a read of the caller's. A read that exceeds the work of a short one restarts as a long one, queued behind
     /// the reader's other long reads; so does every later read of a request that did as much work.
-    /// - Parameter reader: whose long reads are serialised; nil for the caller's account.
     /// - Throws: `notAuthenticated` if its account was deleted meanwhile, on any server.
     func read<T: Sendable>(
-        by caller: Caller, as reader: LongReads.Reader? = nil, expecting length: ReadLength = .short,
+        by caller: Caller, expecting length: ReadLength = .short,
         _ body: @escaping @Sendable (StorageReader) throws -> T
     ) async throws -> T {
         let checked = { @Sendable [accounts] (reader: StorageReader) in
@@ -120,7 +119,8 @@ final class Store: Sendable {
         if (RequestTimes.current?.readWork ?? 0) < ReadMeter.shortRead {
             do { return try await engine.read(expecting: length, checked) } catch is LongRead {}
         }
-        let reader = reader ?? caller.account.map { .account($0.id) } ?? .anyone
+        let reader: LongReads.Reader =
+            caller.account.map { .account($0.id) } ?? .address(RequestTimes.current?.client ?? [])
         return try await longReads.read(by: reader) { try await engine.read(expecting: .long, checked) }
     }
 

@@ -35,13 +35,18 @@ package final class RequestTimes: Sendable {
         }
     }
 
+    /// The network address of the client; empty if unknown.
+    package let client: [UInt8]
     private let state: Mutex<State>
     /// Units of work of its reads (`ReadMeter`), restarted ones included.
     private let work = Atomic<Int>(0)
 
     /// Begins with `service`.
-    /// - Parameter time: on the clock of `MonotonicTime`, in nanoseconds.
-    package init(at time: Int64 = MonotonicTime.now.nanoseconds) {
+    /// - Parameters:
+    ///   - client: its network address; empty if unknown.
+    ///   - time: on the clock of `MonotonicTime`, in nanoseconds.
+    package init(client: [UInt8] = [], at time: Int64 = MonotonicTime.now.nanoseconds) {
+        self.client = client
         state = Mutex(State(since: time))
     }
 

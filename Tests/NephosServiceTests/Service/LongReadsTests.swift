@@ -38,7 +38,7 @@ import Testing
             if index == 0 { #expect(await iterator.next() == 0) }
             while reads.waiting(of: .account(1)) < index { await Task.yield() }
         }
-        for other in [LongReads.Reader.account(2), .query(1), .anyone] { try await reads.read(by: other) {} }
+        for other in [LongReads.Reader.account(2), .address([]), .address([1])] { try await reads.read(by: other) {} }
         for gate in gates { gate.continuation.yield() }
         for task in tasks { try await task.value }
         #expect(log.ended.withLock(\.self) == [0, 1, 2])
@@ -61,6 +61,33 @@ import Testing
         #expect(error?.clientCode == .requestRateLimited && error?.retryAfter != nil)
         gate.continuation.finish()
         for task in tasks { await #expect(throws: Failure.self) { try await task.value } }
+    }
+
+    @Test func `callers without an account take turns by address`() async throws {
+        let cloud = TestCloud(ServiceConfiguration(), stores: MemoryStores())
+        _ = try await TestDatabase(cloud, "ann", .public).modify([.create("note")])
+        let everyone = TestDatabase(cloud, nil, .public)
+        let longReads = try #require(cloud.service.openStores.first).longReads
+        let gate = AsyncStream<Void>.makeStream()
+        let (held, holds) = AsyncStream<Void>.makeStream()
+        let holder = Task {
+            try await longReads.read(by: .address([1])) {
+                holds.yield()
+                for await _ in gate.stream { break }
+            }
+        }
+        for await _ in held { break }
+        func lookUp(from client: [UInt8]) async throws {
+            let times = RequestTimes(client: client)
+            times.noteRead(work: ReadMeter.shortRead)
+            try await RequestTimes.$current.withValue(times) { _ = try await everyone.lookup("note") }
+        }
+        try await lookUp(from: [2])
+        let waiting = Task { try await lookUp(from: [1]) }
+        while longReads.waiting(of: .address([1])) == 0 { await Task.yield() }
+        gate.continuation.finish()
+        try await holder.value
+        try await waiting.value
     }
 
     private static func fill(_ database: TestDatabase, _ count: Int, bytes: Int = 0) async throws {
