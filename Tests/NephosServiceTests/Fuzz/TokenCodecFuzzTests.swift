@@ -122,6 +122,6 @@ import Testing
                 #expect(error.code == .badRequest, "seed \(seed), step \(step)")
             }
         }
-        #expect(cloud.log.all == [], "seed \(seed)")
+        #expect(cloud.log.all.allSatisfy { $0.hasSuffix("was made by its first write") }, "seed \(seed)")
     }
 }

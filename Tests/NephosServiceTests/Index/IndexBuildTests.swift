@@ -169,9 +169,11 @@ struct IndexBuildTests {
 }
 
 extension IndexBuildTests {
-    @Test("Many records of a zone are built in the order of the index, and what is saved meanwhile is left out")
+    @Test(
+        "Many records of a zone are built in the order of the index, and what is saved meanwhile is left out",
+        .oneAtATimeOverPostgreSQL)
     func bulk() async throws {
-        let stores = OpenStores()
+        let stores = OpenStores(TestCluster.stores(or: MemoryStores(), isAlone: true))
         let (bulk, gathered) = try await gather(stores)
         #expect(gathered.count > 2000)
         // Before the first entries are written, and between those and the last.

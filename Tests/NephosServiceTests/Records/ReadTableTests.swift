@@ -1,10 +1,11 @@
+import NephosPostgresTesting
 import NephosWire
 import Testing
 
 @testable import NephosService
 
 /// Every way out of the service, with every grant: what an account may not read it gets in no way.
-@Suite struct ReadTableTests {
+@Suite(.oneAtATimeOverPostgreSQL) struct ReadTableTests {
     /// Grants, and who may read a record of mei's under them.
     static let grants: [(grants: String, readers: Set<String>)] = [
         ("", ["mei", "tom", "cora", "nobody"]),

@@ -1,3 +1,4 @@
+import NephosPostgresTesting
 import NephosStorage
 import NephosWire
 import Testing
@@ -5,7 +6,7 @@ import Testing
 @testable import NephosService
 
 /// What happened is told in the background: in full, once, and to those who had subscribed.
-@Suite struct FanOutTests {
+@Suite(.oneAtATimeOverPostgreSQL) struct FanOutTests {
     private let cloud = TestCloud.impatient()
 
     private func publicDatabase(_ account: String) -> TestDatabase { TestDatabase(cloud, account, .public) }

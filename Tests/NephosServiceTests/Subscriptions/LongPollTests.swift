@@ -1,3 +1,4 @@
+import NephosPostgresTesting
 import NephosSQLite
 import NephosWire
 import Testing
@@ -5,7 +6,7 @@ import Testing
 @testable import NephosService
 
 /// Push tokens, and the polls that notifications are waited for with.
-struct LongPollTests {
+@Suite(.oneAtATimeOverPostgreSQL) struct LongPollTests {
     /// A cloud with a query subscription to Note in zone Z.
     private func prepared(_ cloud: TestCloud) async throws -> TestDatabase {
         let zone = try await TestDatabase(cloud).making(zone: "Z")
@@ -21,7 +22,7 @@ struct LongPollTests {
 
     @Test("a poll waits for the notification that a save makes")
     func waits() async throws {
-        let cloud = TestCloud(ServiceConfiguration())
+        let cloud = TestCloud(isAlone: true)
         let zone = try await prepared(cloud)
         let device = try await TestDevice(cloud)
         async let polled = device.poll()
@@ -34,7 +35,7 @@ struct LongPollTests {
 
     @Test("a poll ends without a notification when its time is over")
     func timeIsOver() async throws {
-        let cloud = TestCloud(ServiceConfiguration())
+        let cloud = TestCloud(isAlone: true)
         _ = try await prepared(cloud)
         let device = try await TestDevice(cloud)
         async let polled = device.poll()
@@ -49,7 +50,7 @@ struct LongPollTests {
 
     @Test("polls end each when its own time is over")
     func timesOfSeveral() async throws {
-        let cloud = TestCloud(ServiceConfiguration())
+        let cloud = TestCloud(isAlone: true)
         _ = try await prepared(cloud)
         let (first, second) = (
             try await TestDevice(cloud, client: "first"), try await TestDevice(cloud, client: "second")
@@ -68,7 +69,7 @@ struct LongPollTests {
 
     @Test("a poll ends when another comes by the same token, when its task is cancelled, and when polls end")
     func ends() async throws {
-        let cloud = TestCloud(ServiceConfiguration())
+        let cloud = TestCloud(isAlone: true)
         let zone = try await prepared(cloud)
         let device = try await TestDevice(cloud)
         async let first = device.poll()

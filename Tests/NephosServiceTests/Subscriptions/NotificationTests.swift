@@ -1,10 +1,11 @@
+import NephosPostgresTesting
 import NephosWire
 import Testing
 
 @testable import NephosService
 
 /// Which changes are told to whom, and what is said.
-struct NotificationTests {
+@Suite(.oneAtATimeOverPostgreSQL) struct NotificationTests {
     private let cloud = TestCloud.impatient()
 
     /// A zone Z with the type Note, which has the field `text`.

@@ -1,3 +1,4 @@
+import NephosPostgresTesting
 import NephosWire
 import Synchronization
 import Testing
@@ -5,7 +6,7 @@ import Testing
 @testable import NephosService
 
 /// The sending of what is due: to devices and web hooks.
-struct OutboxTests {
+@Suite(.oneAtATimeOverPostgreSQL) struct OutboxTests {
     /// A delivery that answers as it was told, and keeps what it was given.
     private final class FakeDelivery: NotificationDelivery {
         private let state = Mutex(

@@ -1,3 +1,5 @@
+import NephosPostgresTesting
+import NephosSQLite
 import NephosWire
 import Synchronization
 import Testing
@@ -88,11 +90,11 @@ final class TestDevice: Sendable {
 }
 
 extension TestCloud {
-    /// Answers polls at once.
+    /// Answers polls at once. Notifications need a quiet cluster: the suite is `oneAtATimeOverPostgreSQL`.
     static func impatient(_ notifications: NotificationOutlets = NotificationOutlets()) -> TestCloud {
         var configuration = ServiceConfiguration(notifications: notifications)
         configuration.pollDuration = .zero
-        return TestCloud(configuration)
+        return TestCloud(configuration, stores: TestCluster.stores(or: MemoryStores(), isAlone: true))
     }
 }
 
