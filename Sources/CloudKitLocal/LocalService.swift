@@ -24,138 +24,21 @@ final class LocalService: CloudService {
     var environmentName: CloudKitEnvironment.Name { environment }
     var signInAdvice: String { "name one, as in LocalCloud.container(account:) or becomeDefault(account:)" }
 
-    func modifyRecords(_ request: ModifyRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> RecordsResponse
-    {
+    func send<Request, Response>(
+        _ endpoint: Endpoint<Request, Response>, _ request: Request, _ call: ServiceCall
+    ) async throws(ServiceFailure) -> Response {
         try await ask(call) { service, context throws(ServiceError) in
-            try await service.modifyRecords(request, context)
-        }
-    }
-
-    func lookupRecords(_ request: LookupRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> RecordsResponse
-    {
-        try await ask(call) { service, context throws(ServiceError) in
-            try await service.lookupRecords(request, context)
-        }
-    }
-
-    func queryRecords(_ request: QueryRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> QueryRecordsResponse
-    {
-        try await ask(call) { service, context throws(ServiceError) in
-            try await service.queryRecords(request, context)
-        }
-    }
-
-    func listZones(_ call: ServiceCall) async throws(ServiceFailure) -> ZonesResponse {
-        try await ask(call) { service, context throws(ServiceError) in try await service.listZones(context) }
-    }
-
-    func lookupZones(_ request: LookupZonesRequest, _ call: ServiceCall) async throws(ServiceFailure) -> ZonesResponse {
-        try await ask(call) { service, context throws(ServiceError) in
-            try await service.lookupZones(request, context)
-        }
-    }
-
-    func modifyZones(_ request: ModifyZonesRequest, _ call: ServiceCall) async throws(ServiceFailure) -> ZonesResponse {
-        try await ask(call) { service, context throws(ServiceError) in
-            try await service.modifyZones(request, context)
-        }
-    }
-
-    func recordZoneChanges(_ request: RecordZoneChangesRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> RecordZoneChangesResponse
-    {
-        try await ask(call) { service, context throws(ServiceError) in
-            try await service.recordZoneChanges(request, context)
-        }
-    }
-
-    func databaseChanges(_ request: DatabaseChangesRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> DatabaseChangesResponse
-    {
-        try await ask(call) { service, context throws(ServiceError) in
-            try await service.databaseChanges(request, context)
-        }
-    }
-
-    func resolveShares(_ request: ShortGUIDsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> RecordInfosResponse
-    {
-        try await ask(call) { service, context throws(ServiceError) in
-            try await service.resolveShares(request, context)
-        }
-    }
-
-    func acceptShares(_ request: ShortGUIDsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> RecordInfosResponse
-    {
-        try await ask(call) { service, context throws(ServiceError) in
-            try await service.acceptShares(request, context)
-        }
-    }
-
-    func requestShareAccess(_ request: ShortGUIDsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> AccessRequestsResponse
-    {
-        try await ask(call) { service, context throws(ServiceError) in
-            try await service.requestShareAccess(request, context)
-        }
-    }
-
-    func lookUpParticipants(_ request: UserLookupRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> ParticipantLookupResponse
-    {
-        try await ask(call) { service, context throws(ServiceError) in
-            try await service.lookUpParticipants(request, context)
+            try await service.answer(endpoint, request, context)
         }
     }
 
     /// There is no server whose address a share's URL could have; `localhost` is no other's.
     let shareURLRoot = "https://localhost/share/"
 
-    func currentUser(_ call: ServiceCall) async throws(ServiceFailure) -> UserDictionary {
-        try await ask(call) { service, context throws(ServiceError) in try await service.currentUser(context) }
-    }
-
-    // MARK: Keys
-
-    func accountKeys(_ call: ServiceCall) async throws(ServiceFailure) -> AccountKeysResponse {
-        try await ask(call) { service, context throws(ServiceError) in
-            try await service.accountKeys(AccountKeysRequest(), context)
-        }
-    }
-
-    func enroll(_ request: EnrollRequest, _ call: ServiceCall) async throws(ServiceFailure) -> AccountKeysResponse {
-        try await ask(call) { service, context throws(ServiceError) in try await service.enroll(request, context) }
-    }
-
-    func resetKeys(_ call: ServiceCall) async throws(ServiceFailure) -> AccountKeysResponse {
-        try await ask(call) { service, context throws(ServiceError) in
-            try await service.resetKeys(ResetKeysRequest(), context)
-        }
-    }
-
-    func lookupKeys(_ request: LookupKeysRequest, _ call: ServiceCall) async throws(ServiceFailure) -> KeysResponse {
-        try await ask(call) { service, context throws(ServiceError) in try await service.lookupKeys(request, context) }
-    }
-
-    func putGroupKey(_ request: PutGroupKeyRequest, _ call: ServiceCall) async throws(ServiceFailure) -> KeysResponse {
-        try await ask(call) { service, context throws(ServiceError) in try await service.putGroupKey(request, context) }
-    }
-
     /// The cloud is in this process, and so are the keys.
     let mayEscrowKeys = true
 
     // MARK: Assets
-
-    func assetUploads(_ request: AssetUploadRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> AssetUploadResponse
-    {
-        try await ask(call) { service, context throws(ServiceError) in try await service.assetUploads(request, context)
-        }
-    }
 
     func upload(
         _ content: AssetContent, to address: String, _ call: ServiceCall,
@@ -199,38 +82,6 @@ final class LocalService: CloudService {
 
     /// The files are on this machine anyway.
     var assetCacheName: String? { nil }
-
-    // MARK: Subscriptions
-
-    func listSubscriptions(_ call: ServiceCall) async throws(ServiceFailure) -> SubscriptionsResponse {
-        try await ask(call) { service, context throws(ServiceError) in try await service.listSubscriptions(context) }
-    }
-
-    func lookupSubscriptions(_ request: LookupSubscriptionsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> SubscriptionsResponse
-    {
-        try await ask(call) { service, context throws(ServiceError) in
-            try await service.lookupSubscriptions(request, context)
-        }
-    }
-
-    func modifySubscriptions(_ request: ModifySubscriptionsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> SubscriptionsResponse
-    {
-        try await ask(call) { service, context throws(ServiceError) in
-            try await service.modifySubscriptions(request, context)
-        }
-    }
-
-    func createToken(_ request: TokenRequest, _ call: ServiceCall) async throws(ServiceFailure) -> TokenResponse {
-        try await ask(call) { service, context throws(ServiceError) in try await service.createToken(request, context) }
-    }
-
-    func registerToken(_ request: TokenRequest, _ call: ServiceCall) async throws(ServiceFailure) -> TokenResponse {
-        try await ask(call) { service, context throws(ServiceError) in
-            try await service.registerToken(request, context)
-        }
-    }
 
     func nextNotification(
         _ token: TokenResponse, received: String?, _ call: ServiceCall

@@ -199,8 +199,8 @@ extension DatabaseRequestContext {
         var urls: [String] = []
         for start in stride(from: 0, to: fields.count, by: Self.tokensPerRequest) {
             let some = Array(fields[start..<min(start + Self.tokensPerRequest, fields.count)])
-            let answer = try await session.service.assetUploads(
-                AssetUploadRequest(zoneID: zone.wireValue, tokens: some), call)
+            let answer = try await session.service.send(
+                .assetUploads, AssetUploadRequest(zoneID: zone.wireValue, tokens: some), call)
             guard answer.tokens.count == some.count else {
                 throw .transport(
                     .internalError, "The service answered \(some.count) items with \(answer.tokens.count) results.")

@@ -99,7 +99,7 @@ extension DatabaseRequestContext {
         async let userRecordName = session.userRecordName(call)
         let zones: [RecordZoneChangesResponse.Zone]
         do throws(ServiceFailure) {
-            zones = try await session.service.recordZoneChanges(request, call).zones
+            zones = try await session.service.send(.recordZoneChanges, request, call).zones
         } catch {
             throw CKError(error, errors)
         }
@@ -284,7 +284,7 @@ extension DatabaseRequestContext {
             syncToken: token?.syncToken, resultsLimit: resultsLimit > 0 ? resultsLimit : nil, fetchEnd: fetchEnd)
         let response: DatabaseChangesResponse
         do throws(ServiceFailure) {
-            response = try await session.service.databaseChanges(request, call)
+            response = try await session.service.send(.databaseChanges, request, call)
         } catch {
             throw CKError(error, errors)
         }

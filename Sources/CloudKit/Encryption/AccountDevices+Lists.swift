@@ -99,7 +99,7 @@ extension AccountDevices {
     /// becomes the first of a new list.
     package func reset() async throws(Failure) {
         do throws(ServiceFailure) {
-            let answer = try await service.resetKeys(KeyRing.call)
+            let answer = try await service.send(.resetKeys, ResetKeysRequest(), KeyRing.call)
             if !(service.mayEscrowKeys && answer.escrows) { try await renewKeys() }
         } catch {
             throw Self.failure(.service(error))

@@ -131,7 +131,7 @@ package struct AccountDevices: Sendable {
         if (try? await enrolment.device()) != nil { return }
         do throws(ServiceFailure) {
             let (place, kept) = try await enrolment.kept()
-            let answer = try await service.accountKeys(KeyRing.call)
+            let answer = try await service.send(.accountKeys, AccountKeysRequest(), KeyRing.call)
             guard var contents = try? kept.update({ $0 }), let list = DeviceList(answer.entries, in: place),
                 let signing = secret.signing(place), let pair = secret.box(place),
                 let own = SigningKeyPair(seed: [UInt8](contents.secrets.signingSeed)),
@@ -152,8 +152,9 @@ package struct AccountDevices: Sendable {
                 number: list.count, previous: list.hash, change: .add, device: device,
                 accountKeyVersion: list.accountKeyVersion, accountKey: list.accountKey, author: signing.publicKey
             ).signed(by: signing, in: place)
-            let after = try await service.enroll(
-                EnrollRequest(position: list.count, entry: entry, boxes: Self.boxes(keys, for: [device])), KeyRing.call)
+            let after = try await service.send(
+                .enroll, EnrollRequest(position: list.count, entry: entry, boxes: Self.boxes(keys, for: [device])),
+                KeyRing.call)
             guard after.entries.contains(entry), let longer = DeviceList(after.entries, in: place) else {
                 throw .transport(.internalError, "another device changed the list meanwhile: try again")
             }
@@ -207,14 +208,14 @@ package struct AccountDevices: Sendable {
         for _ in 1...4 {
             let device = try await device()
             do throws(ServiceFailure) {
-                let answer = try await service.accountKeys(KeyRing.call)
+                let answer = try await service.send(.accountKeys, AccountKeysRequest(), KeyRing.call)
                 let enroll: EnrollRequest
                 do throws(Failure) {
                     enroll = try request(device, answer)
                 } catch {
                     throw .transport(.internalError, error.description)
                 }
-                let after = try await service.enroll(enroll, KeyRing.call)
+                let after = try await service.send(.enroll, enroll, KeyRing.call)
                 if after.entries.contains(enroll.entry) {
                     _ = try? await enrolment.device()
                     return

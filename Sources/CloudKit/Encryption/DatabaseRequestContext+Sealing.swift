@@ -64,7 +64,7 @@ extension DatabaseRequestContext {
         if !sent.isEmpty {
             var part = sealed.request
             part.operations = sent.map { sealed.request.operations[$0] }
-            let answers = try await session.service.modifyRecords(part, call).records
+            let answers = try await session.service.send(.modifyRecords, part, call).records
             guard answers.count == sent.count else {
                 throw .transport(
                     .internalError, "The service answered \(sent.count) items with \(answers.count) results.")

@@ -10,9 +10,9 @@ struct Enrolment: Sendable {
 
     func device() async throws(KeyFailure) -> DeviceIdentity {
         do throws(ServiceFailure) {
-            let owner = try await service.currentUser(KeyRing.call).userRecordName
+            let owner = try await service.send(.currentUser, KeyRing.call).userRecordName
             let place = KeyPlace(container: container, environment: environment, owner: owner)
-            let answer = try await service.accountKeys(KeyRing.call)
+            let answer = try await service.send(.accountKeys, AccountKeysRequest(), KeyRing.call)
             // A remote service's own claim to escrow keys is not enough to give it the keys.
             return service.mayEscrowKeys && answer.escrows
                 ? try await escrowed(answer, place) : try await listed(answer, place)
@@ -27,7 +27,7 @@ struct Enrolment: Sendable {
 
     /// Returns this device's key store.
     func kept() async throws(ServiceFailure) -> (KeyPlace, KeptKeys) {
-        let owner = try await service.currentUser(KeyRing.call).userRecordName
+        let owner = try await service.send(.currentUser, KeyRing.call).userRecordName
         let place = KeyPlace(container: container, environment: environment, owner: owner)
         return (place, kept(place))
     }
@@ -47,11 +47,11 @@ struct Enrolment: Sendable {
             let entry = DeviceIdentity.firstEntry(stored.secrets, in: place)
         {
             // If another device enrolled first, the response has that device's entry.
-            answer = try await service.enroll(EnrollRequest(position: 0, entry: entry), KeyRing.call)
+            answer = try await service.send(.enroll, EnrollRequest(position: 0, entry: entry), KeyRing.call)
         }
         if Int64(answer.entries.count) < stored.listCount {
             // Another process of this device may have stored a longer list since the request.
-            answer = try await service.accountKeys(KeyRing.call)
+            answer = try await service.send(.accountKeys, AccountKeysRequest(), KeyRing.call)
         }
         guard let list = DeviceList(answer.entries, in: place), list.count >= stored.listCount,
             stored.listCount == 0 || list.hashes[Int(stored.listCount) - 1] == [UInt8](stored.listHash)
@@ -68,7 +68,8 @@ struct Enrolment: Sendable {
         }
         guard let device = approval.device else {
             if let message = approval.request {
-                _ = try await service.enroll(EnrollRequest(position: 0, entry: [], message: message), KeyRing.call)
+                _ = try await service.send(
+                    .enroll, EnrollRequest(position: 0, entry: [], message: message), KeyRing.call)
             }
             let code = approval.stored.code
             try contents(kept) { $0?.code = code }
@@ -115,8 +116,8 @@ struct Enrolment: Sendable {
             let secrets = AccountSecrets.random()
             if let entry = DeviceIdentity.firstEntry(secrets, in: place) {
                 // If another device enrolled first, the response has that device's entry.
-                answer = try await service.enroll(
-                    EnrollRequest(position: 0, entry: entry, escrow: secrets.encoded()), KeyRing.call)
+                answer = try await service.send(
+                    .enroll, EnrollRequest(position: 0, entry: entry, escrow: secrets.encoded()), KeyRing.call)
             }
         }
         guard let list = DeviceList(answer.entries, in: place), let escrow = answer.escrow,

@@ -214,7 +214,7 @@ actor KeyRing {
 
     func lookup(_ request: LookupKeysRequest, _ zone: KeyZone) async throws(KeyFailure) -> KeysResponse {
         do throws(ServiceFailure) {
-            return try await service.lookupKeys(request, zone.call)
+            return try await service.send(.lookupKeys, request, zone.call)
         } catch {
             throw .service(error)
         }
@@ -222,7 +222,7 @@ actor KeyRing {
 
     func put(_ request: PutGroupKeyRequest, _ zone: KeyZone) async throws(KeyFailure) -> KeysResponse {
         do throws(ServiceFailure) {
-            return try await service.putGroupKey(request, zone.call)
+            return try await service.send(.putGroupKey, request, zone.call)
         } catch {
             // The list of the account's devices may have changed.
             if case .refused = error { identity = nil }

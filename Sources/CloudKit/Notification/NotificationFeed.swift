@@ -123,7 +123,7 @@ final class NotificationFeed: Sendable {
             while true {
                 let (known, service, turn) = state.withLock { ($0.token, $0.service, $0.turn) }
                 if let known { return known }
-                let token = try await service.createToken(TokenRequest(apnsEnvironment: .development), call)
+                let token = try await service.send(.createToken, TokenRequest(apnsEnvironment: .development), call)
                 let isCurrent = state.withLock { state in
                     if state.turn == turn { state.token = token }
                     return state.turn == turn

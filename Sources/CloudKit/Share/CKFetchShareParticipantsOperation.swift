@@ -94,7 +94,7 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
         guard !addresses.isEmpty else { return [] }
         let request = UserLookupRequest(lookupInfos: addresses.map(\.wireValue))
         do throws(ServiceFailure) {
-            let users = try await containerAccount.service.lookUpParticipants(request, containerCall).users
+            let users = try await containerAccount.service.send(.lookUpParticipants, request, containerCall).users
             return Set(zip(addresses, users).filter { $0.1.hasAccount == true }.map(\.0))
         } catch {
             throw CKError(error, containerErrorContext)

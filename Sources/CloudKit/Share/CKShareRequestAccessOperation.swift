@@ -51,7 +51,7 @@ open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
             shortGUIDs: urls.map { ShortGUIDsRequest.Item(value: CKShare.shortGUID($0) ?? "") })
         let failures: [ErrorDictionary?]
         do throws(ServiceFailure) {
-            failures = try await containerAccount.service.requestShareAccess(request, containerCall).failures
+            failures = try await containerAccount.service.send(.requestShareAccess, request, containerCall).failures
         } catch {
             throw CKError(error, errors)
         }

@@ -85,101 +85,10 @@ final class AccountService: CloudService {
     var sealsAssets: Bool { service.sealsAssets }
     var assetCacheName: String? { service.assetCacheName }
 
-    func modifyRecords(_ request: ModifyRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> RecordsResponse
-    {
-        try await pass { (to) throws(ServiceFailure) in try await to.modifyRecords(request, call) }
-    }
-    func lookupRecords(_ request: LookupRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> RecordsResponse
-    {
-        try await pass { (to) throws(ServiceFailure) in try await to.lookupRecords(request, call) }
-    }
-    func queryRecords(_ request: QueryRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> QueryRecordsResponse
-    {
-        try await pass { (to) throws(ServiceFailure) in try await to.queryRecords(request, call) }
-    }
-    func listZones(_ call: ServiceCall) async throws(ServiceFailure) -> ZonesResponse {
-        try await pass { (to) throws(ServiceFailure) in try await to.listZones(call) }
-    }
-    func lookupZones(_ request: LookupZonesRequest, _ call: ServiceCall) async throws(ServiceFailure) -> ZonesResponse {
-        try await pass { (to) throws(ServiceFailure) in try await to.lookupZones(request, call) }
-    }
-    func modifyZones(_ request: ModifyZonesRequest, _ call: ServiceCall) async throws(ServiceFailure) -> ZonesResponse {
-        try await pass { (to) throws(ServiceFailure) in try await to.modifyZones(request, call) }
-    }
-    func recordZoneChanges(_ request: RecordZoneChangesRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> RecordZoneChangesResponse
-    {
-        try await pass { (to) throws(ServiceFailure) in try await to.recordZoneChanges(request, call) }
-    }
-    func databaseChanges(_ request: DatabaseChangesRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> DatabaseChangesResponse
-    {
-        try await pass { (to) throws(ServiceFailure) in try await to.databaseChanges(request, call) }
-    }
-    func resolveShares(_ request: ShortGUIDsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> RecordInfosResponse
-    {
-        try await pass { (to) throws(ServiceFailure) in try await to.resolveShares(request, call) }
-    }
-    func acceptShares(_ request: ShortGUIDsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> RecordInfosResponse
-    {
-        try await pass { (to) throws(ServiceFailure) in try await to.acceptShares(request, call) }
-    }
-    func requestShareAccess(_ request: ShortGUIDsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> AccessRequestsResponse
-    {
-        try await pass { (to) throws(ServiceFailure) in try await to.requestShareAccess(request, call) }
-    }
-    func lookUpParticipants(_ request: UserLookupRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> ParticipantLookupResponse
-    {
-        try await pass { (to) throws(ServiceFailure) in try await to.lookUpParticipants(request, call) }
-    }
-    func accountKeys(_ call: ServiceCall) async throws(ServiceFailure) -> AccountKeysResponse {
-        try await pass { (to) throws(ServiceFailure) in try await to.accountKeys(call) }
-    }
-    func enroll(_ request: EnrollRequest, _ call: ServiceCall) async throws(ServiceFailure) -> AccountKeysResponse {
-        try await pass { (to) throws(ServiceFailure) in try await to.enroll(request, call) }
-    }
-    func resetKeys(_ call: ServiceCall) async throws(ServiceFailure) -> AccountKeysResponse {
-        try await pass { (to) throws(ServiceFailure) in try await to.resetKeys(call) }
-    }
-    func lookupKeys(_ request: LookupKeysRequest, _ call: ServiceCall) async throws(ServiceFailure) -> KeysResponse {
-        try await pass { (to) throws(ServiceFailure) in try await to.lookupKeys(request, call) }
-    }
-    func putGroupKey(_ request: PutGroupKeyRequest, _ call: ServiceCall) async throws(ServiceFailure) -> KeysResponse {
-        try await pass { (to) throws(ServiceFailure) in try await to.putGroupKey(request, call) }
-    }
-    func currentUser(_ call: ServiceCall) async throws(ServiceFailure) -> UserDictionary {
-        try await pass { (to) throws(ServiceFailure) in try await to.currentUser(call) }
-    }
-    func assetUploads(_ request: AssetUploadRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> AssetUploadResponse
-    {
-        try await pass { (to) throws(ServiceFailure) in try await to.assetUploads(request, call) }
-    }
-    func listSubscriptions(_ call: ServiceCall) async throws(ServiceFailure) -> SubscriptionsResponse {
-        try await pass { (to) throws(ServiceFailure) in try await to.listSubscriptions(call) }
-    }
-    func lookupSubscriptions(_ request: LookupSubscriptionsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> SubscriptionsResponse
-    {
-        try await pass { (to) throws(ServiceFailure) in try await to.lookupSubscriptions(request, call) }
-    }
-    func modifySubscriptions(_ request: ModifySubscriptionsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> SubscriptionsResponse
-    {
-        try await pass { (to) throws(ServiceFailure) in try await to.modifySubscriptions(request, call) }
-    }
-    func createToken(_ request: TokenRequest, _ call: ServiceCall) async throws(ServiceFailure) -> TokenResponse {
-        try await pass { (to) throws(ServiceFailure) in try await to.createToken(request, call) }
-    }
-    func registerToken(_ request: TokenRequest, _ call: ServiceCall) async throws(ServiceFailure) -> TokenResponse {
-        try await pass { (to) throws(ServiceFailure) in try await to.registerToken(request, call) }
+    func send<Request, Response>(
+        _ endpoint: Endpoint<Request, Response>, _ request: Request, _ call: ServiceCall
+    ) async throws(ServiceFailure) -> Response {
+        try await pass { (to) throws(ServiceFailure) in try await to.send(endpoint, request, call) }
     }
     func nextNotification(
         _ token: TokenResponse, received: String?, _ call: ServiceCall

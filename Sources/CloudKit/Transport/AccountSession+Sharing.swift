@@ -27,8 +27,8 @@ extension AccountSession {
         do throws(ServiceFailure) {
             results =
                 accepting
-                ? try await service.acceptShares(request, call).results
-                : try await service.resolveShares(request, call).results
+                ? try await service.send(.acceptShares, request, call).results
+                : try await service.send(.resolveShares, request, call).results
         } catch {
             throw CKError(error, errors)
         }

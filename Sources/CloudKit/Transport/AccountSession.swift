@@ -52,7 +52,7 @@ final class AccountSession: Sendable {
     func userRecordName(_ call: ServiceCall) async -> String? {
         guard service.hasAccount else { return nil }
         if let known = knownUserRecordName { return known }
-        guard let user = try? await service.currentUser(call) else { return nil }
+        guard let user = try? await service.send(.currentUser, call) else { return nil }
         learn(userRecordName: user.userRecordName)
         return user.userRecordName
     }
@@ -61,7 +61,7 @@ final class AccountSession: Sendable {
     func currentUser(_ call: ServiceCall, _ context: ErrorContext) async throws(CKError) -> String {
         guard service.hasAccount else { throw noAccount(context) }
         do throws(ServiceFailure) {
-            let user = try await service.currentUser(call)
+            let user = try await service.send(.currentUser, call)
             learn(userRecordName: user.userRecordName)
             return user.userRecordName
         } catch {

@@ -12,63 +12,19 @@ package protocol CloudService: AnyObject, Sendable {
     /// The container's environment.
     var environmentName: CloudKitEnvironment.Name { get }
 
-    /// records/modify
-    func modifyRecords(_ request: ModifyRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> RecordsResponse
-    /// records/lookup
-    func lookupRecords(_ request: LookupRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> RecordsResponse
-    /// records/query
-    func queryRecords(_ request: QueryRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> QueryRecordsResponse
-    /// zones/list
-    func listZones(_ call: ServiceCall) async throws(ServiceFailure) -> ZonesResponse
-    /// zones/lookup
-    func lookupZones(_ request: LookupZonesRequest, _ call: ServiceCall) async throws(ServiceFailure) -> ZonesResponse
-    /// zones/modify
-    func modifyZones(_ request: ModifyZonesRequest, _ call: ServiceCall) async throws(ServiceFailure) -> ZonesResponse
-    /// changes/zone
-    func recordZoneChanges(_ request: RecordZoneChangesRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> RecordZoneChangesResponse
-    /// changes/database
-    func databaseChanges(_ request: DatabaseChangesRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> DatabaseChangesResponse
-    /// records/resolve
-    func resolveShares(_ request: ShortGUIDsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> RecordInfosResponse
-    /// records/accept
-    func acceptShares(_ request: ShortGUIDsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> RecordInfosResponse
-    /// records/requestAccess
-    func requestShareAccess(_ request: ShortGUIDsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> AccessRequestsResponse
-    /// users/participants
-    func lookUpParticipants(_ request: UserLookupRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> ParticipantLookupResponse
+    /// Sends a request to an endpoint.
+    func send<Request, Response>(
+        _ endpoint: Endpoint<Request, Response>, _ request: Request, _ call: ServiceCall
+    ) async throws(ServiceFailure) -> Response
+
     /// The part of a share's URL before its short GUID.
     var shareURLRoot: String { get }
-    /// keys/account
-    func accountKeys(_ call: ServiceCall) async throws(ServiceFailure) -> AccountKeysResponse
-    /// keys/enroll
-    func enroll(_ request: EnrollRequest, _ call: ServiceCall) async throws(ServiceFailure) -> AccountKeysResponse
-    /// keys/reset
-    func resetKeys(_ call: ServiceCall) async throws(ServiceFailure) -> AccountKeysResponse
-    /// keys/lookup
-    func lookupKeys(_ request: LookupKeysRequest, _ call: ServiceCall) async throws(ServiceFailure) -> KeysResponse
-    /// keys/group
-    func putGroupKey(_ request: PutGroupKeyRequest, _ call: ServiceCall) async throws(ServiceFailure) -> KeysResponse
     /// Whether a service that offers to escrow the account's keys may have them: only a service on this machine may.
     var mayEscrowKeys: Bool { get }
 
     /// The key store of the devices.
     var keyStore: any DeviceKeyStore { get }
 
-    /// users/current
-    func currentUser(_ call: ServiceCall) async throws(ServiceFailure) -> UserDictionary
-
-    /// assets/upload
-    func assetUploads(_ request: AssetUploadRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> AssetUploadResponse
     /// Sends the bytes of an asset to an address of `assetUploads`.
     /// - Parameter progress: called with the number of bytes sent.
     func upload(
@@ -85,24 +41,11 @@ package protocol CloudService: AnyObject, Sendable {
     /// A name that distinguishes the service in the file cache; nil if caching has no benefit.
     var assetCacheName: String? { get }
 
-    /// subscriptions/list
-    func listSubscriptions(_ call: ServiceCall) async throws(ServiceFailure) -> SubscriptionsResponse
-    /// subscriptions/lookup
-    func lookupSubscriptions(_ request: LookupSubscriptionsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> SubscriptionsResponse
-    /// subscriptions/modify
-    func modifySubscriptions(_ request: ModifySubscriptionsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> SubscriptionsResponse
-    /// tokens/create. The service identifies the calling client, so it does not notify that client of its own changes,
-    /// and returns the same token again. The token belongs to the account, whatever database the call names.
-    func createToken(_ request: TokenRequest, _ call: ServiceCall) async throws(ServiceFailure) -> TokenResponse
-    /// tokens/register
-    func registerToken(_ request: TokenRequest, _ call: ServiceCall) async throws(ServiceFailure) -> TokenResponse
     /// Waits for a notification: one poll of the token's courier. Returns early if the task is cancelled.
     ///
     /// The service keeps a notification until it is acknowledged: call again at once, with its identifier.
     /// - Parameters:
-    ///   - token: the response of `createToken` or `registerToken`.
+    ///   - token: the response of `tokens/create` or `tokens/register`.
     ///   - received: the `notificationID` that the previous poll returned; nil if it returned none.
     /// - Returns: nil if none arrived while the service held the poll, which is under a minute.
     func nextNotification(
@@ -111,6 +54,13 @@ package protocol CloudService: AnyObject, Sendable {
 }
 
 extension CloudService {
+    /// Sends a request to an endpoint that takes no message.
+    package func send<Response>(
+        _ endpoint: Endpoint<EmptyRequest, Response>, _ call: ServiceCall
+    ) async throws(ServiceFailure) -> Response {
+        try await send(endpoint, EmptyRequest(), call)
+    }
+
     /// Files in the directory given by the process's environment.
     package var keyStore: any DeviceKeyStore {
         FileKeyStore(directory: FileKeyStore.directory(ProcessInfo.processInfo.environment))

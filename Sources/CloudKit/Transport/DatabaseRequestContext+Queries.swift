@@ -25,7 +25,7 @@ extension DatabaseRequestContext {
     /// records/query, with the response as received.
     func answer(_ request: QueryRecordsRequest) async throws(CKError) -> QueryRecordsResponse {
         do throws(ServiceFailure) {
-            return try await session.service.queryRecords(request, call)
+            return try await session.service.send(.queryRecords, request, call)
         } catch {
             throw CKError(error, errors)
         }

@@ -11,7 +11,7 @@ extension DatabaseRequestContext {
         try requireSubscriber()
         async let user = session.userRecordName(call)
         let results = try await subscriptions { () throws(ServiceFailure) in
-            try await session.service.listSubscriptions(call)
+            try await session.service.send(.listSubscriptions, call)
         }
         let name = await user
         var found: [CKSubscription] = []
@@ -27,7 +27,7 @@ extension DatabaseRequestContext {
         async let user = session.userRecordName(call)
         let request = LookupSubscriptionsRequest(subscriptionIDs: ids)
         let results = try await subscriptions { () throws(ServiceFailure) in
-            try await session.service.lookupSubscriptions(request, call)
+            try await session.service.send(.lookupSubscriptions, request, call)
         }
         guard results.count == ids.count else { throw mismatch(results.count, ids.count) }
         let name = await user
@@ -45,7 +45,7 @@ extension DatabaseRequestContext {
         try requireSubscriber()
         let request = ModifySubscriptionsRequest(operations: operations)
         let results = try await subscriptions { () throws(ServiceFailure) in
-            try await session.service.modifySubscriptions(request, call)
+            try await session.service.send(.modifySubscriptions, request, call)
         }
         guard results.count == operations.count else { throw mismatch(results.count, operations.count) }
         return results.map { result in

@@ -67,7 +67,7 @@ struct DatabaseRequestContext: Sendable {
         async let userRecordName = session.userRecordName(call)
         let results: [RecordResult]
         do throws(ServiceFailure) {
-            results = try await service.lookupRecords(request, call).records
+            results = try await service.send(.lookupRecords, request, call).records
         } catch {
             throw CKError(error, errors)
         }
@@ -133,7 +133,7 @@ struct DatabaseRequestContext: Sendable {
 
     /// zones/list: all zones of the database.
     func listZones() async throws(CKError) -> [CKRecordZone] {
-        let results = try await zones { () throws(ServiceFailure) in try await service.listZones(call) }
+        let results = try await zones { () throws(ServiceFailure) in try await service.send(.listZones, call) }
         return results.compactMap { result -> CKRecordZone? in
             guard case .zone(let zone) = result, !zone.deleted else { return nil }
             if call.scope == .private {
@@ -147,7 +147,8 @@ struct DatabaseRequestContext: Sendable {
     /// zones/lookup: one result for each ID.
     func lookupZones(_ zoneIDs: [CKRecordZone.ID]) async throws(CKError) -> [Result<CKRecordZone, CKError>] {
         let request = LookupZonesRequest(zones: zoneIDs.map(\.wireValue))
-        let results = try await zones { () throws(ServiceFailure) in try await service.lookupZones(request, call) }
+        let results = try await zones { () throws(ServiceFailure) in try await service.send(.lookupZones, request, call)
+        }
         guard results.count == zoneIDs.count else { throw mismatch(results.count, zoneIDs.count) }
         return zip(zoneIDs, results).map { zoneID, result -> Result<CKRecordZone, CKError> in
             switch result {
@@ -163,7 +164,8 @@ struct DatabaseRequestContext: Sendable {
     /// zones/modify: each operation's zone, or its error.
     func modifyZones(_ operations: [ZoneOperation]) async throws(CKError) -> [Result<ZoneDictionary, CKError>] {
         let request = ModifyZonesRequest(operations: operations)
-        let results = try await zones { () throws(ServiceFailure) in try await service.modifyZones(request, call) }
+        let results = try await zones { () throws(ServiceFailure) in try await service.send(.modifyZones, request, call)
+        }
         guard results.count == operations.count else { throw mismatch(results.count, operations.count) }
         return results.map { result in
             switch result {

@@ -42,133 +42,59 @@ final class HTTPService: CloudService {
         self.credentials = credentials + "&clientId=" + UUID().uuidString
     }
 
-    func modifyRecords(_ request: ModifyRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> RecordsResponse
-    {
-        // A request without a response may have been carried out. The request key makes the retry idempotent: the
-        // service repeats its first response.
+    func send<Request, Response>(
+        _ endpoint: Endpoint<Request, Response>, _ request: Request, _ call: ServiceCall
+    ) async throws(ServiceFailure) -> Response {
+        let address = address(endpoint, call)
+        var isIdempotent = true
         var request = request
-        request.requestKey = ModifyRecordsRequest.makeRequestKey(now: Int64(Date().timeIntervalSince1970 * 1000))
-        let address = "\(root)/database\(container)/\(call.scope.pathComponent)/records/modify\(credentials)"
-        let sent = Self.post(address, request.encoded(), isIdempotent: true)
+        switch endpoint.retry {
+        case .never: isIdempotent = false
+        case .idempotent: break
+        case .requestKey(let key):
+            request[keyPath: key] = ModifyRecordsRequest.makeRequestKey(now: Int64(Date().timeIntervalSince1970 * 1000))
+            let sent = Self.post(address, request.encoded(), isIdempotent: true)
+            return try decode(try await retried(sent, call).body, address)
+        }
+        let sent =
+            endpoint.method == .getOrPost
+            ? HTTPRequest(.get, address, isIdempotent: isIdempotent)
+            : Self.post(address, request.encoded(), isIdempotent: isIdempotent)
+        return try decode(try await exchange(sent, call, over: Self.requests).body, address)
+    }
+
+    private func address<Request, Response>(_ endpoint: Endpoint<Request, Response>, _ call: ServiceCall) -> String {
+        switch endpoint.module {
+        case .database: "\(root)/database\(container)/\(call.scope.pathComponent)/\(endpoint.path)\(credentials)"
+        case .device: "\(root)/device\(container)/\(endpoint.path)\(credentials)"
+        }
+    }
+
+    /// Sends a request with a request key. One without a response may have been carried out, so it is retried.
+    private func retried(_ request: HTTPRequest, _ call: ServiceCall) async throws(ServiceFailure) -> HTTPResponse {
         var isInDoubt = false
-        for pause in Self.repetitionPauses {
-            let body: [UInt8]
+        for pause in Self.retryPauses {
             do throws(Undelivered) {
-                body = try await attempt(sent, call, over: Self.requests).body
+                return try await attempt(request, call, over: Self.requests)
             } catch {
                 isInDoubt = isInDoubt || error.mayHaveBeenCarriedOut
                 // While one server shuts down, no server may answer until its successor starts.
                 guard isInDoubt, error.mayPass else { throw error.failure }
                 do { try await Task.sleep(for: pause) } catch { throw .cancelled }
-                continue
             }
-            return try decode(body, address)
         }
-        return try decode(try await exchange(sent, call, over: Self.requests).body, address)
+        return try await exchange(request, call, over: Self.requests)
     }
 
     /// The pauses before the retries of a request without a response.
-    private static let repetitionPauses: [Duration] = [.milliseconds(100), .milliseconds(400), .milliseconds(1600)]
-
-    func lookupRecords(_ request: LookupRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> RecordsResponse
-    {
-        try await send("records/lookup", request.encoded(), isIdempotent: true, call)
-    }
-
-    func queryRecords(_ request: QueryRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> QueryRecordsResponse
-    {
-        try await send("records/query", request.encoded(), isIdempotent: true, call)
-    }
-
-    func listZones(_ call: ServiceCall) async throws(ServiceFailure) -> ZonesResponse {
-        try await send("zones/list", nil, call)
-    }
-
-    func lookupZones(_ request: LookupZonesRequest, _ call: ServiceCall) async throws(ServiceFailure) -> ZonesResponse {
-        try await send("zones/lookup", request.encoded(), isIdempotent: true, call)
-    }
-
-    func modifyZones(_ request: ModifyZonesRequest, _ call: ServiceCall) async throws(ServiceFailure) -> ZonesResponse {
-        try await send("zones/modify", request.encoded(), call)
-    }
-
-    func recordZoneChanges(_ request: RecordZoneChangesRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> RecordZoneChangesResponse
-    {
-        try await send("changes/zone", request.encoded(), isIdempotent: true, call)
-    }
-
-    func databaseChanges(_ request: DatabaseChangesRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> DatabaseChangesResponse
-    {
-        try await send("changes/database", request.encoded(), isIdempotent: true, call)
-    }
-
-    func resolveShares(_ request: ShortGUIDsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> RecordInfosResponse
-    {
-        try await send("records/resolve", request.encoded(), call)
-    }
-
-    func acceptShares(_ request: ShortGUIDsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> RecordInfosResponse
-    {
-        try await send("records/accept", request.encoded(), call)
-    }
-
-    func requestShareAccess(_ request: ShortGUIDsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> AccessRequestsResponse
-    {
-        try await send("records/requestAccess", request.encoded(), call)
-    }
-
-    func lookUpParticipants(_ request: UserLookupRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> ParticipantLookupResponse
-    {
-        try await send("users/participants", request.encoded(), call)
-    }
+    private static let retryPauses: [Duration] = [.milliseconds(100), .milliseconds(400), .milliseconds(1600)]
 
     var shareURLRoot: String { root + "/share/" }
-
-    func currentUser(_ call: ServiceCall) async throws(ServiceFailure) -> UserDictionary {
-        try await send("users/current", nil, call)
-    }
-
-    // MARK: Keys
-
-    func accountKeys(_ call: ServiceCall) async throws(ServiceFailure) -> AccountKeysResponse {
-        try await send("keys/account", AccountKeysRequest().encoded(), isIdempotent: true, call)
-    }
-
-    func enroll(_ request: EnrollRequest, _ call: ServiceCall) async throws(ServiceFailure) -> AccountKeysResponse {
-        try await send("keys/enroll", request.encoded(), call)
-    }
-
-    func resetKeys(_ call: ServiceCall) async throws(ServiceFailure) -> AccountKeysResponse {
-        try await send("keys/reset", ResetKeysRequest().encoded(), call)
-    }
-
-    func lookupKeys(_ request: LookupKeysRequest, _ call: ServiceCall) async throws(ServiceFailure) -> KeysResponse {
-        try await send("keys/lookup", request.encoded(), isIdempotent: true, call)
-    }
-
-    func putGroupKey(_ request: PutGroupKeyRequest, _ call: ServiceCall) async throws(ServiceFailure) -> KeysResponse {
-        try await send("keys/group", request.encoded(), call)
-    }
 
     let mayEscrowKeys: Bool
     let keyStore: any DeviceKeyStore
 
     // MARK: Assets
-
-    func assetUploads(_ request: AssetUploadRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> AssetUploadResponse
-    {
-        try await send("assets/upload", request.encoded(), call)
-    }
 
     func upload(
         _ content: AssetContent, to address: String, _ call: ServiceCall,
@@ -205,32 +131,6 @@ final class HTTPService: CloudService {
         AssetLocation.path(of: address).map { root + $0 } ?? address
     }
 
-    // MARK: Subscriptions
-
-    func listSubscriptions(_ call: ServiceCall) async throws(ServiceFailure) -> SubscriptionsResponse {
-        try await send("subscriptions/list", nil, call)
-    }
-
-    func lookupSubscriptions(_ request: LookupSubscriptionsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> SubscriptionsResponse
-    {
-        try await send("subscriptions/lookup", request.encoded(), isIdempotent: true, call)
-    }
-
-    func modifySubscriptions(_ request: ModifySubscriptionsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> SubscriptionsResponse
-    {
-        try await send("subscriptions/modify", request.encoded(), call)
-    }
-
-    func createToken(_ request: TokenRequest, _ call: ServiceCall) async throws(ServiceFailure) -> TokenResponse {
-        try await send(address: "\(root)/device\(container)/tokens/create\(credentials)", request.encoded(), call)
-    }
-
-    func registerToken(_ request: TokenRequest, _ call: ServiceCall) async throws(ServiceFailure) -> TokenResponse {
-        try await send(address: "\(root)/device\(container)/tokens/register\(credentials)", request.encoded(), call)
-    }
-
     func nextNotification(
         _ token: TokenResponse, received: String?, _ call: ServiceCall
     ) async throws(ServiceFailure) -> NotificationPayload? {
@@ -239,7 +139,8 @@ final class HTTPService: CloudService {
         let mark = path?.contains("?") == true ? "&" : "?"
         // With this receipt the service repeats a notification whose response was lost.
         let text = "\(root)\(path ?? token.webcourierURL)\(mark)nephosReceived=\(Self.escaped(received ?? "none"))"
-        let body = try await bytes(address: text, nil, call, isIdempotent: true, over: Self.polls)
+        let poll = HTTPRequest(.get, text, isIdempotent: true)
+        let body = try await exchange(poll, call, over: Self.polls).body
         // The poll timed out.
         if body.isEmpty || body.starts(with: "{}".utf8) { return nil }
         return try decode(body, text)
@@ -253,32 +154,6 @@ final class HTTPService: CloudService {
     private static let polls = HTTPClient(requestsAtOnce: 1_000, connectionsPerHost: 1_000)
     /// For file transfers, which take long.
     private static let transfers = HTTPClient()
-
-    /// Sends `body` by POST, or no body by GET, and decodes the response.
-    /// - Parameter isIdempotent: whether the request can be retried because it changes nothing.
-    private func send<Answer: WireMessage>(
-        _ path: StaticString, _ body: [UInt8]?, isIdempotent: Bool = false, _ call: ServiceCall
-    ) async throws(ServiceFailure) -> Answer {
-        try await send(
-            address: "\(root)/database\(container)/\(call.scope.pathComponent)/\(path)\(credentials)", body,
-            isIdempotent: isIdempotent, call)
-    }
-
-    private func send<Answer: WireMessage>(
-        address: String, _ body: [UInt8]?, isIdempotent: Bool = false, _ call: ServiceCall
-    ) async throws(ServiceFailure) -> Answer {
-        try decode(
-            try await bytes(address: address, body, call, isIdempotent: isIdempotent, over: Self.requests), address)
-    }
-
-    private func bytes(
-        address: String, _ body: [UInt8]?, _ call: ServiceCall, isIdempotent: Bool, over client: HTTPClient
-    ) async throws(ServiceFailure) -> [UInt8] {
-        let request =
-            body.map { Self.post(address, $0, isIdempotent: isIdempotent) }
-            ?? HTTPRequest(.get, address, isIdempotent: isIdempotent)
-        return try await exchange(request, call, over: client).body
-    }
 
     private static func post(_ address: String, _ body: [UInt8], isIdempotent: Bool) -> HTTPRequest {
         HTTPRequest(

@@ -2,48 +2,14 @@ import NephosService
 import NephosWire
 
 extension Route {
-    /// A route of a database that takes a message and answers with one: decode, call the service, encode.
-    static func database<Request: WireMessage & Sendable, Response: WireMessage & Sendable>(
-        _ methods: [HTTPMethod], _ action: String, bodyLimit: Int = Limits.requestSize,
-        _ call: @escaping @Sendable (NephosService) -> (Request, RequestContext) async throws(ServiceError) -> Response
-    ) -> Route {
-        database(
-            methods, action, bodyLimit: bodyLimit,
-            decoding: { _ in { (body) throws(WireError) in try Request(decoding: body) } }, call)
-    }
-
-    /// A database route for which the service takes part in decoding.
-    static func database<Request: Sendable, Response: WireMessage & Sendable>(
-        _ methods: [HTTPMethod], _ action: String, bodyLimit: Int = Limits.requestSize,
-        decoding decode: @escaping @Sendable (NephosService) -> ([UInt8]) throws(WireError) -> Request,
-        _ call: @escaping @Sendable (NephosService) -> (Request, RequestContext) async throws(ServiceError) -> Response
-    ) -> Route {
-        Route(methods, action, bodyLimit: bodyLimit) { routed throws(Refusal) in
+    /// The route of an endpoint: decodes the request, calls the service, encodes the answer.
+    init(_ answer: some EndpointAnswering) {
+        let methods: [HTTPMethod] = answer.endpoint.method == .getOrPost ? [.get, .post] : [.post]
+        self.init(methods, answer.endpoint.path, bodyLimit: answer.bodyLimit) { routed throws(Refusal) in
             let context = try routed.context()
-            let message: Request
-            do throws(WireError) {
-                message = try decode(routed.service)(routed.request.body)
-            } catch {
-                throw Refusal(error)
-            }
-            routed.details?.note(message)
+            let request = try routed.decoded(answer)
             do throws(ServiceError) {
-                return routed.answer(try await call(routed.service)(message, context))
-            } catch {
-                throw Refusal(error)
-            }
-        }
-    }
-
-    /// A database route without a request message; it ignores the body, as clients send `{}` or nothing.
-    static func database<Response: WireMessage & Sendable>(
-        _ methods: [HTTPMethod], _ action: String,
-        _ call: @escaping @Sendable (NephosService) -> (RequestContext) async throws(ServiceError) -> Response
-    ) -> Route {
-        Route(methods, action) { routed throws(Refusal) in
-            let context = try routed.context()
-            do throws(ServiceError) {
-                return routed.answer(try await call(routed.service)(context))
+                return routed.answer(try await answer.call(routed.service)(request, context))
             } catch {
                 throw Refusal(error)
             }
@@ -52,6 +18,16 @@ extension Route {
 }
 
 extension RoutedRequest {
+    fileprivate func decoded<Answer: EndpointAnswering>(_ answer: Answer) throws(Refusal) -> Answer.Decoded {
+        do throws(WireError) {
+            let request = try answer.decode(service)(self.request.body)
+            details?.note(request)
+            return request
+        } catch {
+            throw Refusal(error)
+        }
+    }
+
     /// The answer with this message.
     func answer<Message: WireMessage>(_ message: Message) -> HTTPResponse {
         details?.note(message)

@@ -2,31 +2,6 @@ import NephosService
 import NephosWire
 
 extension Route {
-    /// A route that issues a push token to a client; completes the address that the client polls.
-    static func pushTokens(
-        _ action: String,
-        _ call:
-            @escaping @Sendable (NephosService) -> (TokenRequest, RequestContext) async throws(ServiceError)
-            -> TokenResponse
-    ) -> Route {
-        Route([.post], action) { routed throws(Refusal) in
-            let context = try routed.context()
-            let message: TokenRequest
-            do throws(WireError) {
-                message = try TokenRequest(decoding: routed.request.body)
-            } catch {
-                throw Refusal(error)
-            }
-            do throws(ServiceError) {
-                var response = try await call(routed.service)(message, context)
-                response.webcourierURL = "http://\(routed.request.host ?? "localhost")\(response.webcourierURL)"
-                return .json(response.encoded())
-            } catch {
-                throw Refusal(error)
-            }
-        }
-    }
-
     /// The long poll: holds the request until its token has a notification, and answers with it (CloudKit Web Services,
     /// web courier). On time-out it answers `{}`, and the client polls again.
     ///

@@ -4,47 +4,13 @@ import NephosWire
 /// All routes of the server.
 enum Routes {
     static let table: [Route] = [
-        protocolTable, AssetRoutes.table, SchemaRoutes.table, AdministrationRoutes.table, StatusRoutes.table,
-        ShareRoutes.table,
+        NephosService.endpoints.map { Route($0) }, AssetRoutes.table, SchemaRoutes.table, AdministrationRoutes.table,
+        StatusRoutes.table, ShareRoutes.table, ownTable,
     ].flatMap { $0 }
 
-    /// The routes of the protocol, and of the server's status.
-    private static let protocolTable: [Route] = [
-        .database(
-            [.post], "records/modify", bodyLimit: Limits.requestBodySize, decoding: NephosService.decodedModification,
-            NephosService.modifyRecords),
-        .database([.post], "records/lookup", NephosService.lookupRecords),
-        .database([.post], "records/query", decoding: NephosService.decodedQuery, NephosService.queryRecords),
-        .database([.post], "records/resolve", NephosService.resolveShares),
-        .database([.post], "records/accept", NephosService.acceptShares),
-        .database([.post], "records/requestAccess", NephosService.requestShareAccess),
-        .database([.post], "users/participants", NephosService.lookUpParticipants),
-        .database([.get, .post], "zones/list", NephosService.listZones),
-        .database([.post], "zones/lookup", NephosService.lookupZones),
-        .database([.post], "zones/modify", NephosService.modifyZones),
-        .database([.post], "changes/zone", NephosService.recordZoneChanges),
-        .database([.post], "changes/database", NephosService.databaseChanges),
-        .database([.post], "zones/changes", NephosService.databaseChanges),
-        .database([.post], "records/changes", NephosService.recordChanges),
-        .database([.get, .post], "subscriptions/list", NephosService.listSubscriptions),
-        .database([.post], "subscriptions/lookup", NephosService.lookupSubscriptions),
-        .database([.post], "subscriptions/modify", NephosService.modifySubscriptions),
-        .database([.post], "assets/upload", NephosService.assetUploads),
-        .database([.post], "assets/rereference", NephosService.rereferenceAssets),
-        .database([.post], "keys/account", NephosService.accountKeys),
-        .database([.post], "keys/enroll", NephosService.enroll),
-        .database([.post], "keys/reset", NephosService.resetKeys),
-        .database([.post], "keys/lookup", NephosService.lookupKeys),
-        .database([.post], "keys/group", NephosService.putGroupKey),
-        .pushTokens("tokens/create", NephosService.createToken),
-        .pushTokens("tokens/register", NephosService.registerToken),
+    /// The long poll, and the routes of the server's health.
+    private static let ownTable: [Route] = [
         .courier,
-        .database([.get, .post], "users/current", NephosService.currentUser),
-        .database([.get, .post], "users/caller", NephosService.currentUser),
-        .database([.get, .post], "users/discover", NephosService.discoverUsers),
-        .database([.post], "users/lookup/email", NephosService.discoverUsers),
-        .database([.post], "users/lookup/id", NephosService.discoverUsers),
-        .database([.get, .post], "users/lookup/contacts", NephosService.discoverUsers),
         Route([.get], "/health") { _ in .json(Array(#"{"status":"ok"}"#.utf8)) },
         Route([.get], "/ready") { asked throws(Refusal) in
             guard let problem = await asked.service.problemOfWriting() else {

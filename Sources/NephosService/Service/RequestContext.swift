@@ -26,8 +26,8 @@ package struct RequestContext: Hashable, Sendable {
     package var takesEncodedRecords = false
     /// Whether answers with records hold the current `syncToken` of their zone's change feed.
     package var wantsSyncToken = false
-    /// The prefix of assets' addresses without a trailing slash: `https://cloud.example.org`; empty in the caller's own
-    /// process.
+    /// The prefix of addresses in answers, without a trailing slash: `https://cloud.example.org`; empty in the caller's
+    /// own process.
     package var baseURL = ""
 
     package init(

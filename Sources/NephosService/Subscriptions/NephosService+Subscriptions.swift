@@ -78,7 +78,8 @@ extension NephosService {
         }
         return TokenResponse(
             apnsEnvironment: request.apnsEnvironment, apnsToken: token,
-            webcourierURL: "/courier/1/\(context.container)/\(context.environment.rawValue)/\(component)")
+            webcourierURL:
+                "\(context.baseURL)/courier/1/\(context.container)/\(context.environment.rawValue)/\(component)")
     }
 
     // MARK: - Polls

@@ -59,8 +59,8 @@ import Testing
             let context = operation.makeRequestContext()
             func answer(packed: Bool) async throws -> RecordZoneChanges {
                 let zone = RecordZoneChangesRequest.Zone(zoneID: Self.zoneID.wireValue, packed: packed)
-                let response = try await context.session.service.recordZoneChanges(
-                    RecordZoneChangesRequest(zones: [zone]), context.call)
+                let response = try await context.session.service.send(
+                    .recordZoneChanges, RecordZoneChangesRequest(zones: [zone]), context.call)
                 guard case .changes(let changes) = try #require(response.zones.first) else {
                     throw CKError(.internalError)
                 }
@@ -152,27 +152,19 @@ import Testing
         private let target: any CloudService
         init(_ target: any CloudService) { self.target = target }
 
-        func currentUser(_ call: ServiceCall) async throws(ServiceFailure) -> UserDictionary {
-            try await target.currentUser(call)
-        }
-        func accountKeys(_ call: ServiceCall) async throws(ServiceFailure) -> AccountKeysResponse {
-            try await target.accountKeys(call)
-        }
-        func lookupKeys(_ request: LookupKeysRequest, _ call: ServiceCall) async throws(ServiceFailure) -> KeysResponse
-        {
-            try await target.lookupKeys(request, call)
+        func send<Request, Response>(
+            _ endpoint: Endpoint<Request, Response>, _ request: Request, _ call: ServiceCall
+        ) async throws(ServiceFailure) -> Response {
+            guard var changes = request as? RecordZoneChangesRequest else {
+                return try await target.send(endpoint, request, call)
+            }
+            for index in changes.zones.indices { changes.zones[index].packed = false }
+            return try await target.send(endpoint, changes as? Request ?? request, call)
         }
         var mayEscrowKeys: Bool { target.mayEscrowKeys }
         var environmentName: CloudKitEnvironment.Name { target.environmentName }
         var keyStore: any DeviceKeyStore { target.keyStore }
         var shareURLRoot: String { target.shareURLRoot }
-        func recordZoneChanges(_ request: RecordZoneChangesRequest, _ call: ServiceCall) async throws(ServiceFailure)
-            -> RecordZoneChangesResponse
-        {
-            var request = request
-            for index in request.zones.indices { request.zones[index].packed = false }
-            return try await target.recordZoneChanges(request, call)
-        }
     }
 
     /// One line for each change that an operation tells of, in order.

@@ -135,7 +135,8 @@ import Testing
         note.encryptedValues["text"] = "new"
         _ = try await again.database.save(note)
         #expect(try await device(cloud, "three").text("a") == "new")
-        let keys = try await again.service.lookupKeys(
+        let keys = try await again.service.send(
+            .lookupKeys,
             LookupKeysRequest(
                 zoneID: ZoneIDDictionary(zoneName: "Notes"), wantsGroup: true, recordNames: ["a"]),
             ServiceCall(scope: .private))

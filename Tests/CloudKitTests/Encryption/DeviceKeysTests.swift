@@ -38,8 +38,8 @@ import Testing
         #expect((folder[.posixPermissions] as? NSNumber)?.intValue == 0o700)
         let record = try await device(cloud).1.record(for: EncryptedCloud.recordID("a"))
         #expect(record.encryptedValues["text"] as? String == "secret")
-        let keys = try await cloud.cloud.container(account: "mei").session.service.accountKeys(
-            ServiceCall(scope: .private))
+        let keys = try await cloud.cloud.container(account: "mei").session.service.send(
+            .accountKeys, AccountKeysRequest(), ServiceCall(scope: .private))
         #expect(keys.escrow == nil && keys.entries.count == 1)
     }
 
@@ -144,8 +144,8 @@ import Testing
         let cloud = try await EncryptedCloud().makingZone()
         _ = try await device(cloud).1.save(EncryptedCloud.note("a", ["text": "secret"]))
         // `LocalCloud` says that it keeps keys; a device that does not believe it handed over none.
-        let answer = try await cloud.cloud.container(account: "mei").session.service.accountKeys(
-            ServiceCall(scope: .private))
+        let answer = try await cloud.cloud.container(account: "mei").session.service.send(
+            .accountKeys, AccountKeysRequest(), ServiceCall(scope: .private))
         #expect(answer.escrows && answer.escrow == nil)
         #expect(!CloudKitEnvironment(url: try #require(URL(string: "https://cloud.example.org"))).isLocalService)
         #expect(

@@ -40,8 +40,8 @@ struct EncryptedCloud {
 
     /// What the service has in a record's fields.
     func stored(_ name: String) async throws -> RecordFields {
-        let answer = try await raw.lookupRecords(
-            LookupRecordsRequest(records: [.init(recordName: name)], zoneID: Self.wireZone), Self.call)
+        let answer = try await raw.send(
+            .lookupRecords, LookupRecordsRequest(records: [.init(recordName: name)], zoneID: Self.wireZone), Self.call)
         guard case .record(let record)? = answer.records.first else { return RecordFields() }
         return try record.fields.decoded()
     }
@@ -55,7 +55,7 @@ struct EncryptedCloud {
                     operationType: .forceUpdate,
                     record: RecordToModify(recordName: name, recordType: "Note", fields: RecordFields(entries)))
             ], zoneID: Self.wireZone, wantsServerRecord: true)
-        return try await raw.modifyRecords(request, Self.call).records.first
+        return try await raw.send(.modifyRecords, request, Self.call).records.first
     }
 
     func sealed(_ name: String, _ field: String) async throws -> SealedFieldValue {

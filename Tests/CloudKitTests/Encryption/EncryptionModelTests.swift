@@ -263,7 +263,8 @@ private final class EncryptionModel {
                 recordNames: Self.roots + Self.names)
             request.wantsLeft = true
             guard
-                let answer = try? await guest.container.session.service.lookupKeys(request, ServiceCall(scope: .shared))
+                let answer = try? await guest.container.session.service.send(
+                    .lookupKeys, request, ServiceCall(scope: .shared))
             else {
                 // The zone is not there for who takes part in nothing of it.
                 #expect(mine.isEmpty, "\(guest.name): \(last)")
@@ -286,15 +287,16 @@ private final class EncryptionModel {
     private func compareStore() async throws {
         let (service, call) = (owner.session.service, ServiceCall(scope: .private))
         let zoneID = ZoneIDDictionary(zoneName: "Lists")
-        let keys = try await service.lookupKeys(
-            LookupKeysRequest(zoneID: zoneID, wantsGroup: false, recordNames: items.keys.sorted()), call)
+        let keys = try await service.send(
+            .lookupKeys, LookupKeysRequest(zoneID: zoneID, wantsGroup: false, recordNames: items.keys.sorted()), call)
         let live = Set(shares.values.map(\.recordName))
         for record in keys.records {
             let share = root(of: record.recordName).flatMap { shares[$0]?.recordName }
             let others = live.intersection(record.keys.map(\.group)).subtracting([share ?? ""])
             #expect(others.isEmpty, "\(record.recordName): \(last)")
         }
-        let stored = try await service.lookupRecords(
+        let stored = try await service.send(
+            .lookupRecords,
             LookupRecordsRequest(records: items.keys.sorted().map { .init(recordName: $0) }, zoneID: zoneID), call)
         for case .record(let record) in stored.records {
             guard case .sealed(let value)? = try record.fields.decoded()["text"]?.value,

@@ -85,7 +85,8 @@ import Testing
         try await guest.join(share.url)
         func wantsKeys() async throws -> Bool {
             let saved = try #require(
-                try await guest.session.service.lookupRecords(
+                try await guest.session.service.send(
+                    .lookupRecords,
                     LookupRecordsRequest(
                         records: [.init(recordName: share.recordID.recordName)],
                         zoneID: ZoneIDDictionary(
@@ -140,7 +141,8 @@ import Testing
             try await owner.privateCloudDatabase.record(for: share.recordID).recordChangeTag
         }
         func lookUp() async throws {
-            _ = try await guest.session.service.lookupKeys(
+            _ = try await guest.session.service.send(
+                .lookupKeys,
                 LookupKeysRequest(
                     zoneID: ZoneIDDictionary(zoneName: zone.zoneName, ownerRecordName: zone.ownerName),
                     group: share.recordID.recordName, wantsGroup: true), ServiceCall(scope: .shared))
@@ -235,8 +237,9 @@ import Testing
                 return
             }
             // The page at the URL gets no fragment and has no keys.
-            let accepted = try await guest.session.service.acceptShares(
-                ShortGUIDsRequest(shortGUIDs: [.init(value: url.lastPathComponent)]), ServiceCall(scope: .private))
+            let accepted = try await guest.session.service.send(
+                .acceptShares, ShortGUIDsRequest(shortGUIDs: [.init(value: url.lastPathComponent)]),
+                ServiceCall(scope: .private))
             #expect(accepted.results.count == 1)
         }
         if test.joinsAfter { try await encrypt(database, in: Cloud.zoneID) }
@@ -351,7 +354,8 @@ import Testing
             recordName: "theShare", recordType: "cloudkit.share", fields: RecordFields())
         record.share = ShareToModify(
             forRecord: .init(recordName: "shelf", recordChangeTag: shelf.recordChangeTag), publicPermission: .readWrite)
-        let answer = try await owner.session.service.modifyRecords(
+        let answer = try await owner.session.service.send(
+            .modifyRecords,
             ModifyRecordsRequest(
                 operations: [RecordOperation(operationType: .create, record: record)],
                 zoneID: ZoneIDDictionary(zoneName: "Lists")), ServiceCall(scope: .private))

@@ -15,7 +15,8 @@ import Testing
 
     private func keys(_ owner: CKContainer, _ group: String = "", of names: [String] = []) async throws -> KeysResponse
     {
-        try await owner.session.service.lookupKeys(
+        try await owner.session.service.send(
+            .lookupKeys,
             LookupKeysRequest(
                 zoneID: Self.wireZone, group: group, wantsGroup: true, wantsMembers: true, recordNames: names),
             Self.call)
@@ -93,7 +94,8 @@ import Testing
         let token = try await database.recordZoneChanges(inZoneWith: Cloud.zoneID, since: nil).changeToken
         var bread = RecordToModify(recordName: "bread", recordType: "Item", fields: RecordFields())
         bread.parent = .clear
-        let moved = try await cloud.cloud.container(account: "mei").session.service.modifyRecords(
+        let moved = try await cloud.cloud.container(account: "mei").session.service.send(
+            .modifyRecords,
             ModifyRecordsRequest(
                 operations: [RecordOperation(operationType: .forceUpdate, record: bread)], zoneID: Self.wireZone),
             Self.call)

@@ -96,8 +96,9 @@ import Testing
         milk.encryptedValues["text"] = "first"
         milk.encryptedValues["more"] = "of it"
         _ = try await database.save(milk)
-        let answer = try await owner.session.service.lookupRecords(
-            LookupRecordsRequest(records: [.init(recordName: "milk")], zoneID: Self.wireZone), Self.call)
+        let answer = try await owner.session.service.send(
+            .lookupRecords, LookupRecordsRequest(records: [.init(recordName: "milk")], zoneID: Self.wireZone), Self.call
+        )
         guard case .record(let stored)? = answer.records.first,
             case .sealed(let former)? = try stored.fields.decoded()["text"]?.value
         else { throw CKError(.internalError) }

@@ -34,8 +34,8 @@ import Testing
     private static let call = ServiceCall(scope: .private)
 
     private func zoneKeys(_ cloud: EncryptedCloud) async throws -> [WrappedGroupKey] {
-        try await cloud.cloud.container(account: "mei").session.service.lookupKeys(
-            LookupKeysRequest(zoneID: ZoneIDDictionary(zoneName: "Notes"), wantsGroup: true), Self.call
+        try await cloud.cloud.container(account: "mei").session.service.send(
+            .lookupKeys, LookupKeysRequest(zoneID: ZoneIDDictionary(zoneName: "Notes"), wantsGroup: true), Self.call
         ).group
     }
 

@@ -18,8 +18,8 @@ import Testing
     }
 
     private func sealingKey(_ owner: CKContainer, _ name: String) async throws -> [UInt8]? {
-        let answer = try await owner.session.service.lookupRecords(
-            LookupRecordsRequest(records: [.init(recordName: name)], zoneID: Self.wireZone), Self.call)
+        let answer = try await owner.session.service.send(
+            .lookupRecords, LookupRecordsRequest(records: [.init(recordName: name)], zoneID: Self.wireZone), Self.call)
         guard case .record(let record)? = answer.records.first,
             case .sealed(let value)? = try record.fields.decoded()["text"]?.value
         else { return nil }
@@ -27,8 +27,8 @@ import Testing
     }
 
     private func keys(_ owner: CKContainer, of names: [String]) async throws -> KeysResponse {
-        try await owner.session.service.lookupKeys(
-            LookupKeysRequest(zoneID: Self.wireZone, wantsGroup: true, recordNames: names), Self.call)
+        try await owner.session.service.send(
+            .lookupKeys, LookupKeysRequest(zoneID: Self.wireZone, wantsGroup: true, recordNames: names), Self.call)
     }
 
     @Test func `the scope is said when the zone is made, and stays`() async throws {
@@ -133,8 +133,9 @@ import Testing
         _ = try await owner.privateCloudDatabase.save(zone())
         _ = try await cloud.makeList(owner)
         let service = owner.session.service
-        let answer = try await service.lookupRecords(
-            LookupRecordsRequest(records: [.init(recordName: "milk")], zoneID: Self.wireZone), Self.call)
+        let answer = try await service.send(
+            .lookupRecords, LookupRecordsRequest(records: [.init(recordName: "milk")], zoneID: Self.wireZone), Self.call
+        )
         guard case .record(let milk)? = answer.records.first else {
             Issue.record("no record")
             return
@@ -146,7 +147,8 @@ import Testing
                 fields["text"] = Field(.sealed(value), isEncrypted: true)
             }
             let record = RecordToModify(recordName: name, recordType: "Item", fields: fields)
-            return try await service.modifyRecords(
+            return try await service.send(
+                .modifyRecords,
                 ModifyRecordsRequest(
                     operations: [RecordOperation(operationType: .forceUpdate, record: record)],
                     zoneID: Self.wireZone), Self.call

@@ -13,7 +13,8 @@ import Testing
 
     /// What the service has in a field.
     private func stored(_ key: String, of record: CKRecord.ID, _ database: CKDatabase) async throws -> [AssetValue] {
-        let answer = try await database.session.service.lookupRecords(
+        let answer = try await database.session.service.send(
+            .lookupRecords,
             LookupRecordsRequest(records: [.init(recordName: record.recordName)], zoneID: record.zoneID.wireValue),
             ServiceCall(scope: database.databaseScope))
         guard case .record(let record)? = answer.records.first else { return [] }
@@ -145,8 +146,9 @@ import Testing
         let fetched = try await cloud.device().record(for: record.recordID)
         #expect(fetched.encryptedValues["secret"] as? String == "s")
         #expect(try fetched.text("image") == "ii")
-        let keys = try await cloud.device().session.service.lookupKeys(
-            LookupKeysRequest(zoneID: nil, wantsGroup: false, recordNames: ["both"]), ServiceCall(scope: .private))
+        let keys = try await cloud.device().session.service.send(
+            .lookupKeys, LookupKeysRequest(zoneID: nil, wantsGroup: false, recordNames: ["both"]),
+            ServiceCall(scope: .private))
         #expect(keys.records.first?.keys.count == 1)
     }
 

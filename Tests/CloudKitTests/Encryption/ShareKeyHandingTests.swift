@@ -102,11 +102,11 @@ import Testing
         let next = try #require(keys.next(for: place, device, recipient: recipient)).wrapped
         let zoneID = ZoneIDDictionary(zoneName: zone.zoneName, ownerRecordName: zone.ownerName)
         await #expect(throws: ServiceFailure.self) {
-            _ = try await service.putGroupKey(
-                PutGroupKeyRequest(zoneID: zoneID, group: group, key: next), Self.call(.shared))
+            _ = try await service.send(
+                .putGroupKey, PutGroupKeyRequest(zoneID: zoneID, group: group, key: next), Self.call(.shared))
         }
         // A service that takes it convinces nobody: not the owner, and no participant.
-        let entries = try await service.accountKeys(Self.call()).entries
+        let entries = try await service.send(.accountKeys, AccountKeysRequest(), Self.call()).entries
         let user = try await guest.userRecordID().recordName
         for account in ["mei", "ana"] {
             let (hostile, container) = cloud.hostile(account)
@@ -257,7 +257,8 @@ import Testing
         // Without our additions: a client that knows nothing of keys.
         var note = RecordToModify(recordName: "note", recordType: "Item", fields: RecordFields())
         note.parent = .set(ReferenceValue(recordName: "list"))
-        let moved = try await cloud.cloud.container(account: "mei").session.service.modifyRecords(
+        let moved = try await cloud.cloud.container(account: "mei").session.service.send(
+            .modifyRecords,
             ModifyRecordsRequest(
                 operations: [RecordOperation(operationType: .forceUpdate, record: note)],
                 zoneID: ZoneIDDictionary(zoneName: "Lists")), Self.call())
@@ -336,7 +337,8 @@ import Testing
         // A client that knows nothing of keys.
         var note = RecordToModify(recordName: "note", recordType: "Item", fields: RecordFields())
         note.parent = .set(ReferenceValue(recordName: "list"))
-        _ = try await cloud.cloud.container(account: "mei").session.service.modifyRecords(
+        _ = try await cloud.cloud.container(account: "mei").session.service.send(
+            .modifyRecords,
             ModifyRecordsRequest(
                 operations: [RecordOperation(operationType: .forceUpdate, record: note)],
                 zoneID: ZoneIDDictionary(zoneName: "Lists")), Self.call())
@@ -369,7 +371,8 @@ import Testing
         _ container: CKContainer, _ share: CKShare, in zone: CKRecordZone.ID? = nil
     ) async throws -> KeysResponse {
         let zoneID = ZoneIDDictionary(zoneName: "Lists", ownerRecordName: zone?.ownerName)
-        return try await container.session.service.lookupKeys(
+        return try await container.session.service.send(
+            .lookupKeys,
             LookupKeysRequest(
                 zoneID: zoneID, group: share.recordID.recordName, wantsGroup: true, recordNames: ["milk"]),
             Self.call(zone == nil ? .private : .shared))

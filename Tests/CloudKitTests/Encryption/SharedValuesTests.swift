@@ -186,7 +186,8 @@ import Testing
         _ = try await owner.privateCloudDatabase.save(milk)
         #expect(try await text(bob.sharedCloudDatabase, "milk", in: zone) == "Soy milk")
         #expect(try await text(bob.sharedCloudDatabase, "list", in: zone) == "Groceries")
-        let keys = try await owner.session.service.lookupKeys(
+        let keys = try await owner.session.service.send(
+            .lookupKeys,
             LookupKeysRequest(
                 zoneID: ZoneIDDictionary(zoneName: "Lists"), group: share.recordID.recordName, wantsGroup: true,
                 recordNames: ["milk"]), ServiceCall(scope: .private))

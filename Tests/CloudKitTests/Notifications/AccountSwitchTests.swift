@@ -164,8 +164,9 @@ private final class HeldPoll: PartialService {
 
     var received: [String?] { state.withLock { $0.received } }
 
-    func createToken(_: TokenRequest, _: ServiceCall) async throws(ServiceFailure) -> TokenResponse {
-        TokenResponse(apnsEnvironment: .development, apnsToken: name, webcourierURL: "/" + name)
+    func answer(_ request: any Sendable, _: String, _: ServiceCall) async throws(ServiceFailure) -> (any Sendable)? {
+        request is TokenRequest
+            ? TokenResponse(apnsEnvironment: .development, apnsToken: name, webcourierURL: "/" + name) : nil
     }
 
     func nextNotification(

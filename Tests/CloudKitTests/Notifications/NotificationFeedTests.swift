@@ -63,8 +63,9 @@ private final class CourierScript: PartialService {
 
     var polls: [String?] { state.withLock { $0.polls } }
 
-    func createToken(_: TokenRequest, _: ServiceCall) async throws(ServiceFailure) -> TokenResponse {
-        TokenResponse(apnsEnvironment: .development, apnsToken: "AAAA", webcourierURL: "/courier")
+    func answer(_ request: any Sendable, _: String, _: ServiceCall) async throws(ServiceFailure) -> (any Sendable)? {
+        request is TokenRequest
+            ? TokenResponse(apnsEnvironment: .development, apnsToken: "AAAA", webcourierURL: "/courier") : nil
     }
 
     func nextNotification(

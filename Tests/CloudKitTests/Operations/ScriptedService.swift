@@ -62,11 +62,42 @@ final class ScriptedService: PartialService {
         if let failure = script.failure { throw failure }
     }
 
-    func modifyRecords(_ request: ModifyRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> RecordsResponse
+    func answer(_ request: any Sendable, _ path: String, _ call: ServiceCall) async throws(ServiceFailure)
+        -> (any Sendable)?
     {
-        try await note(.modifyRecords(request), call)
-        return RecordsResponse(
+        switch request {
+        case let request as ModifyRecordsRequest:
+            try await note(.modifyRecords(request), call)
+            return answer(request)
+        case let request as LookupRecordsRequest:
+            try await note(.lookupRecords(request), call)
+            return RecordsResponse(
+                records: request.records.map { item in
+                    script.lookup?(item, item.zoneID ?? request.zoneID ?? .defaultZone)
+                        ?? .record(.saved(item.recordName))
+                })
+        case let request as QueryRecordsRequest:
+            try await note(.queryRecords(request), call)
+            return QueryRecordsResponse(records: [])
+        case let request as LookupZonesRequest:
+            try await note(.lookupZones(request), call)
+            return ZonesResponse(
+                zones: request.zones.map { script.zone?($0) ?? .zone(ZoneDictionary(zoneID: $0, atomic: true)) })
+        case let request as ModifyZonesRequest:
+            try await note(.modifyZones(request), call)
+            return answer(request)
+        case is EmptyRequest where path == "zones/list":
+            try await note(.listZones, call)
+            return ZonesResponse(zones: script.zones)
+        case is EmptyRequest where path == "users/current":
+            try await note(.currentUser, call)
+            return UserDictionary(userRecordName: Self.userRecordName)
+        default: return nil
+        }
+    }
+
+    private func answer(_ request: ModifyRecordsRequest) -> RecordsResponse {
+        RecordsResponse(
             records: request.operations.map { operation in
                 let zoneID = operation.record.zoneID ?? request.zoneID ?? .defaultZone
                 if let result = script.modify?(operation, zoneID) { return result }
@@ -78,49 +109,14 @@ final class ScriptedService: PartialService {
             })
     }
 
-    func lookupRecords(_ request: LookupRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> RecordsResponse
-    {
-        try await note(.lookupRecords(request), call)
-        return RecordsResponse(
-            records: request.records.map { item in
-                script.lookup?(item, item.zoneID ?? request.zoneID ?? .defaultZone)
-                    ?? .record(.saved(item.recordName))
-            })
-    }
-
-    func queryRecords(_ request: QueryRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> QueryRecordsResponse
-    {
-        try await note(.queryRecords(request), call)
-        return QueryRecordsResponse(records: [])
-    }
-
-    func listZones(_ call: ServiceCall) async throws(ServiceFailure) -> ZonesResponse {
-        try await note(.listZones, call)
-        return ZonesResponse(zones: script.zones)
-    }
-
-    func lookupZones(_ request: LookupZonesRequest, _ call: ServiceCall) async throws(ServiceFailure) -> ZonesResponse {
-        try await note(.lookupZones(request), call)
-        return ZonesResponse(
-            zones: request.zones.map { script.zone?($0) ?? .zone(ZoneDictionary(zoneID: $0, atomic: true)) })
-    }
-
-    func modifyZones(_ request: ModifyZonesRequest, _ call: ServiceCall) async throws(ServiceFailure) -> ZonesResponse {
-        try await note(.modifyZones(request), call)
-        return ZonesResponse(
+    private func answer(_ request: ModifyZonesRequest) -> ZonesResponse {
+        ZonesResponse(
             zones: request.operations.map { operation in
                 script.zone?(operation.zoneID)
                     ?? .zone(
                         ZoneDictionary(
                             zoneID: operation.zoneID, atomic: true, deleted: operation.operationType == .delete))
             })
-    }
-
-    func currentUser(_ call: ServiceCall) async throws(ServiceFailure) -> UserDictionary {
-        try await note(.currentUser, call)
-        return UserDictionary(userRecordName: Self.userRecordName)
     }
 }
 

@@ -25,9 +25,8 @@ final class QueryFake: PartialService {
     /// A container whose databases ask this service.
     var container: CKContainer { CKContainer(ContainerSession("iCloud.fake", self)) }
 
-    func queryRecords(
-        _ request: QueryRecordsRequest, _ call: ServiceCall
-    ) async throws(ServiceFailure) -> QueryRecordsResponse {
+    func answer(_ request: any Sendable, _: String, _: ServiceCall) async throws(ServiceFailure) -> (any Sendable)? {
+        guard let request = request as? QueryRecordsRequest else { return nil }
         asked.withLock { $0.append(request) }
         if request.query.recordType == "Unknown" {
             throw .refused(

@@ -83,123 +83,61 @@ final class FaultyService: CloudService {
         }
     }
 
-    func modifyRecords(_ request: ModifyRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> RecordsResponse
-    {
-        try await pass("records/modify") { (to) throws(ServiceFailure) in
-            var response = try await to.modifyRecords(request, call)
-            response.records = changed(response.records)
-            afterModifyingRecords.value(request, response)
-            return response
-        }
-    }
-    func lookupRecords(_ request: LookupRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> RecordsResponse
-    {
-        try await pass("records/lookup") { (to) throws(ServiceFailure) in
-            var response = try await to.lookupRecords(request, call)
-            response.records = changed(response.records)
-            return response
-        }
-    }
-    func queryRecords(_ request: QueryRecordsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> QueryRecordsResponse
-    {
-        try await pass("records/query") { (to) throws(ServiceFailure) in
-            var response = try await to.queryRecords(request, call)
-            response.records = changed(response.records)
-            return response
-        }
-    }
-    func resolveShares(_ request: ShortGUIDsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> RecordInfosResponse
-    { try await pass("records/resolve") { (to) throws(ServiceFailure) in try await to.resolveShares(request, call) } }
-    func acceptShares(_ request: ShortGUIDsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> RecordInfosResponse
-    { try await pass("records/accept") { (to) throws(ServiceFailure) in try await to.acceptShares(request, call) } }
-    func requestShareAccess(_ request: ShortGUIDsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> AccessRequestsResponse
-    {
-        try await pass("records/requestAccess") { (to) throws(ServiceFailure) in
-            try await to.requestShareAccess(request, call)
-        }
-    }
-    func lookUpParticipants(_ request: UserLookupRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> ParticipantLookupResponse
-    {
-        try await pass("users/participants") { (to) throws(ServiceFailure) in
-            try await to.lookUpParticipants(request, call)
-        }
-    }
-    var shareURLRoot: String { "https://localhost/share/" }
-    func listZones(_ call: ServiceCall) async throws(ServiceFailure) -> ZonesResponse {
-        try await pass("zones/list") { (to) throws(ServiceFailure) in try await to.listZones(call) }
-    }
-    func lookupZones(_ request: LookupZonesRequest, _ call: ServiceCall) async throws(ServiceFailure) -> ZonesResponse {
-        try await pass("zones/lookup") { (to) throws(ServiceFailure) in try await to.lookupZones(request, call) }
-    }
-    func modifyZones(_ request: ModifyZonesRequest, _ call: ServiceCall) async throws(ServiceFailure) -> ZonesResponse {
-        try await pass("zones/modify") { (to) throws(ServiceFailure) in
-            let response = try await to.modifyZones(request, call)
-            afterModifyingZones.value(request, response)
-            return response
-        }
-    }
-    func recordZoneChanges(_ request: RecordZoneChangesRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> RecordZoneChangesResponse
-    {
-        try await pass("changes/zone") { (to) throws(ServiceFailure) in
-            guard changingRecords.value != nil else { return try await to.recordZoneChanges(request, call) }
+    func send<Request, Response>(
+        _ endpoint: Endpoint<Request, Response>, _ request: Request, _ call: ServiceCall
+    ) async throws(ServiceFailure) -> Response {
+        try await pass(endpoint.path) { (to) throws(ServiceFailure) in
             var request = request
-            for index in request.zones.indices { request.zones[index].packed = false }
-            var response = try await to.recordZoneChanges(request, call)
-            response.zones = response.zones.map { zone in
-                guard case .changes(var changes) = zone else { return zone }
-                changes.records = changed(changes.records)
-                return .changes(changes)
+            if changingRecords.value != nil, Request.self == RecordZoneChangesRequest.self {
+                request = Self.unpacked(request)
+            }
+            var response = try await to.send(endpoint, request, call)
+            change(&response)
+            switch (request, response) {
+            case (let request as ModifyRecordsRequest, let response as RecordsResponse):
+                afterModifyingRecords.value(request, response)
+            case (let request as ModifyZonesRequest, let response as ZonesResponse):
+                afterModifyingZones.value(request, response)
+            default: break
             }
             return response
         }
     }
-    func databaseChanges(_ request: DatabaseChangesRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> DatabaseChangesResponse
-    {
-        try await pass("changes/database") { (to) throws(ServiceFailure) in try await to.databaseChanges(request, call)
+
+    private static func unpacked<Request>(_ request: Request) -> Request {
+        guard var changes = request as? RecordZoneChangesRequest else { return request }
+        for index in changes.zones.indices { changes.zones[index].packed = false }
+        return changes as? Request ?? request
+    }
+
+    /// Changes a response as a hostile service would.
+    private func change<Response>(_ response: inout Response) {
+        func set(_ changed: some Sendable) { if let changed = changed as? Response { response = changed } }
+        switch response {
+        case var records as RecordsResponse:
+            records.records = changed(records.records)
+            set(records)
+        case var page as QueryRecordsResponse:
+            page.records = changed(page.records)
+            set(page)
+        case var feed as RecordZoneChangesResponse where changingRecords.value != nil:
+            feed.zones = feed.zones.map { zone in
+                guard case .changes(var changes) = zone else { return zone }
+                changes.records = changed(changes.records)
+                return .changes(changes)
+            }
+            set(feed)
+        case let keys as AccountKeysResponse: set(changingAccountKeys.value(keys))
+        case let keys as KeysResponse: set(changingKeys.value(keys))
+        default: break
         }
     }
-    func accountKeys(_ call: ServiceCall) async throws(ServiceFailure) -> AccountKeysResponse {
-        try await pass("keys/account") { (to) throws(ServiceFailure) in
-            changingAccountKeys.value(try await to.accountKeys(call))
-        }
-    }
-    func enroll(_ request: EnrollRequest, _ call: ServiceCall) async throws(ServiceFailure) -> AccountKeysResponse {
-        try await pass("keys/enroll") { (to) throws(ServiceFailure) in
-            changingAccountKeys.value(try await to.enroll(request, call))
-        }
-    }
-    func resetKeys(_ call: ServiceCall) async throws(ServiceFailure) -> AccountKeysResponse {
-        try await pass("keys/reset") { (to) throws(ServiceFailure) in try await to.resetKeys(call) }
-    }
-    func lookupKeys(_ request: LookupKeysRequest, _ call: ServiceCall) async throws(ServiceFailure) -> KeysResponse {
-        try await pass("keys/lookup") { (to) throws(ServiceFailure) in
-            changingKeys.value(try await to.lookupKeys(request, call))
-        }
-    }
-    func putGroupKey(_ request: PutGroupKeyRequest, _ call: ServiceCall) async throws(ServiceFailure) -> KeysResponse {
-        try await pass("keys/group") { (to) throws(ServiceFailure) in
-            changingKeys.value(try await to.putGroupKey(request, call))
-        }
-    }
+
+    var shareURLRoot: String { "https://localhost/share/" }
     var mayEscrowKeys: Bool { mayEscrow.value }
     var keyStore: any DeviceKeyStore {
         keysIn.value.map(FileKeyStore.init(directory:)) ?? target.value.keyStore
     }
-    func currentUser(_ call: ServiceCall) async throws(ServiceFailure) -> UserDictionary {
-        try await pass("users/current") { (to) throws(ServiceFailure) in try await to.currentUser(call) }
-    }
-    func assetUploads(_ request: AssetUploadRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> AssetUploadResponse
-    { try await pass("assets/upload") { (to) throws(ServiceFailure) in try await to.assetUploads(request, call) } }
     func upload(
         _ content: AssetContent, to address: String, _ call: ServiceCall,
         progress: @escaping @Sendable (Int64) -> Void
@@ -218,29 +156,6 @@ final class FaultyService: CloudService {
     }
     var sealsAssets: Bool { seals.value }
     var assetCacheName: String? { target.value.assetCacheName }
-    func listSubscriptions(_ call: ServiceCall) async throws(ServiceFailure) -> SubscriptionsResponse {
-        try await pass("subscriptions/list") { (to) throws(ServiceFailure) in try await to.listSubscriptions(call) }
-    }
-    func lookupSubscriptions(_ request: LookupSubscriptionsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> SubscriptionsResponse
-    {
-        try await pass("subscriptions/lookup") { (to) throws(ServiceFailure) in
-            try await to.lookupSubscriptions(request, call)
-        }
-    }
-    func modifySubscriptions(_ request: ModifySubscriptionsRequest, _ call: ServiceCall) async throws(ServiceFailure)
-        -> SubscriptionsResponse
-    {
-        try await pass("subscriptions/modify") { (to) throws(ServiceFailure) in
-            try await to.modifySubscriptions(request, call)
-        }
-    }
-    func createToken(_ request: TokenRequest, _ call: ServiceCall) async throws(ServiceFailure) -> TokenResponse {
-        try await pass("tokens/create") { (to) throws(ServiceFailure) in try await to.createToken(request, call) }
-    }
-    func registerToken(_ request: TokenRequest, _ call: ServiceCall) async throws(ServiceFailure) -> TokenResponse {
-        try await pass("tokens/register") { (to) throws(ServiceFailure) in try await to.registerToken(request, call) }
-    }
     func nextNotification(_ token: TokenResponse, received: String?, _ call: ServiceCall) async throws(ServiceFailure)
         -> NotificationPayload?
     {

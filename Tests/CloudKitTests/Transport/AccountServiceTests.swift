@@ -53,19 +53,19 @@ import Testing
     @Test func `no request of an account that has ended is passed on`() async {
         let service = AccountService(ScriptedService())
         let call = ServiceCall(scope: .private)
-        #expect(await Self.code { _ = try await service.currentUser(call) } == nil)
+        #expect(await Self.code { _ = try await service.send(.currentUser, call) } == nil)
         service.end()
         let requests: [() async throws -> Void] = [
-            { _ = try await service.modifyRecords(ModifyRecordsRequest(operations: []), call) },
-            { _ = try await service.lookupRecords(LookupRecordsRequest(records: []), call) },
-            { _ = try await service.listZones(call) },
-            { _ = try await service.lookupZones(LookupZonesRequest(zones: []), call) },
-            { _ = try await service.modifyZones(ModifyZonesRequest(operations: []), call) },
-            { _ = try await service.currentUser(call) },
-            { _ = try await service.accountKeys(call) },
-            { _ = try await service.resetKeys(call) },
-            { _ = try await service.listSubscriptions(call) },
-            { _ = try await service.createToken(TokenRequest(apnsEnvironment: .development), call) },
+            { _ = try await service.send(.modifyRecords, ModifyRecordsRequest(operations: []), call) },
+            { _ = try await service.send(.lookupRecords, LookupRecordsRequest(records: []), call) },
+            { _ = try await service.send(.listZones, call) },
+            { _ = try await service.send(.lookupZones, LookupZonesRequest(zones: []), call) },
+            { _ = try await service.send(.modifyZones, ModifyZonesRequest(operations: []), call) },
+            { _ = try await service.send(.currentUser, call) },
+            { _ = try await service.send(.accountKeys, AccountKeysRequest(), call) },
+            { _ = try await service.send(.resetKeys, ResetKeysRequest(), call) },
+            { _ = try await service.send(.listSubscriptions, call) },
+            { _ = try await service.send(.createToken, TokenRequest(apnsEnvironment: .development), call) },
         ]
         for request in requests { #expect(await Self.code(request) == .operationCancelled) }
     }

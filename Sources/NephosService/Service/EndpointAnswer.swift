@@ -1,0 +1,51 @@
+package import NephosWire
+
+/// The service's answer to an endpoint, over HTTP and in one process.
+package protocol EndpointAnswering<Request, Response>: Sendable {
+    associatedtype Request: WireMessage & Sendable
+    associatedtype Response: WireMessage & Sendable
+    /// A request as decoded from its body.
+    associatedtype Decoded: Sendable
+
+    var endpoint: Endpoint<Request, Response> { get }
+    /// The largest request body in bytes.
+    var bodyLimit: Int { get }
+    var decode: @Sendable (NephosService) -> ([UInt8]) throws(WireError) -> Decoded { get }
+    var call: @Sendable (NephosService) -> (Decoded, RequestContext) async throws(ServiceError) -> Response { get }
+    /// Converts a request of the same process, which has no body.
+    var converted: @Sendable (Request) -> Decoded { get }
+}
+
+struct EndpointAnswer<
+    Request: WireMessage & Sendable, Decoded: Sendable, Response: WireMessage & Sendable
+>: EndpointAnswering {
+    let endpoint: Endpoint<Request, Response>
+    var bodyLimit = Limits.requestSize
+    let decode: @Sendable (NephosService) -> ([UInt8]) throws(WireError) -> Decoded
+    let call: @Sendable (NephosService) -> (Decoded, RequestContext) async throws(ServiceError) -> Response
+    let converted: @Sendable (Request) -> Decoded
+}
+
+extension EndpointAnswer where Decoded == Request {
+    /// An answer whose service takes part in decoding.
+    init(
+        _ endpoint: Endpoint<Request, Response>, bodyLimit: Int = Limits.requestSize,
+        decode: @escaping @Sendable (NephosService) -> ([UInt8]) throws(WireError) -> Request = { _ in
+            { (body) throws(WireError) in try Request(decoding: body) }
+        },
+        _ call: @escaping @Sendable (NephosService) -> (Request, RequestContext) async throws(ServiceError) -> Response
+    ) {
+        self.init(endpoint: endpoint, bodyLimit: bodyLimit, decode: decode, call: call, converted: { $0 })
+    }
+}
+
+extension EndpointAnswer where Request == EmptyRequest, Decoded == EmptyRequest {
+    init(
+        _ endpoint: Endpoint<Request, Response>,
+        _ call: @escaping @Sendable (NephosService) -> (RequestContext) async throws(ServiceError) -> Response
+    ) {
+        self.init(endpoint) { service in
+            { (_, context) throws(ServiceError) in try await call(service)(context) }
+        }
+    }
+}
