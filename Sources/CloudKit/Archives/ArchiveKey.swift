@@ -44,7 +44,7 @@ enum ArchiveKey {
     static let publicPermission = "PublicPermission"
     static let participants = "Participants"
     static let rootRecordID = "RootRecordID"
-    /// Not known to be Apple's.
+    /// Not known to be a key of Apple's.
     static let allowsAccessRequests = "AllowsAccessRequests"
 
     static let containerID = "ContainerID"
@@ -53,7 +53,7 @@ enum ArchiveKey {
     static let share = "Share"
     static let rootRecord = "RootRecord"
     static let ownerIdentity = "OwnerIdentity"
-    /// Not Apple's: what a one-time URL ends in, by which alone the share can be accepted.
+    /// Not a key of Apple's: the last component of a one-time URL, without which the share cannot be accepted.
     static let oneTimeGUID = "NephosOneTimeGUID"
     static let metadataRole = "ParticipantType"
     static let metadataStatus = "ParticipantStatus"
@@ -85,7 +85,7 @@ enum ArchiveKey {
     static let notificationID = "NotificationUUID"
 }
 
-/// Foundation's decoder fails for a key that is not there; archives have only some of the keys.
+/// Foundation's decoder fails for a missing key; archives have only some of the keys.
 extension NSCoder {
     func object<Object: NSObject & NSCoding>(of type: Object.Type, forKey key: String) -> Object? {
         holds(key) ? decodeObject(of: type, forKey: key) : nil
@@ -101,7 +101,7 @@ extension NSCoder {
 
     func bool(forKey key: String) -> Bool { holds(key) && decodeBool(forKey: key) }
 
-    /// Whether there is something to decode. An archiver holds nothing that could be read: apps' tests decode from one.
+    /// Whether there is a value to decode. An archiver has none, and apps' tests decode from one.
     private func holds(_ key: String) -> Bool { !(self is NSKeyedArchiver) && containsValue(forKey: key) }
 
     func string(forKey key: String) -> String? {

@@ -1,7 +1,7 @@
 import Foundation
 import NephosWire
 
-/// An asset as archives hold it.
+/// The properties of an asset that archives hold.
 struct ArchivedAsset {
     var fileURL: URL?
     var wireValue: AssetValue?

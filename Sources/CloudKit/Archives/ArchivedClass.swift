@@ -1,14 +1,14 @@
 import CCloudKitArchives
 import Foundation
 
-/// A class that keyed archives hold, with its name there: the Objective-C one, so that archives made by Apple's
-/// framework open here and ours open there.
+/// A class in keyed archives, with its name there. The name is that of the Objective-C class, so that this library and
+/// Apple's framework read each other's archives.
 struct ArchivedClass: Sendable {
     /// The name in archives.
     let name: String
-    /// The class that an object of that name becomes when an archive is read.
+    /// The class that an unarchiver instantiates for the name.
     let decodedClass: AnyClass
-    /// What `classForKeyedArchiver` of the class's objects answers: see `CCloudKitArchives.h`.
+    /// The result of `classForKeyedArchiver` for objects of the class: see `CCloudKitArchives.h`.
     let archiverClass: AnyClass
 
     private init(_ name: String, _ decodedClass: AnyClass, superclass: ArchivedClass? = nil) {
@@ -17,9 +17,9 @@ struct ArchivedClass: Sendable {
         archiverClass = Self.makeArchiverClass(name: name, superclass: superclass?.archiverClass) ?? decodedClass
     }
 
-    /// What `classForKeyedArchiver` of an object answers. A subclass of an app's is archived as itself, where the names
-    /// of all that it inherits from lead back to them: Foundation finds classes that are neither nested nor private,
-    /// and stops the program for others.
+    /// Returns the result of `classForKeyedArchiver` for an object. An app's subclass is archived as itself if
+    /// Foundation resolves its name, and those of its superclasses, to these classes. Foundation resolves only classes
+    /// that are neither nested nor private, and stops the program for others.
     func archiverClass(for object: AnyObject) -> AnyClass {
         let own: AnyClass = type(of: object)
         guard own != decodedClass else { return archiverClass }
@@ -42,7 +42,7 @@ struct ArchivedClass: Sendable {
     static let blockedIdentity = ArchivedClass("CKShareBlockedIdentity", CKShare.BlockedIdentity.self)
     static let userIdentity = ArchivedClass("CKUserIdentity", CKUserIdentity.self)
     static let userIdentityLookupInfo = ArchivedClass("CKUserIdentityLookupInfo", CKUserIdentity.LookupInfo.self)
-    /// Foundation's own, and so none of `all`: see `ArchivedPersonName`.
+    /// A class of Foundation, and so not in `all`: see `ArchivedPersonName`.
     static let personName = ArchivedClass("NSPersonNameComponents", ArchivedPersonName.self)
     static let personNameParts = ArchivedClass("_NSPersonNameComponentsData", ArchivedPersonName.self)
     static let zoneID = ArchivedClass("CKRecordZoneID", CKRecordZone.ID.self)
@@ -70,8 +70,7 @@ struct ArchivedClass: Sendable {
     static let notificationInfo = ArchivedClass("CKNotificationInfo", CKSubscription.NotificationInfo.self)
     static let notificationID = ArchivedClass("CKNotificationID", CKNotification.ID.self)
 
-    /// Every class that is found by its name when an archive is read. A class that is added needs a line here, and
-    /// `classForKeyedArchiver` of its own.
+    /// The classes that unarchivers find by name. A new class needs an entry here and its own `classForKeyedArchiver`.
     static var all: [ArchivedClass] {
         [
             recordID, reference, record, share, shareMetadata, participant, accessRequester, blockedIdentity,
@@ -82,7 +81,7 @@ struct ArchivedClass: Sendable {
         ]
     }
 
-    /// The classes that are made have the members of this one, which is empty.
+    /// The template of the classes that `makeArchiverClass` creates; it has no members.
     private final class Model: NSObject {}
 
     private static func makeArchiverClass(name: String, superclass: AnyClass?) -> AnyClass? {
@@ -95,7 +94,7 @@ struct ArchivedClass: Sendable {
     }
 }
 
-/// Called when the program (or the library) is loaded, before anything can read an archive.
+/// Called when the program or the library is loaded, before any archive is read.
 @_cdecl("cloudkit_register_archived_classes")
 func registerArchivedClasses() {
     for archived in ArchivedClass.all {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A container's identifier as Apple's archives hold it, with the environment that its app was signed for.
+/// A container's identifier in Apple's archives, with the environment for which the app was signed.
 final class ArchivedContainerID: NSObject, NSSecureCoding {
     let identifier: String
     private let environment: Int
@@ -10,7 +10,7 @@ final class ArchivedContainerID: NSObject, NSSecureCoding {
         environment = Self.production
     }
 
-    /// What Apple calls production; development is 2.
+    /// Apple's value for production; development is 2.
     private static let production = 1
 
     static var supportsSecureCoding: Bool { true }

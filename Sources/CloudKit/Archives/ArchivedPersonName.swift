@@ -1,8 +1,8 @@
 import Foundation
 
-/// A person's name as keyed archives hold it. Apple's Foundation keeps a name's parts in an object of their own, where
-/// this platform's knows only the flat form, and fails the whole archive for the other: identities would not open.
-/// Both are read here, and Apple's is written.
+/// A person's name in keyed archives. Apple's Foundation archives the name's parts as a separate object. This
+/// platform's Foundation reads only a flat form, and the other form makes it fail the whole archive, and so an
+/// identity's. This class reads both forms and writes Apple's.
 final class ArchivedPersonName: NSObject, NSSecureCoding {
     private enum Key {
         static let parts = "NS.nameComponentsPrivate"
@@ -14,7 +14,7 @@ final class ArchivedPersonName: NSObject, NSSecureCoding {
     }
 
     private enum Form {
-        /// What has a name: it holds the parts.
+        /// The outer object, which holds the parts.
         case name
         case parts
     }
@@ -63,9 +63,9 @@ final class ArchivedPersonName: NSObject, NSSecureCoding {
 }
 
 extension NSCoder {
-    /// A name that `encode(_:forKey:)` wrote, or Foundation, here or on Apple's platforms.
+    /// Decodes a name that `encode(_:forKey:)` or any platform's Foundation wrote.
     func personName(forKey key: String) -> PersonNameComponents? {
-        // For this one object alone: names that an app archives itself are Foundation's.
+        // Set for this one object only: Foundation decodes the names that an app archives itself.
         let (unarchiver, className) = (self as? NSKeyedUnarchiver, ArchivedClass.personName.name)
         let before: AnyClass? = unarchiver?.class(forClassName: className)
         unarchiver?.setClass(ArchivedPersonName.self, forClassName: className)

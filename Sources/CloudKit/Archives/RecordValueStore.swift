@@ -1,6 +1,6 @@
 import Foundation
 
-/// A record's fields as archives hold them (`CKRecordValueStore`).
+/// A record's fields in archives (`CKRecordValueStore`).
 class RecordValueStore: NSObject, NSSecureCoding {
     let values: [String: RecordValue]
     let originalValues: [String: RecordValue]
@@ -37,7 +37,7 @@ class RecordValueStore: NSObject, NSSecureCoding {
         guard let dictionary = coder.object(ofAny: classes, forKey: key) as? NSDictionary else { return [:] }
         var values: [String: RecordValue] = [:]
         for (key, value) in dictionary {
-            // What we cannot read (a null, or data that only Apple's keys decrypt) is no field.
+            // Skips unreadable values: a null, or data that only Apple's keys decrypt.
             if let key = key as? String, let value = RecordValue(archived: value) { values[key] = value }
         }
         return values
@@ -55,7 +55,7 @@ final class EncryptedRecordValueStore: RecordValueStore {
     override var classForKeyedArchiver: AnyClass? { ArchivedClass.encryptedValueStore.archiverClass }
 }
 
-/// Data that a device of Apple's encrypted (`CKEncryptedData`). It is let in so that the rest of its archive opens.
+/// Data that an Apple device encrypted (`CKEncryptedData`). Accepting it lets the rest of its archive be decoded.
 final class ArchivedEncryptedData: NSObject, NSSecureCoding {
     static var supportsSecureCoding: Bool { true }
     override init() { super.init() }
@@ -64,7 +64,7 @@ final class ArchivedEncryptedData: NSObject, NSSecureCoding {
 }
 
 extension RecordValue {
-    /// The object that stands for the value in an archive.
+    /// The object that represents the value in an archive.
     fileprivate var archived: NSObject {
         switch self {
         case .string(let value): value as NSString

@@ -1,13 +1,13 @@
 public import Foundation
 
 extension CKError {
-    /// What went wrong (CKError.Code, Apple's documentation).
+    /// The code of an error (CKError.Code, Apple's documentation).
     public enum Code: Int, _ErrorCodeProtocol, Hashable, Sendable, BitwiseCopyable {
         public typealias _ErrorType = CKError
 
-        /// The framework or the service is at fault; trying again does not help.
+        /// The framework or the service is at fault; a retry does not help.
         case internalError = 1
-        /// Some items of a batch failed. Only the older completion blocks report it.
+        /// Some items of a batch failed; `partialErrorsByItemID` has their errors.
         case partialFailure = 2
         /// There is no network.
         case networkUnavailable = 3
@@ -17,7 +17,7 @@ extension CKError {
         case badContainer = 5
         /// The service cannot answer at the moment.
         case serviceUnavailable = 6
-        /// The client asks too often.
+        /// The client sends requests too often.
         case requestRateLimited = 7
         /// The app may not use CloudKit.
         case missingEntitlement = 8
@@ -31,7 +31,7 @@ extension CKError {
         case invalidArguments = 12
         /// Never reported.
         case resultsTruncated = 13
-        /// The server has another version of the record than the client changed.
+        /// The server's version of the record is not the one that the client changed.
         case serverRecordChanged = 14
         /// The service refused the request.
         case serverRejectedRequest = 15
@@ -59,7 +59,7 @@ extension CKError {
         case zoneNotFound = 26
         /// The request or a record in it is too large; split it.
         case limitExceeded = 27
-        /// The zone is gone because the account's user removed the app's data: discard the device's copy of it too.
+        /// The zone was deleted because the user removed the app's data. Discard the device's copy too.
         case userDeletedZone = 28
         /// The share has too many participants.
         case tooManyParticipants = 29
@@ -69,7 +69,7 @@ extension CKError {
         case referenceViolation = 31
         /// The account is managed and may not do this.
         case managedAccountRestricted = 32
-        /// The user is no participant, but may become one by opening the share's link.
+        /// The user is no participant, but can become one by opening the share's link.
         case participantMayNeedVerification = 33
         /// The service did the work, but its answer was lost.
         case serverResponseLost = 34
@@ -84,9 +84,9 @@ extension CKError {
 
 // The codes on the error type itself, so that `catch CKError.unknownItem` reads as it does on Apple's platforms.
 extension CKError {
-    /// The framework or the service is at fault; trying again does not help.
+    /// The framework or the service is at fault; a retry does not help.
     public static var internalError: CKError.Code { .internalError }
-    /// Some items of a batch failed. Only the older completion blocks report it.
+    /// Some items of a batch failed; `partialErrorsByItemID` has their errors.
     public static var partialFailure: CKError.Code { .partialFailure }
     /// There is no network.
     public static var networkUnavailable: CKError.Code { .networkUnavailable }
@@ -96,7 +96,7 @@ extension CKError {
     public static var badContainer: CKError.Code { .badContainer }
     /// The service cannot answer at the moment.
     public static var serviceUnavailable: CKError.Code { .serviceUnavailable }
-    /// The client asks too often.
+    /// The client sends requests too often.
     public static var requestRateLimited: CKError.Code { .requestRateLimited }
     /// The app may not use CloudKit.
     public static var missingEntitlement: CKError.Code { .missingEntitlement }
@@ -110,7 +110,7 @@ extension CKError {
     public static var invalidArguments: CKError.Code { .invalidArguments }
     /// Never reported.
     public static var resultsTruncated: CKError.Code { .resultsTruncated }
-    /// The server has another version of the record than the client changed.
+    /// The server's version of the record is not the one that the client changed.
     public static var serverRecordChanged: CKError.Code { .serverRecordChanged }
     /// The service refused the request.
     public static var serverRejectedRequest: CKError.Code { .serverRejectedRequest }
@@ -138,7 +138,7 @@ extension CKError {
     public static var zoneNotFound: CKError.Code { .zoneNotFound }
     /// The request or a record in it is too large; split it.
     public static var limitExceeded: CKError.Code { .limitExceeded }
-    /// The zone is gone because the account's user removed the app's data: discard the device's copy of it too.
+    /// The zone was deleted because the user removed the app's data. Discard the device's copy too.
     public static var userDeletedZone: CKError.Code { .userDeletedZone }
     /// The share has too many participants.
     public static var tooManyParticipants: CKError.Code { .tooManyParticipants }
@@ -148,7 +148,7 @@ extension CKError {
     public static var referenceViolation: CKError.Code { .referenceViolation }
     /// The account is managed and may not do this.
     public static var managedAccountRestricted: CKError.Code { .managedAccountRestricted }
-    /// The user is no participant, but may become one by opening the share's link.
+    /// The user is no participant, but can become one by opening the share's link.
     public static var participantMayNeedVerification: CKError.Code { .participantMayNeedVerification }
     /// The service did the work, but its answer was lost.
     public static var serverResponseLost: CKError.Code { .serverResponseLost }
@@ -161,7 +161,7 @@ extension CKError {
 }
 
 extension CKError.Code {
-    /// What Apple's descriptions call it: `Unknown Item`.
+    /// The code's name in Apple's descriptions: `Unknown Item`.
     var title: String {
         var words = ""
         for character in String(describing: self) {

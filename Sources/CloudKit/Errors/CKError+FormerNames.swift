@@ -1,3 +1,3 @@
-/// The old name of `CKError.Code`.
+/// The former name of `CKError.Code`.
 @available(*, deprecated, renamed: "CKError.Code")
 public typealias CKErrorCode = CKError.Code

@@ -3,62 +3,62 @@ public import Foundation
 /// The domain of CloudKit's errors.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let CKErrorDomain = "CKErrorDomain"
-/// The key under which a `partialFailure` keeps the errors of its items, by their IDs.
+/// The `userInfo` key of a `partialFailure` for the errors of its items, by item ID.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let CKPartialErrorsByItemIDKey = "CKPartialErrors"
-/// The key under which a `serverRecordChanged` keeps the record that the client started from.
+/// The `userInfo` key of a `serverRecordChanged` for the version of the record that the client changed.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let CKRecordChangedErrorAncestorRecordKey = "AncestorRecord"
-/// The key under which a `serverRecordChanged` keeps the record that the server has.
+/// The `userInfo` key of a `serverRecordChanged` for the server's version of the record.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let CKRecordChangedErrorServerRecordKey = "ServerRecord"
-/// The key under which a `serverRecordChanged` keeps the record that the client tried to save.
+/// The `userInfo` key of a `serverRecordChanged` for the record that the client tried to save.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let CKRecordChangedErrorClientRecordKey = "ClientRecord"
-/// The key under which an error says after how many seconds to try again.
+/// The `userInfo` key for the number of seconds to wait before a retry.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let CKErrorRetryAfterKey = "CKRetryAfter"
-/// The key under which a `zoneNotFound` says that the user reset the encrypted data of the account.
+/// The `userInfo` key of a `zoneNotFound` that is set if the user reset the account's encrypted data.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let CKErrorUserDidResetEncryptedDataKey = "CKUserDidResetEncryptedData"
 
-/// An error of CloudKit's (CKError, Apple's documentation).
+/// An error of CloudKit (CKError, Apple's documentation).
 ///
-/// Every error that this module hands out is a `CKError` value, those inside `partialErrorsByItemID` included.
+/// Every error that this module returns or throws is a `CKError` value, including those in `partialErrorsByItemID`.
 public struct CKError: _BridgedStoredNSError, Hashable, Sendable {
     public let _nsError: NSError
 
     public init(_nsError: NSError) { self._nsError = _nsError }
 
-    /// An error with a code and what is known about it.
+    /// Creates an error with a code and further information.
     public init(_ code: CKError.Code, userInfo: [String: Any] = [:]) {
         self.init(_nsError: DescribedError(domain: CKErrorDomain, code: code.rawValue, userInfo: userInfo))
     }
 
-    // NSError's own hash calls itself without end where there is no Objective-C.
+    // NSError's own hash recurses endlessly without Objective-C.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(_nsError.domain)
         hasher.combine(_nsError.code)
     }
 
-    /// Made of the domain and the code (`Hashable`). Without this, Foundation's for bridged errors would be found,
-    /// which asks the `NSError`.
+    /// Derived from the domain and the code (`Hashable`). Without this property, Foundation's `hashValue` of bridged
+    /// errors would apply, which calls the `NSError`'s.
     public var hashValue: Int {
         var hasher = Hasher()
         hash(into: &hasher)
         return hasher.finalize()
     }
 
-    /// What is known about the error.
+    /// Further information about the error, by key.
     public var userInfo: [String: Any] { _nsError.userInfo }
 
-    /// What Foundation on Linux describes an `any Error` by.
+    /// The information from which Foundation on Linux describes an `any Error`.
     public var errorUserInfo: [String: Any] {
         userInfo.merging([NSLocalizedDescriptionKey: _nsError.localizedDescription]) { own, _ in own }
     }
 
-    /// `userInfo` as a dictionary object, as the `Error` of Apple's standard library has it under this name, which
-    /// older code reads; Foundation's own is nil on Linux.
+    /// `userInfo` as an object. Older code reads it under this name, which the `Error` of Apple's standard library has;
+    /// Foundation's own is nil on Linux.
     public var _userInfo: AnyObject? { NSDictionary(dictionary: userInfo) }
 
     public static var _nsErrorDomain: String { CKErrorDomain }
@@ -66,9 +66,9 @@ public struct CKError: _BridgedStoredNSError, Hashable, Sendable {
 }
 
 extension CKError: _ObjectiveCBridgeable {
-    // Where there is no Objective-C, casts between errors and NSError go by this. Without it `catch let error as
-    // NSError` does not match a CKError (the compiler holds that it always does: the program crashes), and an NSError
-    // of CloudKit's domain cannot be cast to CKError.
+    // Without Objective-C, casts between errors and NSError use this conformance. If it were missing, a CKError would
+    // not match `catch let error as NSError`: the compiler assumes that it always matches, and the program crashes. Nor
+    // could an NSError of CloudKit's domain be cast to CKError.
 
     public func _bridgeToObjectiveC() -> NSError { _nsError }
 
@@ -88,22 +88,22 @@ extension CKError: _ObjectiveCBridgeable {
 }
 
 extension CKError {
-    /// The errors of the items of a batch, by record ID, zone ID or whatever else names an item. Only a
-    /// `partialFailure` has them.
+    /// The errors of a batch's items, by record ID, zone ID or another item ID. Only a `partialFailure` has them.
     public var partialErrorsByItemID: [AnyHashable: any Error]? {
         userInfo[CKPartialErrorsByItemIDKey] as? [AnyHashable: any Error]
     }
 
-    /// Of a `serverRecordChanged`: the record that the client started from. It has no fields where that is not known.
+    /// The version of the record that the client changed, for a `serverRecordChanged`. It has no fields if they are
+    /// unknown.
     public var ancestorRecord: CKRecord? { userInfo[CKRecordChangedErrorAncestorRecordKey] as? CKRecord }
 
-    /// Of a `serverRecordChanged`: the record that the server has. Merge into this one and save it.
+    /// The server's version of the record, for a `serverRecordChanged`. Merge into this one and save it.
     public var serverRecord: CKRecord? { userInfo[CKRecordChangedErrorServerRecordKey] as? CKRecord }
 
-    /// Of a `serverRecordChanged`: the record that the client tried to save.
+    /// The record that the client tried to save, for a `serverRecordChanged`.
     public var clientRecord: CKRecord? { userInfo[CKRecordChangedErrorClientRecordKey] as? CKRecord }
 
-    /// After how many seconds to try again; any error may say so.
+    /// The number of seconds to wait before a retry; any error can have it.
     public var retryAfterSeconds: Double? {
         switch userInfo[CKErrorRetryAfterKey] {
         case let seconds as Double: seconds
@@ -146,7 +146,7 @@ extension CKError: CustomStringConvertible, CustomDebugStringConvertible {
 
     public var debugDescription: String { description }
 
-    /// The keys of `userInfo` that Apple's framework uses without naming them in its API.
+    /// The keys of `userInfo` that Apple's framework uses but does not name in its API.
     enum InfoKey {
         static let description = "CKErrorDescription"
         static let serverDescription = "ServerErrorDescription"

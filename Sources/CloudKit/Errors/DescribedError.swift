@@ -1,16 +1,16 @@
 import Foundation
 
-/// An error that describes itself in the words of Apple's Foundation where nothing else describes it: apps' tests
-/// compare them, and Foundation's own on Linux are others.
+/// An error whose default description has the wording of Apple's Foundation. Apps' tests compare that wording, and
+/// Foundation on Linux has another.
 final class DescribedError: NSError, @unchecked Sendable {
-    // Unchecked, as NSError is: everything in it is a constant.
+    // Unchecked, as NSError is: all its properties are constants.
 
     override var localizedDescription: String {
         if let description = userInfo[NSLocalizedDescriptionKey] as? String { return description }
         return "The operation couldn’t be completed. " + (localizedFailureReason ?? "(\(domain) error \(code).)")
     }
 
-    // NSError's own calls itself without end on Linux: no set could hold an error, and no archiver take it.
+    // NSError's own hash recurses endlessly on Linux: no set could hold an error, and no archiver could encode it.
     override var hash: Int {
         var hasher = Hasher()
         hasher.combine(domain)

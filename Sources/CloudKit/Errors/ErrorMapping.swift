@@ -1,22 +1,22 @@
 import Foundation
 import NephosWire
 
-// The one place where what the service answers becomes a CKError.
+// The only code that converts the service's errors to CKError.
 
-/// What the errors of an operation say about where they come from.
+/// The origin of an operation's errors.
 struct ErrorContext: Sendable {
     var containerID: String?
     var operationID: CKOperation.ID?
-    /// The database that was asked; nil where none was.
+    /// The requested database; nil if there was none.
     var scope: CKDatabase.Scope?
-    /// How to sign in, where no account is.
+    /// The advice on how to sign in, if there is no account.
     var signInAdvice: String?
-    /// Whether the schema grows only by deployments.
+    /// Whether the schema changes only by deployment.
     var isProduction = false
 }
 
 extension ErrorContext {
-    /// What the errors of a request to a database say.
+    /// Creates the context for a request to a database.
     init(_ session: AccountSession, scope: CKDatabase.Scope, operationID: CKOperation.ID?) {
         let service = session.service
         self.init(
@@ -27,7 +27,8 @@ extension ErrorContext {
 }
 
 extension CKError.Code {
-    /// The code for an error of the service's: the one the service names, or the one its server error code stands for.
+    /// The code for an error of the service: the one that the error names, or the one that its server error code maps
+    /// to.
     init(_ error: ErrorDictionary) {
         if let raw = error.clientErrorCode, let code = CKError.Code(rawValue: raw) {
             self = code
@@ -38,10 +39,10 @@ extension CKError.Code {
         }
     }
 
-    /// By this reason alone a `BAD_REQUEST` says that a change token has expired (CloudKit Web Services, changes/zone).
+    /// The only sign of an expired change token: this reason of a `BAD_REQUEST` (CloudKit Web Services, changes/zone).
     private static let expiredTokenReason = "client knowledge differs from server knowledge"
 
-    /// The code a server error code stands for (CloudKit Web Services, error codes).
+    /// The code that a server error code maps to (CloudKit Web Services, error codes).
     init(_ code: ServerErrorCode) {
         self =
             switch code {
@@ -62,7 +63,8 @@ extension CKError.Code {
 }
 
 extension CKError {
-    /// An error of the service's, about a whole request or about one item of it; `info` is put beside what it says.
+    /// Creates the error for an error of the service, which concerns a whole request or one item of it. `info` is added
+    /// to its `userInfo`.
     init(_ error: ErrorDictionary, _ context: ErrorContext, adding info: [String: Any] = [:]) {
         var userInfo = context.userInfo
         userInfo[InfoKey.serverDescription] = error.nativeReason
@@ -75,7 +77,7 @@ extension CKError {
         self.init(CKError.Code(error), userInfo: userInfo)
     }
 
-    /// The error of a whole request.
+    /// Creates the error of a whole request.
     init(_ failure: ServiceFailure, _ context: ErrorContext) {
         switch failure {
         case .refused(let error):
@@ -87,7 +89,7 @@ extension CKError {
         }
     }
 
-    /// An error that this side found.
+    /// Creates an error that this library detected.
     init(
         _ code: CKError.Code, _ message: String, _ context: ErrorContext = ErrorContext(),
         adding info: [String: Any] = [:]
@@ -99,7 +101,8 @@ extension CKError {
         self.init(code, userInfo: userInfo)
     }
 
-    /// The error of a share's URL: where the service has no such share, it may be another service's.
+    /// Returns the error for a share's URL. If the service has no such share and the URL is not one of the service's,
+    /// the description says so.
     func ofShare(at url: URL, root: String) -> CKError {
         guard code == .unknownItem, !root.isEmpty, !url.absoluteString.hasPrefix(root) else { return self }
         var info = userInfo
@@ -107,27 +110,27 @@ extension CKError {
         return CKError(code, userInfo: info)
     }
 
-    /// What an operation that was cancelled reports.
+    /// The error of a cancelled operation.
     static func cancelled(_ operationID: CKOperation.ID?) -> CKError {
         CKError(.operationCancelled, "The operation was cancelled.", ErrorContext(operationID: operationID))
     }
 
-    /// What the older completion blocks report where some items failed; the keys are the items' IDs.
+    /// The error of an operation whose items failed in part; the keys are the items' IDs.
     static func partialFailure(_ errors: [AnyHashable: any Error], _ context: ErrorContext) -> CKError {
         CKError(
             .partialFailure, "Some items failed: partialErrorsByItemID says which and why.", context,
             adding: [CKPartialErrorsByItemIDKey: errors])
     }
 
-    /// Nil where no item failed.
+    /// The error of `partialFailure(_:_:)`; nil if no item failed.
     static func partialFailure(ifAny errors: [AnyHashable: any Error], _ context: ErrorContext) -> CKError? {
         errors.isEmpty ? nil : partialFailure(errors, context)
     }
 }
 
 extension ErrorDictionary {
-    // The words of Apple's framework, by which apps recognise a subscription that asks for the same as another. Web
-    // Services call that an internal error, and say neither.
+    // The wording of Apple's framework, by which apps recognise a duplicate subscription. Web Services report it as an
+    // internal error without that wording.
 
     fileprivate var nativeReason: String {
         duplicateOf.map { "subscription is duplicate of '\($0)'" } ?? reason
@@ -140,12 +143,12 @@ extension ErrorDictionary {
         return advice(context).map { "\(reason): \($0)" } ?? reason
     }
 
-    /// What the error means for its item, and what helps, beside the words of Apple's service.
+    /// The error's meaning for its item, and a remedy, in addition to the wording of Apple's service.
     private func advice(_ context: ErrorContext) -> String? {
         switch CKError.Code(self) {
         case .unknownItem:
             if reason.hasPrefix(Self.unknownType) {
-                // The service may have said which one was meant.
+                // The service may have suggested a type already.
                 return reason.hasSuffix("?")
                     ? nil : "a type exists from the first record of it that is saved in development"
             }
@@ -195,7 +198,7 @@ extension ErrorDictionary {
         return scope.map { "\(zone) of the \($0) database" } ?? zone
     }
 
-    /// Of a refusal that names a field and then its type: the command that takes the field away.
+    /// The command that drops the field. The service's reason names the field and then its record type.
     private var drop: String {
         let names = reason.split(separator: "'", omittingEmptySubsequences: false)
         guard names.count > 3 else { return "drop the field from the schema" }
@@ -210,7 +213,7 @@ extension ErrorDictionary {
 }
 
 extension [String: Any] {
-    /// Puts what an error says where Foundation looks for it, and where Apple's framework keeps it too.
+    /// Sets the description under the keys of Foundation and of Apple's framework.
     fileprivate mutating func describe(_ message: String) {
         self[NSLocalizedDescriptionKey] = message
         self[CKError.InfoKey.description] = message

@@ -1,37 +1,37 @@
 #if !canImport(CoreLocation)
     public import Foundation
 
-    /// A geographic position, with what was measured along with it. Equal where all of it is equal.
+    /// A geographic position with its measurements. Locations are equal if all their properties are equal.
     open class CLLocation: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
-        // All stored properties are constants of Sendable types; an open class must say `@unchecked` all the same.
+        // All stored properties are constants of Sendable types; an open class needs `@unchecked` nevertheless.
         /// Latitude and longitude, in degrees.
         public let coordinate: CLLocationCoordinate2D
         /// Metres above mean sea level.
         public let altitude: CLLocationDistance
-        /// Metres; negative where `coordinate` is invalid.
+        /// Metres; negative if `coordinate` is invalid.
         public let horizontalAccuracy: CLLocationAccuracy
-        /// Metres; negative where `altitude` is invalid.
+        /// Metres; negative if `altitude` is invalid.
         public let verticalAccuracy: CLLocationAccuracy
-        /// Degrees clockwise from true north; negative where it is unknown.
+        /// Degrees clockwise from true north; negative if unknown.
         public let course: CLLocationDirection
-        /// How far off the course may be, in degrees; negative where it is not known.
+        /// The uncertainty of the course in degrees; negative if unknown.
         public let courseAccuracy: CLLocationDirectionAccuracy
-        /// Metres per second; negative where it is unknown.
+        /// Metres per second; negative if unknown.
         public let speed: CLLocationSpeed
-        /// How far off the speed may be, in metres per second; negative where it is not known.
+        /// The uncertainty of the speed in metres per second; negative if unknown.
         public let speedAccuracy: CLLocationSpeedAccuracy
-        /// When the position was determined.
+        /// The time of the measurement.
         public let timestamp: Date
 
-        /// A position alone, determined now: no altitude, course or speed.
+        /// Creates a location that is measured now, without altitude, course and speed.
         public convenience init(latitude: CLLocationDegrees, longitude: CLLocationDegrees) {
             self.init(
                 coordinate: CLLocationCoordinate2D(latitude: latitude, longitude: longitude), altitude: 0,
                 horizontalAccuracy: 0, verticalAccuracy: -1, timestamp: Date())
         }
 
-        /// A place with its altitude in metres and its accuracies, negative where they are not known, and when it was
-        /// measured.
+        /// Creates a location with an altitude and accuracies in metres, and the time of the measurement. A negative
+        /// accuracy marks an unknown value.
         public convenience init(
             coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance, horizontalAccuracy: CLLocationAccuracy,
             verticalAccuracy: CLLocationAccuracy, timestamp: Date
@@ -41,8 +41,8 @@
                 verticalAccuracy: verticalAccuracy, course: -1, speed: -1, timestamp: timestamp)
         }
 
-        /// A place with a course in degrees from north and a speed in metres per second, negative where they are not
-        /// known.
+        /// Creates a location with a course in degrees from north and a speed in metres per second; both are negative
+        /// if unknown.
         public convenience init(
             coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance, horizontalAccuracy: CLLocationAccuracy,
             verticalAccuracy: CLLocationAccuracy, course: CLLocationDirection, speed: CLLocationSpeed, timestamp: Date
@@ -53,7 +53,7 @@
                 speedAccuracy: -1, timestamp: timestamp)
         }
 
-        /// A place with all that may be known of it; what is negative is not known.
+        /// Creates a location with all its measurements. Negative accuracies, courses and speeds mark unknown values.
         public init(
             coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance, horizontalAccuracy: CLLocationAccuracy,
             verticalAccuracy: CLLocationAccuracy, course: CLLocationDirection,
@@ -71,7 +71,8 @@
             self.timestamp = timestamp
         }
 
-        /// Metres to `location` along the surface of a sphere of the Earth's mean radius; altitudes do not count.
+        /// Returns the distance to `location` in metres, along the surface of a sphere of the Earth's mean radius.
+        /// Altitudes do not count.
         open func distance(from location: CLLocation) -> CLLocationDistance {
             let meanRadius = 6_371_008.8
             let latitude = coordinate.latitude * .pi / 180

@@ -5,15 +5,15 @@
     public typealias CLLocationDegrees = Double
     /// A distance or altitude in metres.
     public typealias CLLocationDistance = Double
-    /// The radius of uncertainty in metres; negative where a measurement is invalid.
+    /// The radius of uncertainty in metres; negative if the measurement is invalid.
     public typealias CLLocationAccuracy = Double
-    /// A speed in metres per second; negative where it is invalid.
+    /// A speed in metres per second; negative if invalid.
     public typealias CLLocationSpeed = Double
-    /// The uncertainty of a speed in metres per second; negative where it is invalid.
+    /// The uncertainty of a speed in metres per second; negative if invalid.
     public typealias CLLocationSpeedAccuracy = Double
-    /// A direction in degrees clockwise from true north; negative where it is invalid.
+    /// A direction in degrees clockwise from true north; negative if invalid.
     public typealias CLLocationDirection = Double
-    /// The uncertainty of a direction in degrees; negative where it is invalid.
+    /// The uncertainty of a direction in degrees; negative if invalid.
     public typealias CLLocationDirectionAccuracy = Double
 
     /// A position on the globe, in degrees of the WGS 84 reference frame.
@@ -28,22 +28,22 @@
             self.init(latitude: 0, longitude: 0)
         }
 
-        /// A coordinate in degrees: north and east are positive.
+        /// Creates a coordinate from degrees: north and east are positive.
         public init(latitude: CLLocationDegrees, longitude: CLLocationDegrees) {
             self.latitude = latitude
             self.longitude = longitude
         }
     }
 
-    /// A coordinate that is no position on the globe.
+    /// A coordinate outside the valid ranges.
     public let kCLLocationCoordinate2DInvalid = CLLocationCoordinate2D(latitude: -180, longitude: -180)
 
-    /// Whether the coordinate is a position on the globe.
+    /// Returns whether the coordinate is a position on the globe.
     public func CLLocationCoordinate2DIsValid(_ coord: CLLocationCoordinate2D) -> Bool {
         (-90...90).contains(coord.latitude) && (-180...180).contains(coord.longitude)
     }
 
-    /// Makes a coordinate as older code does.
+    /// Creates a coordinate from degrees, for older code.
     public func CLLocationCoordinate2DMake(
         _ latitude: CLLocationDegrees, _ longitude: CLLocationDegrees
     ) -> CLLocationCoordinate2D {

@@ -2,14 +2,14 @@ import Foundation
 import Synchronization
 
 extension CKRecord {
-    /// The record's encrypted fields, to be read and set by key.
+    /// The record's encrypted fields, read and set by key.
     ///
-    /// It shows the record itself: what is set here is set in the record. Its `allKeys()` and `changedKeys()` list the
-    /// encrypted fields alone.
+    /// This is a live view: a value set here is set in the record. Its `allKeys()` and `changedKeys()` list only the
+    /// encrypted fields.
     public var encryptedValues: any CKRecordKeyValueSetting & Sendable { EncryptedValues(record: self) }
 }
 
-/// A record seen through its encrypted fields.
+/// A live view of a record's encrypted fields.
 private final class EncryptedValues: NSObject, CKRecordKeyValueSetting, NSCopying, Sendable {
     private let record: CKRecord
 
@@ -20,7 +20,7 @@ private final class EncryptedValues: NSObject, CKRecordKeyValueSetting, NSCopyin
     func object(forKey key: CKRecord.FieldKey) -> (any __CKRecordObjCValue)? {
         record.state.withLock { state -> RecordValue? in
             guard let field = state.fields[key], field.isEncrypted else { return nil }
-            // In the metadata of a share, which no participant has accepted yet.
+            // Values in a share's metadata stay sealed until the account accepts the share.
             if case .sealed = field.value { return nil }
             return field.value
         }?.object
@@ -54,7 +54,8 @@ private final class EncryptedValues: NSObject, CKRecordKeyValueSetting, NSCopyin
 }
 
 extension RecordValue {
-    /// Whether `encryptedValues` takes the value: assets are encrypted anyway, references are for the service to read.
+    /// Whether `encryptedValues` accepts the value. Assets are always encrypted, and the service has to read
+    /// references.
     var isEncryptable: Bool {
         switch self {
         case .asset, .reference: false

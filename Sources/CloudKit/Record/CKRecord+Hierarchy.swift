@@ -1,7 +1,7 @@
 import Synchronization
 
 extension CKRecord {
-    /// Stops the program where a parent reference has another action than `.none`: "the action must be
+    /// Stops the program if a parent reference has an action other than `.none`: "the action must be
     /// `CKRecord.ReferenceAction.none`" (`CKRecord.parent`, Apple's documentation).
     static func checkParentAction(_ parent: CKRecord.Reference) {
         raise(
@@ -9,7 +9,7 @@ extension CKRecord {
             "CKRecord: a parent reference must have the action .none, and this has .deleteSelf.")
     }
 
-    /// Makes this record the root of `share`, or of none.
+    /// Makes this record the root of `share`, or of no share for nil.
     package func setShare(_ share: CKRecord.Reference?) {
         raise(
             unless: share.map { $0.recordID.zoneID == recordID.zoneID } ?? true,

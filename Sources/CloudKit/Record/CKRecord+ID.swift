@@ -6,24 +6,25 @@ public import Foundation
 public let CKRecordNameZoneWideShare = "cloudkit.zoneshare"
 
 extension CKRecord {
-    /// Identifies a record in a database: its name, and the zone that holds it. IDs with equal names are equal.
+    /// A record's identifier in a database: its name and its zone. IDs with equal names and equal zones are equal.
     public final class ID: NSObject, NSSecureCoding, NSCopying, Sendable {
-        /// What the record is called: unique in its zone, 1 to 255 printable ASCII characters, no leading underscore.
+        /// The record's name, unique in its zone: 1 to 255 printable ASCII characters without a leading underscore.
         public let recordName: String
         /// The zone in which the name is unique.
         public let zoneID: CKRecordZone.ID
 
-        /// Names a record of the default zone: 1 to 255 ASCII characters that start with no underscore.
+        /// Creates the ID of a record in the default zone. The name has 1 to 255 ASCII characters and no leading
+        /// underscore.
         ///
-        /// An empty name stops the program. A record whose name breaks another of the rules cannot be saved.
+        /// An empty name stops the program. A record whose name breaks another rule cannot be saved.
         public convenience init(recordName: String) {
             self.init(recordName: recordName, zoneID: .default)
         }
 
-        /// Names a record of a zone: 1 to 255 ASCII characters that start with no underscore.
+        /// Creates the ID of a record in a zone. The name has 1 to 255 ASCII characters and no leading underscore.
         ///
-        /// The names that the service gives to users do start with one. An empty name stops the program. A record whose
-        /// name breaks another of the rules cannot be saved.
+        /// Only the names that the service gives to users have a leading underscore. An empty name stops the program. A
+        /// record whose name breaks another rule cannot be saved.
         public convenience init(
             recordName: String = UUID().uuidString, zoneID: CKRecordZone.ID = CKRecordZone.ID.default
         ) {
@@ -31,7 +32,7 @@ extension CKRecord {
             self.init(unchecked: recordName, zoneID: zoneID)
         }
 
-        /// For names that the service or an archive gave.
+        /// Creates an ID without checks, from a name in the service's answer or in an archive.
         package init(unchecked recordName: String, zoneID: CKRecordZone.ID = .default) {
             self.recordName = recordName
             self.zoneID = zoneID

@@ -1,8 +1,9 @@
 import Foundation
 
-/// Key-value coding as far as records are used with it: Apple's comes from the Objective-C runtime, which is not here.
+/// The part of key-value coding that apps use with records. On Apple's platforms the Objective-C runtime provides it;
+/// this platform has no such runtime.
 extension CKRecord {
-    /// Sets a field, or the parent under the key "parent"; nil and `NSNull` remove it.
+    /// Sets a field, or the parent for the key "parent"; nil and `NSNull` remove it.
     public func setValue(_ value: Any?, forKey key: String) {
         let value = value is NSNull ? nil : value
         if key == "parent", value == nil || value is CKRecord.Reference {
@@ -12,7 +13,7 @@ extension CKRecord {
         }
     }
 
-    /// The value of a field, or of the property of that name (`recordID`, `creationDate`, …).
+    /// Returns the value of a field, or of the property of that name (`recordID`, `creationDate`, …).
     public func value(forKey key: String) -> Any? {
         switch key {
         case "recordID": recordID
@@ -26,7 +27,8 @@ extension CKRecord {
         }
     }
 
-    /// As `value(forKey:)`; beyond the first key it knows `recordName`, `zoneID`, `zoneName` and `ownerName`.
+    /// Returns the value at a key path. The first key is one of `value(forKey:)`; later keys can be `recordID` of a
+    /// reference, `recordName` and `zoneID` of a record ID, and `zoneName` and `ownerName` of a zone ID.
     public func value(forKeyPath keyPath: String) -> Any? {
         var keys = keyPath.split(separator: ".").map(String.init)[...]
         guard let first = keys.popFirst() else { return nil }
@@ -42,12 +44,12 @@ extension CKRecord {
         }
     }
 
-    /// Sets each key of the dictionary, as `setValue(_:forKey:)` does.
+    /// Sets each key of the dictionary as `setValue(_:forKey:)` does.
     public func setValuesForKeys(_ keyedValues: [String: Any]) {
         for (key, value) in keyedValues { setValue(value, forKey: key) }
     }
 
-    /// The values of the keys; `NSNull` where there is none.
+    /// Returns the values of the keys, with `NSNull` for a key without a value.
     public func dictionaryWithValues(forKeys keys: [String]) -> [String: Any] {
         Dictionary(keys.map { ($0, value(forKey: $0) ?? NSNull()) }, uniquingKeysWith: { first, _ in first })
     }

@@ -7,21 +7,21 @@ extension CKRecord {
         public static let share: CKRecord.RecordType = "cloudkit.share"
     }
 
-    /// The names by which predicates and sort descriptors speak of a record's metadata.
+    /// The keys of a record's metadata in predicates and sort descriptors.
     public enum SystemFieldKey {
-        /// The reference of `CKRecord.parent`, for predicates.
+        /// The key of the reference `CKRecord.parent`, for predicates.
         public static let parent: CKRecord.FieldKey = "___parent"
-        /// The reference of `CKRecord.share`, for predicates.
+        /// The key of the reference `CKRecord.share`, for predicates.
         public static let share: CKRecord.FieldKey = "___share"
-        /// The record's name, for predicates and orders.
+        /// The key of the record's name, for predicates and sort descriptors.
         public static var recordID: CKRecord.FieldKey { "___recordID" }
-        /// When the record was saved first, for predicates and orders.
+        /// The key of the date of the first save, for predicates and sort descriptors.
         public static var creationDate: CKRecord.FieldKey { "___createTime" }
-        /// Which account saved the record first, for predicates.
+        /// The key of the account that first saved the record, for predicates.
         public static var creatorUserRecordID: CKRecord.FieldKey { "___createdBy" }
-        /// When the record was saved last, for predicates and orders.
+        /// The key of the date of the last save, for predicates and sort descriptors.
         public static var modificationDate: CKRecord.FieldKey { "___modTime" }
-        /// Which account saved the record last, for predicates.
+        /// The key of the account that last saved the record, for predicates.
         public static var lastModifiedUserRecordID: CKRecord.FieldKey { "___modifiedBy" }
     }
 }

@@ -1,15 +1,15 @@
 package import NephosWire
 import Synchronization
 
-/// Which of a record's fields a save sends.
+/// The selection of a record's fields that a save sends.
 package enum FieldSelection: Sendable {
-    /// Those that changed since the record was last saved or fetched.
+    /// The fields that changed since the record was last saved or fetched.
     case changed
-    /// All that the record has, and what was removed from it.
+    /// All fields of the record, and the removed ones.
     case all
 }
 
-/// A record at one moment, for a save that goes on while the app may change the record.
+/// A snapshot of a record. A save works on it, so the app may change the record meanwhile.
 package struct RecordSnapshot: Sendable {
     package let recordType: CKRecord.RecordType
     package let recordID: CKRecord.ID
@@ -18,8 +18,8 @@ package struct RecordSnapshot: Sendable {
 
     package var recordChangeTag: String? { state.metadata.changeTag }
 
-    /// The fields to send. A field that was removed has the value nil. Assets are sent as they were uploaded; those
-    /// that were not are left out.
+    /// Returns the fields to send; a removed field has the value nil. An uploaded asset is sent as its upload's value;
+    /// an asset without an upload is omitted.
     func fieldsToSend(_ selection: FieldSelection, uploaded: [AssetSlot: AssetValue] = [:]) -> RecordFields {
         var keys = Set(state.changes.keys)
         if selection == .all { keys.formUnion(state.fields.keys) }
@@ -40,7 +40,7 @@ package struct RecordSnapshot: Sendable {
         return result
     }
 
-    /// Why a field that would be sent cannot be kept as it is; nil where all can.
+    /// Returns the reason why the service cannot store a field to be sent, or the share's name; nil if there is none.
     func problem(_ selection: FieldSelection) -> String? {
         let sharedAs = [share?.forRecord == nil ? nil : recordID, state.metadata.share?.recordID]
         if sharedAs.contains(where: { $0?.recordName == CKRecordNameZoneWideShare }) {
@@ -54,7 +54,7 @@ package struct RecordSnapshot: Sendable {
         return nil
     }
 
-    /// What to do with the parent: keep it where only changes are sent and it did not change.
+    /// Returns the change of the parent. If only changes are sent and the parent did not change, the service keeps it.
     package func parentToSend(_ selection: FieldSelection) -> ReferenceChange {
         if let parent = state.parent, selection == .all || state.parentChange != nil {
             return .set(parent.wireValue(inZone: recordID.zoneID))
@@ -64,24 +64,26 @@ package struct RecordSnapshot: Sendable {
 }
 
 extension CKRecord {
-    /// The record as it is now.
+    /// Returns a snapshot of the record's current state.
     package func snapshot() -> RecordSnapshot {
         RecordSnapshot(recordType: recordType, recordID: recordID, state: state.withLock { $0 }, share: shareToSend())
     }
 
-    /// As `RecordSnapshot.fieldsToSend(_:)`, of the record as it is now.
+    /// Returns the fields to send, as `RecordSnapshot.fieldsToSend(_:)` does, from the record's current state.
     package func fieldsToSend(_ selection: FieldSelection) -> RecordFields {
         snapshot().fieldsToSend(selection)
     }
 
-    /// The record as it was last fetched or saved: without fields where it never was. Its type is that of the record.
+    /// Returns the record as last fetched or saved, with this record's type. It has no fields if the record was never
+    /// fetched or saved.
     package func ancestorRecord() -> CKRecord {
         record(with: state.withLock { $0.original })
     }
 
-    /// Takes over what the service said about the record that it saved; fields stay as they are.
+    /// Adopts the service's metadata of the saved record; fields stay unchanged.
     ///
-    /// `snapshot` is what was sent: what the app changed since then still counts as changed. Without one, nothing does.
+    /// `snapshot` is the state that was sent: later changes by the app still count as changes. Without a snapshot, no
+    /// field counts as changed.
     package func absorb(
         saved: RecordDictionary, of snapshot: RecordSnapshot? = nil, currentUserRecordName: String? = nil
     ) {
@@ -97,13 +99,13 @@ extension CKRecord {
         }
     }
 
-    /// A record that came from the service: a `CKShare` where it is one.
+    /// Creates a record from the service's record dictionary: a `CKShare` for a share.
     ///
     /// - Parameters:
-    ///   - wire: the record, of whose `fields` nothing is read.
-    ///   - zoneID: the zone that was asked, for a record that does not name its own.
+    ///   - wire: the record dictionary, whose `fields` are ignored.
+    ///   - zoneID: the request's zone, for a record that does not name its own.
     ///   - fields: the decoded fields: all, or the desired ones.
-    ///   - currentUserRecordName: the user whom our side calls `CKCurrentUserDefaultName`.
+    ///   - currentUserRecordName: the record name of the user that this library calls `CKCurrentUserDefaultName`.
     package static func record(
         wire: RecordDictionary, zoneID: CKRecordZone.ID = .default, fields: RecordFields,
         currentUserRecordName: String? = nil
@@ -115,7 +117,7 @@ extension CKRecord {
             WireUsers(currentUserRecordName: currentUserRecordName))
     }
 
-    /// The same, of a record whose ID is known; other records of the answer share the IDs of `users`.
+    /// Creates a record with a known ID. The records of one answer share the user IDs in `users`.
     static func record(
         wire: RecordDictionary, recordID: CKRecord.ID, fields: RecordFields, _ users: WireUsers
     ) -> CKRecord {

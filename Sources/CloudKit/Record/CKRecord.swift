@@ -2,19 +2,19 @@ public import Foundation
 import NephosWire
 import Synchronization
 
-/// The data that an app keeps, as fields with a name and a value, and what the service knows of it.
+/// An app's data as named fields with values, together with the service's metadata.
 open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSetting, Sequence, @unchecked Sendable {
-    /// What kind of record it is, as `Note`: a letter, then letters, digits and underscores.
+    /// The name of a kind of record, such as `Note`: a letter, then letters, digits and underscores.
     public typealias RecordType = String
-    /// What a field is called: a letter, then letters, digits and underscores.
+    /// The name of a field: a letter, then letters, digits and underscores.
     public typealias FieldKey = String
 
     private let givenType: CKRecord.RecordType
     private let givenID: CKRecord.ID
-    // Everything that changes is behind this lock: hence `@unchecked Sendable`, which an open class cannot do without.
+    // This lock guards all mutable state: hence `@unchecked Sendable`, which an open class requires.
     let state: Mutex<RecordState>
 
-    /// A new record without fields; where no ID is given it gets a UUID for a name, in the default zone.
+    /// Creates a record without fields. By default its ID has a UUID as its name, in the default zone.
     public init(recordType: CKRecord.RecordType, recordID: CKRecord.ID = CKRecord.ID()) {
         NameRules.checkRecordType(recordType)
         givenType = recordType
@@ -22,7 +22,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
         state = Mutex(RecordState())
     }
 
-    /// A new record without fields in a zone, with a UUID for a name.
+    /// Creates a record without fields in a zone, with a UUID as its name.
     @available(*, deprecated, message: "Use init(recordType:recordID:)")
     public init(recordType: CKRecord.RecordType, zoneID: CKRecordZone.ID) {
         NameRules.checkRecordType(recordType)
@@ -31,7 +31,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
         state = Mutex(RecordState())
     }
 
-    /// `init(recordType:recordID:)` by the name that Apple's interface imports from Objective-C.
+    /// Creates a record without fields, under the name that Apple's interface imports from Objective-C.
     public convenience init(__recordType recordType: CKRecord.RecordType, recordID: CKRecord.ID) {
         self.init(recordType: recordType, recordID: recordID)
     }
@@ -44,7 +44,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
 
     // MARK: Metadata
 
-    // Open, as in Apple's interface: apps' tests replace the dates and IDs that only the service sets.
+    // Open, as in Apple's interface: apps' tests override the dates and IDs that only the service sets.
 
     /// The app's name for this kind of record.
     open var recordType: CKRecord.RecordType { givenType }
@@ -54,17 +54,17 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
     open var recordChangeTag: String? { state.withLock { $0.metadata.changeTag } }
     /// The user who first saved the record; nil until it was saved or fetched.
     open var creatorUserRecordID: CKRecord.ID? { state.withLock { $0.metadata.creatorUserRecordID } }
-    /// When the record was first saved; nil until it was saved or fetched.
+    /// The date of the first save; nil until the record was saved or fetched.
     open var creationDate: Date? { state.withLock { $0.metadata.creationDate } }
-    /// The user who saved the record last; nil until it was saved or fetched.
+    /// The user who last saved the record; nil until it was saved or fetched.
     open var lastModifiedUserRecordID: CKRecord.ID? { state.withLock { $0.metadata.lastModifiedUserRecordID } }
-    /// When the record was saved last; nil until it was saved or fetched.
+    /// The date of the last save; nil until the record was saved or fetched.
     open var modificationDate: Date? { state.withLock { $0.metadata.modificationDate } }
 
     // MARK: Fields
 
-    /// The value of a field; nil where the record has no such field, and of an encrypted one, which `encryptedValues`
-    /// has.
+    /// Returns a field's value. It is nil for a missing field, and for an encrypted one, which `encryptedValues`
+    /// returns.
     open func object(forKey key: CKRecord.FieldKey) -> (any __CKRecordObjCValue)? {
         state.withLock { state -> RecordValue? in
             guard let field = state.fields[key], !field.isEncrypted else { return nil }
@@ -72,32 +72,33 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
         }?.object
     }
 
-    /// Gives a field a value, of which the record keeps a copy; nil removes the field, at the service too.
+    /// Sets a field to a copy of the value; nil removes the field, on the service too.
     open func setObject(_ object: (any __CKRecordObjCValue)?, forKey key: CKRecord.FieldKey) {
         NameRules.checkFieldKey(key)
         let value = object.map { RecordValue(checking: $0) }
         state.withLock { $0.set(value, forKey: key, encrypt: false) }
     }
 
-    /// The value of a field, as `object(forKey:)` and `setObject(_:forKey:)` have it.
+    /// The value of a field, read by `object(forKey:)` and set by `setObject(_:forKey:)`.
     public subscript(key: CKRecord.FieldKey) -> (any __CKRecordObjCValue)? {
         get { object(forKey: key) }
         set { setObject(newValue, forKey: key) }
     }
 
-    /// The keys of the fields that have a value, sorted; those of `encryptedValues` are among them.
+    /// The keys of the fields that have a value, sorted, including those of `encryptedValues`.
     open func allKeys() -> [CKRecord.FieldKey] {
         state.withLock { $0.fields.keys }
     }
 
-    /// The keys, sorted, of the fields that were set or removed since the record was last saved or fetched.
+    /// The sorted keys of the fields that were set or removed since the record was last saved or fetched.
     open func changedKeys() -> [CKRecord.FieldKey] {
         state.withLock { $0.changes.keys.sorted() }
     }
 
     // MARK: Hierarchy
 
-    /// The record under which this one is shared. A reference whose action is not `.none` stops the program.
+    /// The parent in the hierarchy: a share of the parent includes this record. A reference whose action is not `.none`
+    /// stops the program.
     open var parent: CKRecord.Reference? {
         get { state.withLock { $0.parent } }
         set {
@@ -106,17 +107,17 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
         }
     }
 
-    /// Refers to `parentRecord` as the parent; nil takes the record out of its parent.
+    /// Sets the parent to `parentRecord`; nil removes this record from its parent.
     open func setParent(_ parentRecord: CKRecord?) {
         setParent(parentRecord?.recordID)
     }
 
-    /// Refers to the record of that ID as the parent; nil takes the record out of its parent.
+    /// Sets the parent to the record with that ID; nil removes this record from its parent.
     open func setParent(_ parentRecordID: CKRecord.ID?) {
         parent = parentRecordID.map { CKRecord.Reference(recordID: $0, action: .none) }
     }
 
-    /// The share that this record is the root of.
+    /// The share whose root is this record.
     open var share: CKRecord.Reference? { state.withLock { $0.metadata.share } }
 
     // MARK: Copies and archives
@@ -125,13 +126,13 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
         record(with: state.withLock { $0 })
     }
 
-    /// What a save asks of the service beyond a record's own things; a share has something.
+    /// The share's properties that a save sends; nil for a record that is no share.
     func shareToSend() -> ShareToModify? { nil }
 
-    /// Takes over what the service said of a share that it saved.
+    /// Adopts the service's properties of a saved share.
     func absorb(share wire: ShareDictionary?, _ users: WireUsers) {}
 
-    /// A record of this identity and class in another state.
+    /// Creates a record of this identity and class with another state.
     func record(with state: RecordState) -> CKRecord {
         CKRecord(recordType: recordType, recordID: recordID, state: state)
     }
@@ -153,7 +154,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
         archive.encodeFields(with: coder)
     }
 
-    /// Writes what the service knows of the record (ID, type, change tag, dates, …), but neither fields nor changes.
+    /// Writes the service's metadata of the record (ID, type, change tag, dates, …), but neither fields nor changes.
     open func encodeSystemFields(with coder: NSCoder) {
         RecordArchive(recordType: recordType, recordID: recordID, state: state.withLock { $0 })
             .encodeSystemFields(with: coder)
@@ -163,8 +164,8 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
 
     // MARK: Identity
 
-    /// Records are equal that have one ID, type and change tag. Nothing but its fields tells versions of a record apart
-    /// that was never saved, so there they count.
+    /// Records with equal IDs, types and change tags are equal. Records that were never saved have no change tag; they
+    /// are equal only if their parents and fields are too.
     open override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? CKRecord else { return false }
         if self === other { return true }
@@ -194,14 +195,14 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
 }
 
 extension CKRecord {
-    /// The record's fields, each with its key, in the order of the keys; encrypted ones are not among them.
+    /// Returns an iterator over the record's unencrypted fields with their keys, sorted by key.
     public func makeIterator() -> CKRecordKeyValueIterator {
         CKRecordKeyValueIterator(state.withLock { $0.sortedFields { !$0.isEncrypted } })
     }
 
-    /// The words of the record's string fields, for a full-text search of one's own.
+    /// Returns the words of the record's string fields, for an app's own full-text search.
     ///
-    /// Each string is split at white space; case and diacritical marks of the current locale are folded away.
+    /// Each string is split at white space. Case and diacritical marks are folded away, by the current locale.
     public func allTokens() -> [String] {
         state.withLock { $0.sortedFields { !$0.isEncrypted } }.flatMap { field -> [String] in
             guard case .string(let text) = field.value else { return [] }

@@ -1,5 +1,5 @@
-/// Walks over a record's fields, in the order of their keys, as they were when the walk began. Their values are of
-/// Swift's own types where there is one: numbers are `Int64` or `Double`.
+/// Iterates over a record's fields, sorted by key, as they were when the iteration began. Values have Swift's own types
+/// if there is one: numbers are `Int64` or `Double`.
 public struct CKRecordKeyValueIterator: IteratorProtocol {
     public typealias Element = (CKRecord.FieldKey, any CKRecordValueProtocol)
 

@@ -1,26 +1,27 @@
 public import Foundation
 
-/// Anything that a record's field can hold, seen from Swift.
+/// A type of value that a record's field can hold, as Swift sees it.
 public protocol CKRecordValueProtocol {}
 
-/// An object that CloudKit stores in a record's field; use its name `CKRecordValue`.
+/// A type of object that CloudKit stores in a record's field. Use its public name, `CKRecordValue`.
 ///
-/// There is no Objective-C here to turn `"text" as CKRecordValue` into an `NSString`, so Swift's own value types adopt
+/// Without Objective-C, `"text" as CKRecordValue` cannot bridge to an `NSString`, so Swift's own value types conform to
 /// the protocol as well.
 public protocol __CKRecordObjCValue: CKRecordValueProtocol {}
 
 extension __CKRecordObjCValue {
-    /// The value as text. Apple's protocol has it from `NSObjectProtocol`, which Swift's value types cannot adopt.
+    /// The value as text. Apple's protocol inherits it from `NSObjectProtocol`, to which Swift's value types cannot
+    /// conform.
     public var description: String { String(describing: self) }
 
-    /// Whether the other object is the same value of a field: 1 and 1.0 are. Apple's protocol has it from
-    /// `NSObjectProtocol`, as it has `hash`.
+    /// Returns whether the other object is the same field value: 1 and 1.0 are the same. Apple's protocol inherits this
+    /// method and `hash` from `NSObjectProtocol`.
     public func isEqual(_ object: Any?) -> Bool {
         guard let value = RecordValue(self), let other = object.flatMap(RecordValue.init) else { return false }
         return value.isSame(as: other)
     }
 
-    /// The same for values that are equal.
+    /// A hash that is equal for equal values.
     @_disfavoredOverload
     public var hash: Int {
         switch RecordValue(self) {
@@ -35,11 +36,11 @@ extension __CKRecordObjCValue {
 /// A data type for objects that CloudKit stores in a record's field.
 public typealias CKRecordValue = __CKRecordObjCValue
 
-/// Something that has fields which are read and set by key: a record, or its encrypted values.
+/// An object whose fields are read and set by key: a record, or its encrypted values.
 public protocol CKRecordKeyValueSetting: NSObjectProtocol {
-    /// The value of a field; nil where the field has none.
+    /// Returns the value of a field; nil if the field has none.
     func object(forKey key: CKRecord.FieldKey) -> (any __CKRecordObjCValue)?
-    /// Gives a field a value; nil removes the field.
+    /// Sets the value of a field; nil removes the field.
     func setObject(_ object: (any __CKRecordObjCValue)?, forKey key: CKRecord.FieldKey)
     subscript(key: CKRecord.FieldKey) -> (any __CKRecordObjCValue)? { get set }
     /// The keys of the fields that have a value.
@@ -49,8 +50,8 @@ public protocol CKRecordKeyValueSetting: NSObjectProtocol {
 }
 
 extension CKRecordKeyValueSetting {
-    /// The field's value as a `T`; nil where the field has no value or holds another type. Numbers are converted, as
-    /// `NSNumber` does it: 3.7 is 3 for an `Int?`.
+    /// The field's value as a `T`; nil if the field has no value or a value of another type. Numbers are converted as
+    /// by `NSNumber`: 3.7 is 3 as an `Int?`.
     public subscript<T: CKRecordValueProtocol>(key: CKRecord.FieldKey) -> T? {
         get {
             let value = object(forKey: key)
@@ -62,8 +63,8 @@ extension CKRecordKeyValueSetting {
         set { setObject(newValue.map { RecordValue(checking: $0).object }, forKey: key) }
     }
 
-    /// The field's value as one of Swift's own types where there is one: numbers are `Int64` or `Double`. Nil removes
-    /// the field.
+    /// The field's value in one of Swift's own types if there is one: numbers are `Int64` or `Double`. Setting nil
+    /// removes the field.
     @_disfavoredOverload
     public subscript(key: CKRecord.FieldKey) -> (any CKRecordValueProtocol)? {
         get { object(forKey: key).flatMap { RecordValue($0)?.native } }
@@ -71,7 +72,7 @@ extension CKRecordKeyValueSetting {
     }
 }
 
-/// A number that a field's value is converted to when it is asked for.
+/// A number type to which a field's value is converted on access.
 private protocol NumericRecordValue {
     init(truncating number: NSNumber)
 }
@@ -109,10 +110,10 @@ extension UInt32: __CKRecordObjCValue {}
 extension UInt64: __CKRecordObjCValue {}
 extension Date: __CKRecordObjCValue {}
 extension Data: __CKRecordObjCValue {}
-// Whatever its elements: an array of `Any` that holds strings is a value, as `as? CKRecordValue` finds on Apple's
-// platforms, where every array turns into an `NSArray`. What a record cannot hold is refused when it is set.
+// Conforms for every element type, because on Apple's platforms every array bridges to `NSArray`: there `as?
+// CKRecordValue` accepts an array of `Any` that holds strings. Setting a field refuses unsupported elements.
 extension Array: __CKRecordObjCValue {}
-// Apple's platforms turn these into an `NSNumber`.
+// On Apple's platforms these types bridge to `NSNumber`.
 extension CGFloat: __CKRecordObjCValue {}
 extension Decimal: __CKRecordObjCValue {}
 

@@ -1,18 +1,18 @@
-/// The fields of a record by their keys.
+/// A record's fields by key.
 ///
-/// Records have few fields, and a fetch makes many records: two arrays in the order of the keys take less time to make,
-/// and less room, than a dictionary. Records of one fetch that have the same keys share the one of the keys.
+/// A record has few fields, and a fetch creates many records. Two arrays sorted by key are faster to create, and
+/// smaller, than a dictionary. Records of one fetch with the same keys share the array of keys.
 struct FieldTable: Sendable {
     typealias Element = (key: CKRecord.FieldKey, value: RecordField)
 
-    /// Sorted, each once.
+    /// Sorted, without duplicates.
     private(set) var keys: [CKRecord.FieldKey]
     private var values: [RecordField]
 
-    /// - Parameter elements: each key once, in any order.
+    /// - Parameter elements: in any order, without duplicate keys.
     init(_ elements: [Element]) {
         var elements = elements
-        // A service sends fields in the order of their names.
+        // The service sends fields sorted by name.
         if !Self.areInOrder(elements.map(\.key)) { elements.sort { $0.key < $1.key } }
         self.init(sortedKeys: elements.map(\.key), values: elements.map(\.value))
     }
@@ -22,19 +22,19 @@ struct FieldTable: Sendable {
     }
 
     /// - Parameters:
-    ///   - sortedKeys: keys that are in order.
-    ///   - values: the value of each.
+    ///   - sortedKeys: the keys in ascending order, without duplicates.
+    ///   - values: the values of these keys, in their order.
     init(sortedKeys: [CKRecord.FieldKey], values: [RecordField]) {
         keys = sortedKeys
         self.values = values
     }
 
-    /// Whether the keys are sorted and each is there once.
+    /// Whether the keys are in ascending order, without duplicates.
     static func areInOrder(_ keys: [CKRecord.FieldKey]) -> Bool {
         keys.indices.dropFirst().allSatisfy { keys[$0 - 1] < keys[$0] }
     }
 
-    /// Whether a field is encrypted.
+    /// Whether any field is encrypted.
     var hasEncrypted: Bool { values.contains { $0.isEncrypted } }
 
     subscript(key: CKRecord.FieldKey) -> RecordField? {
@@ -59,7 +59,7 @@ struct FieldTable: Sendable {
         }
     }
 
-    /// Where the key is, or belongs.
+    /// The index of the key, or the index at which to insert it.
     private func position(of key: CKRecord.FieldKey) -> Int {
         var low = 0
         var high = keys.count

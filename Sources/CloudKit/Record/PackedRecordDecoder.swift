@@ -1,20 +1,20 @@
 import Foundation
 import NephosWire
 
-/// Makes records of what a page of a feed brought, from front to back. What they have in common is made once: user IDs,
-/// record types, keys.
+/// Decodes the records of one page of a change feed, in order. Recurring values are created once: user IDs, record
+/// types, keys.
 struct PackedRecordDecoder {
     private var reader: PackedRecordsReader
     private let zoneID: CKRecordZone.ID
     private let currentUserRecordName: String?
-    /// The IDs of users by the numbers of their names.
+    /// The cache of user IDs, indexed by the number of the user's name.
     private var users: [CKRecord.ID?] = []
-    /// The fields that records have, by the number of their type.
+    /// The cached field names of records, indexed by the number of their type.
     private var shapes: [Shape] = []
-    /// Neighbours mostly refer to one record.
+    /// The last decoded reference: consecutive records mostly refer to the same record.
     private var lastReference: (name: UnsafeRawBufferPointer, action: ReferenceValue.Action, made: CKRecord.Reference)?
 
-    /// The keys of the type's last record.
+    /// The field names of the type's last record.
     private struct Shape {
         var names: [UnsafeRawBufferPointer] = []
         var keys: [CKRecord.FieldKey] = []
@@ -28,12 +28,12 @@ struct PackedRecordDecoder {
 
     enum Change {
         case changed(CKRecord)
-        /// The record's fields cannot be read, here or by the service.
+        /// The library or the service cannot decode the record's fields.
         case unreadable(CKRecord.ID, WireError)
         case deleted(CKRecord.ID, CKRecord.RecordType)
     }
 
-    /// The next record; nil at the end. Throws where what came is damaged.
+    /// Returns the next change; nil at the end. Throws if the data is damaged.
     mutating func next() throws(WireError) -> Change? {
         switch try reader.next() {
         case nil: return nil
@@ -63,7 +63,7 @@ struct PackedRecordDecoder {
         CKRecord.ID(unchecked: try reader.string(name), zoneID: zoneID)
     }
 
-    /// A record's parent or share.
+    /// Creates the reference to a record's parent or share.
     private func reference(_ name: UnsafeRawBufferPointer) throws(WireError) -> CKRecord.Reference {
         CKRecord.Reference(recordID: try recordID(name), action: .none)
     }
@@ -96,7 +96,7 @@ struct PackedRecordDecoder {
         return decoded.table(in: WireContext(zoneID: zoneID, currentUserRecordName: currentUserRecordName))
     }
 
-    /// Nil where the fields have to be decoded.
+    /// Reads the fields in place; nil if they need the full decoder, `RecordFields`.
     private mutating func readTable(_ fields: UnsafeRawBufferPointer, type: Int) -> FieldTable? {
         var scanner = FieldScanner(fields)
         var values: [RecordField] = []
@@ -132,7 +132,7 @@ struct PackedRecordDecoder {
         return FieldTable(sortedKeys: shapes[type].keys, values: values)
     }
 
-    /// The value as a record keeps it; nil where it has to be decoded, or is wrong.
+    /// Returns the value in a record's form; nil if it is invalid or needs the full decoder.
     private mutating func value(_ value: FieldScanner.Value) -> RecordValue? {
         switch value {
         case .string(let text): return String(utf8: text).map(RecordValue.string)

@@ -10,7 +10,7 @@ struct RecordMetadata: Sendable {
     var lastModifiedUserRecordID: CKRecord.ID?
     var modifiedByDevice: String?
     var share: CKRecord.Reference?
-    /// Whether the service has, or had, this record.
+    /// Whether the record exists, or existed, on the service.
     var isKnownToServer = false
 }
 
@@ -21,7 +21,7 @@ struct RecordField: Hashable, Sendable {
     var isEncrypted: Bool
 }
 
-/// The mutable part of a record, as a value: a copy is a snapshot.
+/// The mutable part of a record. It is a value, so a copy is a snapshot.
 struct RecordState: Sendable {
     var metadata = RecordMetadata()
     private(set) var fields = FieldTable([])
@@ -29,14 +29,13 @@ struct RecordState: Sendable {
     /// The fields and the parent as they were last fetched or saved.
     private(set) var originalFields = FieldTable([])
     private(set) var originalParent: CKRecord.Reference?
-    /// The change counter at each key's last change since then.
+    /// The value of `changeCount` at each key's last change since then.
     private(set) var changes: [CKRecord.FieldKey: UInt64] = [:]
-    /// The keys without a value that were removed through `encryptedValues`, or had an encrypted value.
+    /// The keys without a value that were removed through `encryptedValues`, or whose removed value was encrypted.
     private var encryptedRemovals: Set<CKRecord.FieldKey> = []
     private(set) var parentChange: UInt64?
     private var changeCount: UInt64 = 0
 
-    /// A record that has no fields.
     init() {}
 
     /// A record as received from the service: unchanged.
@@ -48,7 +47,8 @@ struct RecordState: Sendable {
         originalParent = parent
     }
 
-    /// A record from an archive: `changedKeys` are all changed keys, `changedEncryptedKeys` those of encrypted fields.
+    /// Creates the state of an archived record. `changedKeys` has all changed keys, `changedEncryptedKeys` those of
+    /// encrypted fields.
     init(
         metadata: RecordMetadata, fields: FieldTable, originalFields: FieldTable, changedKeys: Set<CKRecord.FieldKey>,
         changedEncryptedKeys: Set<CKRecord.FieldKey>, parent: CKRecord.Reference?, originalParent: CKRecord.Reference?,
@@ -85,7 +85,7 @@ struct RecordState: Sendable {
         parentChange = metadata.isKnownToServer || parent != nil ? changeCount : nil
     }
 
-    /// Makes `saved`, an earlier state of this record, its version at the service; later changes stay changed.
+    /// Makes `saved`, an earlier state of this record, the service's version. Later changes still count as changes.
     mutating func markSaved(as saved: RecordState) {
         originalFields = saved.fields
         originalParent = saved.parent
@@ -93,7 +93,7 @@ struct RecordState: Sendable {
         if let change = parentChange, change <= saved.changeCount { parentChange = nil }
     }
 
-    /// Replaces the received encrypted values by the opened ones.
+    /// Replaces the sealed values that were received by their plaintext.
     mutating func open(_ values: [(key: CKRecord.FieldKey, value: RecordValue)]) {
         for (key, value) in values { fields[key] = RecordField(value: value, isEncrypted: true) }
         originalFields = fields
@@ -104,7 +104,7 @@ struct RecordState: Sendable {
         RecordState(metadata: metadata, fields: originalFields, parent: originalParent)
     }
 
-    /// The fields in the order of their keys.
+    /// Returns the fields sorted by key.
     func sortedFields(where isIncluded: (RecordField) -> Bool = { _ in true }) -> [(key: String, value: RecordValue)] {
         fields.filter { isIncluded($0.value) }.map { ($0.key, $0.value.value) }
     }

@@ -1,21 +1,21 @@
 import Foundation
 package import NephosWire
 
-/// How our side's names and values translate to the service's for one record.
+/// The context that maps the names and values of one record between this library and the service.
 struct WireContext {
-    /// The zone of the record: references into it go without a zone.
+    /// The zone of the record: references into it omit the zone.
     var zoneID: CKRecordZone.ID
-    /// The record name of the signed-in user, where it is known: our side calls this user `__defaultOwner__`.
+    /// The record name of the signed-in user, if known. This library calls that user `__defaultOwner__`.
     var currentUserRecordName: String?
 }
 
-/// The IDs of the users that the records of an answer name over and over: each is made once.
+/// A cache of the user IDs that recur in the records of an answer: each is created once.
 final class WireUsers {
     let currentUserRecordName: String?
-    /// What a share's URL begins with.
+    /// The common prefix of share URLs.
     private let shareURLRoot: String
     private var known: [(recordName: String, id: CKRecord.ID)] = []
-    /// Beyond it, looking for an ID would cost as much as making it.
+    /// The maximum number of entries: beyond it a lookup would cost as much as creating the ID.
     private static let limit = 8
 
     init(currentUserRecordName: String?, shareURLRoot: String = "") {
@@ -23,7 +23,7 @@ final class WireUsers {
         self.shareURLRoot = shareURLRoot
     }
 
-    /// Where a share is joined.
+    /// Returns the URL by which participants join a share.
     func shareURL(_ shortGUID: String) -> URL? { URL(string: shareURLRoot + shortGUID) }
 
     func id(_ recordName: String) -> CKRecord.ID {
@@ -35,13 +35,14 @@ final class WireUsers {
 }
 
 extension CKRecordZone.ID {
-    /// The zone as the service names it: the current user's own zones go without an owner.
+    /// The zone ID on the wire. Zones of the current user have no owner.
     package var wireValue: ZoneIDDictionary {
         ZoneIDDictionary(
             zoneName: zoneName, ownerRecordName: ownerName == CKCurrentUserDefaultName ? nil : ownerName)
     }
 
-    /// A zone that the service named. No owner means the current user, as does `currentUserRecordName`.
+    /// Creates the ID of a zone that the service named. No owner means the current user, as does
+    /// `currentUserRecordName`.
     package convenience init(wire: ZoneIDDictionary, currentUserRecordName: String? = nil) {
         let owner = wire.ownerRecordName == currentUserRecordName ? nil : wire.ownerRecordName
         self.init(unchecked: wire.zoneName, ownerName: owner ?? CKCurrentUserDefaultName)
@@ -49,21 +50,22 @@ extension CKRecordZone.ID {
 }
 
 extension CKRecord.ID {
-    /// The ID of the user of that record name; the current user's is `CKCurrentUserDefaultName`, as Apple shows it.
+    /// Creates the ID of a user. The ID of the current user is `CKCurrentUserDefaultName`, as in Apple's framework.
     package convenience init(userRecordName: String, currentUserRecordName: String? = nil) {
         self.init(unchecked: userRecordName == currentUserRecordName ? CKCurrentUserDefaultName : userRecordName)
     }
 }
 
 extension CKRecord.Reference {
-    /// The reference as a record of `zoneID` holds it on the wire: without a zone where that is its own.
+    /// Returns the reference on the wire, as held by a record of `zoneID`: without a zone if the target is in that
+    /// zone.
     package func wireValue(inZone zoneID: CKRecordZone.ID) -> ReferenceValue {
         ReferenceValue(
             recordName: recordID.recordName, zoneID: recordID.zoneID == zoneID ? nil : recordID.zoneID.wireValue,
             action: action == .deleteSelf ? .deleteSelf : .none)
     }
 
-    /// A reference that a record of `zoneID` holds.
+    /// Creates a reference that a record of `zoneID` holds.
     package convenience init(
         wire: ReferenceValue, inZone zoneID: CKRecordZone.ID, currentUserRecordName: String? = nil
     ) {
@@ -96,7 +98,7 @@ extension CLLocation {
 }
 
 extension RecordValue {
-    /// Why the value cannot be sent as it is; nil where it can.
+    /// The reason why the value cannot be sent unchanged; nil if it can.
     var problem: String? {
         switch self {
         case .string, .bool, .int64, .data, .reference, .asset, .sealed: nil
@@ -108,8 +110,8 @@ extension RecordValue {
         }
     }
 
-    /// The value as it is sent; nil for an asset that was not uploaded yet, which has no form on the wire, and for what
-    /// has a `problem`.
+    /// Returns the value on the wire. It is nil for an asset without an upload, which has no form on the wire, and for
+    /// a value with a `problem`.
     func wireValue(in context: WireContext) -> FieldValue? {
         switch self {
         case .string(let value): .string(value)
@@ -127,8 +129,8 @@ extension RecordValue {
         }
     }
 
-    /// A list has one element type: whole numbers beside floating-point ones become floating-point numbers too. Any
-    /// other mixture is refused when it is set.
+    /// Encodes a list. All elements have one type: if integers and floating-point numbers are mixed, all become
+    /// floating-point numbers. Setting a field refuses any other mixture.
     private static func wireList(_ values: [RecordValue], in context: WireContext) -> FieldValue? {
         var elements: [FieldValue] = []
         elements.reserveCapacity(values.count)
@@ -146,7 +148,7 @@ extension RecordValue {
         return .list(of: elements.first?.type.scalar ?? .unknown, elements)
     }
 
-    /// A value that came from the service, in a record of the context's zone.
+    /// Creates a value from the service's answer, for a record of the context's zone.
     init(wire: FieldValue, in context: WireContext) {
         switch wire {
         case .string(let value): self = .string(value)

@@ -1,14 +1,14 @@
 import Foundation
 import NephosWire
 
-/// A field's value as a record keeps it: immutable, of one of the types that CloudKit stores.
+/// A field's value as a record stores it: immutable, of one of CloudKit's types.
 ///
-/// Callers get it as the Foundation object that Apple's framework hands out (`object`).
+/// Callers receive it as the Foundation object that Apple's framework returns (`object`).
 enum RecordValue: Hashable, Sendable {
     case string(String)
     case bool(Bool)
     case int64(Int64)
-    /// An unsigned number above `Int64.max`. No field of the service holds it, so it is not saved.
+    /// An unsigned number above `Int64.max`. The service has no field type for it, so it cannot be saved.
     case uint64(UInt64)
     case double(Double)
     case date(Date)
@@ -17,17 +17,17 @@ enum RecordValue: Hashable, Sendable {
     case reference(CKRecord.Reference)
     case asset(CKAsset)
     case list([RecordValue])
-    /// A value as the service has it, until it is opened.
+    /// An encrypted value from the service, until it is decrypted.
     case sealed(SealedFieldValue)
 
-    /// Takes a copy of a value that a caller set; nil where CloudKit has no such field type.
+    /// Copies a value that a caller set; nil if CloudKit has no field type for it.
     init?(_ value: Any) {
         switch value {
         case let value as String: self = .string(value)
-        // A number casts to every Swift type that can represent it, so numbers are looked at as NSNumber.
+        // A number casts to every Swift type that can represent it, so `NSNumber` decides the type.
         case let value as NSNumber where value.isBoolean: self = .bool(value.boolValue)
         case let value as NSNumber: self.init(number: value)
-        // Not every build of Foundation bridges these two to NSNumber where they are held as Any.
+        // Some builds of Foundation do not bridge these two to NSNumber if they are held as Any.
         case let value as CGFloat: self = .double(Double(value))
         case let value as Decimal: self = .double(NSDecimalNumber(decimal: value).doubleValue)
         case let value as Date: self = .date(value)
@@ -50,7 +50,7 @@ enum RecordValue: Hashable, Sendable {
         }
     }
 
-    /// A list's elements are single values of one kind; whole and floating-point numbers are one kind.
+    /// Creates a list of single values of one kind. Integers and floating-point numbers are one kind.
     private init?(elements: NSArray) {
         var values: [RecordValue] = []
         values.reserveCapacity(elements.count)
@@ -63,7 +63,7 @@ enum RecordValue: Hashable, Sendable {
         self = .list(values)
     }
 
-    /// As `init(_:)`, and stops the program where Apple's framework raises an exception.
+    /// Copies a value as `init(_:)` does. Stops the program if Apple's framework would raise an exception.
     init(checking value: Any) {
         guard let result = RecordValue(value) else {
             raise(
@@ -75,7 +75,7 @@ enum RecordValue: Hashable, Sendable {
         self = result
     }
 
-    /// The types that one list can mix.
+    /// The kinds of value: the elements of a list have one kind.
     private enum Kind {
         case string, number, date, data, location, reference, asset, list, sealed
     }
@@ -94,7 +94,8 @@ enum RecordValue: Hashable, Sendable {
         }
     }
 
-    /// Whether an app could not tell the values apart: a truth value is a number, and an asset is what it is of.
+    /// Whether an app cannot distinguish the values: a Boolean is the same as its number, and assets are the same if
+    /// their files and wire values are.
     func isSame(as other: RecordValue) -> Bool {
         switch (self, other) {
         case (.asset(let one), .asset(let two)): one.fileURL == two.fileURL && one.wireValue == two.wireValue
@@ -106,7 +107,7 @@ enum RecordValue: Hashable, Sendable {
         }
     }
 
-    /// The assets that the value is or holds.
+    /// The asset, or the assets of a list.
     var assets: [CKAsset] {
         switch self {
         case .asset(let asset): [asset]
@@ -115,8 +116,8 @@ enum RecordValue: Hashable, Sendable {
         }
     }
 
-    /// What Apple's framework hands out where it promises no more than a `CKRecordValueProtocol`: a value of Swift's
-    /// own. Whole numbers and truth values are `Int64`.
+    /// The value in Swift's own types, which Apple's framework returns as a `CKRecordValueProtocol`. Integers and
+    /// Booleans are `Int64`.
     var native: any CKRecordValueProtocol {
         switch self {
         case .string(let value): value
@@ -134,7 +135,8 @@ enum RecordValue: Hashable, Sendable {
         }
     }
 
-    /// What Apple's framework hands out: `NSString`, `NSNumber`, `NSDate`, `NSData`, `NSArray`, or a class of ours.
+    /// The object that Apple's framework returns: `NSString`, `NSNumber`, `NSDate`, `NSData`, `NSArray`, or a class of
+    /// this library.
     var object: any __CKRecordObjCValue {
         switch self {
         case .string(let value): NSString(string: value)
@@ -154,6 +156,6 @@ enum RecordValue: Hashable, Sendable {
 }
 
 extension NSNumber {
-    /// Whether this is a truth value and no number; both share one class.
+    /// Whether this is a Boolean and not a number; both share one class.
     fileprivate var isBoolean: Bool { self === NSNumber(value: true) || self === NSNumber(value: false) }
 }

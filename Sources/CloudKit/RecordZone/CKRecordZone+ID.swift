@@ -6,21 +6,21 @@ public import Foundation
 public let CKCurrentUserDefaultName = "__defaultOwner__"
 
 extension CKRecordZone {
-    /// Identifies a zone: its name, and the user who owns it. Two IDs with the same names are equal.
+    /// A zone's identifier: its name and its owner. IDs with equal zone and owner names are equal.
     public final class ID: NSObject, NSSecureCoding, NSCopying, Sendable {
-        /// The zone that every database has, which need not be saved.
+        /// The default zone, which every database has without a save.
         public static let `default` = CKRecordZone.ID(unchecked: defaultZoneName, ownerName: CKCurrentUserDefaultName)
-        /// What the zone is called that every database has: `_defaultZone`.
+        /// The name of the zone that every database has: `_defaultZone`.
         public static let defaultZoneName = "_defaultZone"
 
-        /// What the zone is called: 1 to 255 printable ASCII characters, no leading underscore but the default zone's.
+        /// The zone's name: 1 to 255 printable ASCII characters. Only the default zone's has a leading underscore.
         public let zoneName: String
         /// The record name of the user who owns the zone; `CKCurrentUserDefaultName` for the current user.
         public let ownerName: String
 
-        /// Names a zone. The name is 1 to 255 ASCII characters and starts with no underscore.
+        /// Creates the ID of a zone. The name has 1 to 255 ASCII characters and no leading underscore.
         ///
-        /// An empty name stops the program. A zone whose name breaks another of the rules cannot be saved.
+        /// An empty name stops the program. A zone whose name breaks another rule cannot be saved.
         public convenience init(
             zoneName: String = CKRecordZone.ID.defaultZoneName, ownerName: String = CKCurrentUserDefaultName
         ) {
@@ -28,14 +28,14 @@ extension CKRecordZone {
             self.init(unchecked: zoneName, ownerName: ownerName)
         }
 
-        /// Names a zone, whose owner may be nil: the current user.
+        /// Creates the ID of a zone. A nil owner means the current user.
         @_disfavoredOverload
         @available(*, deprecated, message: "Use init(zoneName:ownerName:) with an owner name that is not nil")
         public convenience init(zoneName: String = CKRecordZone.ID.defaultZoneName, ownerName: String?) {
             self.init(zoneName: zoneName, ownerName: ownerName ?? CKCurrentUserDefaultName)
         }
 
-        /// For names that the service or an archive gave.
+        /// Creates an ID without checks, from a name in the service's answer or in an archive.
         package init(unchecked zoneName: String, ownerName: String) {
             self.zoneName = zoneName
             self.ownerName = ownerName

@@ -2,8 +2,8 @@ package import NephosWire
 import Synchronization
 
 extension CKRecordZone {
-    /// A zone that came from the service, with what it can do.
-    /// - Parameter zoneID: its ID as our side spells it; nil is as the service does.
+    /// Creates a zone from the service's answer, with its capabilities.
+    /// - Parameter zoneID: the ID in this library's form; nil to derive it from the service's.
     package convenience init(wire: ZoneDictionary, zoneID: CKRecordZone.ID? = nil) {
         let zoneID = zoneID ?? CKRecordZone.ID(wire: wire.zoneID)
         let share = wire.share.map {
@@ -18,8 +18,8 @@ extension CKRecordZone {
 
     var wireScope: ZoneEncryptionScope { encryptionScope == .perZone ? .perZone : .perRecord }
 
-    /// Notes that the service has the zone: what it can do is known from now on, and how it encrypts, which a zone that
-    /// was there before does as it did.
+    /// Marks the zone as saved, which determines its capabilities and its encryption scope. A zone that already existed
+    /// keeps its scope.
     package func absorbSave(_ zone: ZoneDictionary? = nil) {
         let scope = zone?.encryptionScope ?? wireScope
         state.withLock { state in
@@ -28,8 +28,8 @@ extension CKRecordZone {
         }
     }
 
-    /// The default zone of a database can do nothing that a custom zone can. A zone with one key for all records is
-    /// shared as a whole only.
+    /// Returns the capabilities of a zone. A default zone has none. A zone with one key for all records can only be
+    /// shared as a whole.
     private static func capabilities(of zoneID: CKRecordZone.ID, _ scope: ZoneEncryptionScope) -> Capabilities {
         if zoneID.zoneName == CKRecordZone.ID.defaultZoneName { return [] }
         let all: Capabilities = [.fetchChanges, .atomic, .sharing, .zoneWideSharing]

@@ -3,23 +3,23 @@ import Synchronization
 
 /// A partition of a database: the unit of atomic saves, change tracking and zone-wide sharing.
 open class CKRecordZone: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
-    /// What a zone can do. Empty until the zone was saved or fetched.
+    /// The capabilities of a zone; empty until it was saved or fetched.
     public struct Capabilities: OptionSet, Sendable, BitwiseCopyable {
         public let rawValue: UInt
 
         public init(rawValue: UInt) { self.rawValue = rawValue }
 
-        /// The zone has a change feed: what changed since a token can be fetched.
+        /// The zone has a change feed: clients can fetch the changes since a token.
         public static let fetchChanges = Capabilities(rawValue: 1 << 0)
-        /// A batch of changes to the zone can be all or nothing.
+        /// A batch of changes to the zone can be atomic: all or nothing.
         public static let atomic = Capabilities(rawValue: 1 << 1)
-        /// Records of the zone can be shared with what is below them.
+        /// Hierarchies of records in the zone can be shared.
         public static let sharing = Capabilities(rawValue: 1 << 2)
         /// The zone can be shared as a whole.
         public static let zoneWideSharing = Capabilities(rawValue: 1 << 3)
     }
 
-    /// Whether each record of a zone has its own encryption key, or the zone has one for all.
+    /// Whether each record of a zone has its own encryption key, or one key serves all records.
     public enum EncryptionScope: Int, Sendable, BitwiseCopyable {
         /// Each record's encrypted values have keys of their own.
         case perRecord = 0
@@ -31,26 +31,26 @@ open class CKRecordZone: NSObject, NSSecureCoding, NSCopying, @unchecked Sendabl
         var capabilities: Capabilities = []
         var share: CKRecord.Reference?
         var encryptionScope = EncryptionScope.perRecord
-        /// Where the zone's feed stood when the zone was fetched.
+        /// The position of the zone's change feed when the zone was fetched.
         var syncToken: String?
     }
 
-    /// What the zone is called, and whose it is.
+    /// The zone's name and owner.
     open var zoneID: CKRecordZone.ID { givenID }
     private let givenID: CKRecordZone.ID
-    // Everything that changes is behind this lock: hence `@unchecked Sendable`, which an open class cannot do without.
+    // This lock guards all mutable state: hence `@unchecked Sendable`, which an open class requires.
     let state: Mutex<State>
 
     /// The default zone, which every database has.
     open class func `default`() -> CKRecordZone { CKRecordZone(zoneID: .default) }
 
-    /// A zone of the current user, to be saved.
+    /// Creates a zone of the current user, to be saved.
     public init(zoneName: String) {
         givenID = CKRecordZone.ID(zoneName: zoneName)
         state = Mutex(State())
     }
 
-    /// A zone to be saved; until then it exists on this device alone.
+    /// Creates a zone to be saved. Until then it exists only on this device.
     public init(zoneID: CKRecordZone.ID) {
         givenID = zoneID
         state = Mutex(State())
@@ -61,13 +61,13 @@ open class CKRecordZone: NSObject, NSSecureCoding, NSCopying, @unchecked Sendabl
         self.state = Mutex(state)
     }
 
-    /// What the zone can do, as the service says; empty until it was saved or fetched.
+    /// The zone's capabilities, as reported by the service; empty until the zone was saved or fetched.
     open var capabilities: Capabilities { state.withLock { $0.capabilities } }
 
-    /// The share of the whole zone, where there is one; only zones that were fetched know it.
+    /// The share of the whole zone, if there is one. Only fetched zones have it.
     open var share: CKRecord.Reference? { state.withLock { $0.share } }
 
-    /// Whether each record has its own encryption key, or the zone has one; settable until the zone is first saved.
+    /// Whether each record has its own encryption key, or one key serves the zone. It can be set until the first save.
     open var encryptionScope: EncryptionScope {
         get { state.withLock { $0.encryptionScope } }
         set { state.withLock { $0.encryptionScope = newValue } }

@@ -1,31 +1,31 @@
 public import Foundation
 
 extension CKRecord {
-    /// What the deletion of a record does to the records that refer to it.
+    /// The effect of a record's deletion on the records that refer to it.
     public enum ReferenceAction: UInt, Sendable, BitwiseCopyable {
-        /// Nothing: the reference keeps the ID of the record that is gone.
+        /// No effect: the reference keeps the ID of the deleted record.
         case none = 0
-        /// The records that hold the reference are deleted as well.
+        /// The deletion cascades to the records that hold the reference.
         case deleteSelf = 1
     }
 
-    /// A link from a record's field to another record of the same zone.
+    /// A reference from a record's field to another record of the same zone.
     public final class Reference: NSObject, NSSecureCoding, NSCopying, Sendable {
-        /// What happens to the record with the reference when its target is deleted.
+        /// The effect of the target's deletion on the record that holds the reference.
         public typealias Action = CKRecord.ReferenceAction
 
-        /// The record that the reference points at.
+        /// The target of the reference.
         public let recordID: CKRecord.ID
-        /// What the deletion of that record does to the record which holds the reference.
+        /// The effect of the target's deletion on the record that holds the reference.
         public let action: CKRecord.ReferenceAction
 
-        /// A reference to a record by its ID, which need not be fetched for it.
+        /// Creates a reference to a record by its ID, which need not be fetched.
         public init(recordID: CKRecord.ID, action: CKRecord.ReferenceAction) {
             self.recordID = recordID
             self.action = action
         }
 
-        /// A reference to a record that is at hand.
+        /// Creates a reference to a record object.
         public convenience init(record: CKRecord, action: CKRecord.ReferenceAction) {
             self.init(recordID: record.recordID, action: action)
         }

@@ -2,7 +2,7 @@ import NephosWire
 
 /// Accepts shares (CKAcceptSharesOperation, Apple's documentation).
 ///
-/// Accepting twice, or one's own share, succeeds without effect.
+/// Accepting a share again, or the account's own share, succeeds without effect.
 open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
     private struct Blocks {
         var perShare: ((CKShare.Metadata, Result<CKShare, any Error>) -> Void)?
@@ -17,13 +17,13 @@ open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
 
     public override init() { super.init() }
 
-    /// Accepts the shares that these metadata are of.
+    /// Creates an operation that accepts the shares of these metadata.
     public convenience init(shareMetadatas: [CKShare.Metadata]) {
         self.init()
         self.shareMetadatas = shareMetadatas
     }
 
-    /// The shares to accept; all of one container, which the operation is added to.
+    /// The metadata of the shares to accept. All shares belong to one container, to which the operation is added.
     open var shareMetadatas: [CKShare.Metadata]? {
         get { metadatas.withLock { $0 } }
         set { metadatas.exchange(newValue) }
@@ -37,20 +37,20 @@ open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
         set { blocks.perShare = newValue }
     }
 
-    /// Called once, at the end; if some items failed, with a `partialFailure` that has their errors by item.
+    /// Called once, at the end. If items failed, the error is a `partialFailure` with their errors by item.
     open var acceptSharesResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
         get { blocks.result }
         set { blocks.result = newValue }
     }
 
-    /// Called once for every share, unless there is a `perShareResultBlock`.
+    /// Called once for every share, unless `perShareResultBlock` is set.
     @available(*, deprecated, message: "use perShareResultBlock")
     open var perShareCompletionBlock: ((CKShare.Metadata, CKShare?, (any Error)?) -> Void)? {
         get { blocks.perShareOlder }
         set { blocks.perShareOlder = newValue }
     }
 
-    /// Called once, at the end; if some shares failed, with a `partialFailure`.
+    /// Called once, at the end. If shares failed, the error is a `partialFailure`.
     @available(*, deprecated, message: "use acceptSharesResultBlock")
     open var acceptSharesCompletionBlock: (((any Error)?) -> Void)? {
         get { blocks.completion }

@@ -1,20 +1,20 @@
 public import Foundation
 
-/// What those to whom a share is offered may be allowed to do.
+/// The permissions that a share may offer to participants.
 public struct CKSharingParticipantPermissionOption: OptionSet, Hashable, Sendable, BitwiseCopyable {
     public let rawValue: UInt
 
     public init(rawValue: UInt) { self.rawValue = rawValue }
 
-    /// Participants may be let read.
+    /// Participants may be given read access.
     public static let readOnly = CKSharingParticipantPermissionOption(rawValue: 1 << 0)
-    /// Participants may be let read and write.
+    /// Participants may be given read and write access.
     public static let readWrite = CKSharingParticipantPermissionOption(rawValue: 1 << 1)
-    /// Both: the owner chooses.
+    /// Both permissions: the owner chooses one.
     public static let any: CKSharingParticipantPermissionOption = [.readOnly, .readWrite]
 }
 
-/// To whom a share may be offered.
+/// The accounts to which a share may be offered.
 public struct CKSharingParticipantAccessOption: OptionSet, Hashable, Sendable, BitwiseCopyable {
     public let rawValue: UInt
 
@@ -22,16 +22,16 @@ public struct CKSharingParticipantAccessOption: OptionSet, Hashable, Sendable, B
 
     /// Every account that has the share's URL.
     public static let anyoneWithLink = CKSharingParticipantAccessOption(rawValue: 1 << 0)
-    /// Those whom the owner invites.
+    /// The participants that the owner invites.
     public static let specifiedRecipientsOnly = CKSharingParticipantAccessOption(rawValue: 1 << 1)
-    /// Both: the owner chooses.
+    /// Both kinds of access: the owner chooses one.
     public static let any: CKSharingParticipantAccessOption = [.anyoneWithLink, .specifiedRecipientsOnly]
 }
 
-/// What a sharing interface is to offer (CKAllowedSharingOptions, Apple's documentation): values that an app hands to
-/// it.
+/// The options that a sharing interface offers (CKAllowedSharingOptions, Apple's documentation). An app passes them to
+/// the interface.
 public final class CKAllowedSharingOptions: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
-    // Unchecked, because NSObject is not Sendable: everything that changes is behind the lock of `options`.
+    // Unchecked, because NSObject is not Sendable: the lock of `options` guards all mutable state.
     private struct Options {
         var permission: CKSharingParticipantPermissionOption
         var access: CKSharingParticipantAccessOption
@@ -41,7 +41,7 @@ public final class CKAllowedSharingOptions: NSObject, NSSecureCoding, NSCopying,
 
     private let options: Locked<Options>
 
-    /// What may be offered of each of the two.
+    /// Creates options with the given permissions and kinds of access.
     public init(
         allowedParticipantPermissionOptions: CKSharingParticipantPermissionOption,
         allowedParticipantAccessOptions: CKSharingParticipantAccessOption
@@ -50,30 +50,30 @@ public final class CKAllowedSharingOptions: NSObject, NSSecureCoding, NSCopying,
             Options(permission: allowedParticipantPermissionOptions, access: allowedParticipantAccessOptions))
     }
 
-    /// Everything is offered.
+    /// The options that offer every permission and every kind of access.
     public class var standard: CKAllowedSharingOptions {
         CKAllowedSharingOptions(allowedParticipantPermissionOptions: .any, allowedParticipantAccessOptions: .any)
     }
 
-    /// What the owner may let participants do.
+    /// The permissions that the owner may give to participants.
     public var allowedParticipantPermissionOptions: CKSharingParticipantPermissionOption {
         get { options.permission }
         set { options.permission = newValue }
     }
 
-    /// To whom the owner may offer the share.
+    /// The kinds of access that the owner may choose for the share.
     public var allowedParticipantAccessOptions: CKSharingParticipantAccessOption {
         get { options.access }
         set { options.access = newValue }
     }
 
-    /// Whether it is offered that others may ask for access. False, until it is set.
+    /// Whether the interface offers to allow access requests. Defaults to false.
     public var allowsAccessRequests: Bool {
         get { options.accessRequests }
         set { options.accessRequests = newValue }
     }
 
-    /// Whether it is offered that participants may invite others. False, until it is set.
+    /// Whether the interface offers to let participants invite others. Defaults to false.
     public var allowsParticipantsToInviteOthers: Bool {
         get { options.inviting }
         set { options.inviting = newValue }

@@ -3,7 +3,7 @@ public import Foundation
 extension CKContainer {
     // MARK: Participants
 
-    /// Makes participants for users' e-mail addresses, each with its own result.
+    /// Creates participants from e-mail addresses, with one result for each address.
     @preconcurrency
     public func fetchShareParticipants(
         forEmailAddresses emails: [String],
@@ -15,7 +15,7 @@ extension CKContainer {
         }
     }
 
-    /// Makes participants for users' e-mail addresses, each with its own result.
+    /// Creates participants from e-mail addresses, with one result for each address.
     public func shareParticipants(
         forEmailAddresses emails: [String]
     ) async throws -> [String: Result<CKShare.Participant, any Error>] {
@@ -23,7 +23,7 @@ extension CKContainer {
             .keyed { $0.emailAddress }
     }
 
-    /// Makes participants for users' phone numbers, each with its own result.
+    /// Creates participants from phone numbers, with one result for each number.
     @preconcurrency
     public func fetchShareParticipants(
         forPhoneNumbers phoneNumbers: [String],
@@ -35,7 +35,7 @@ extension CKContainer {
         }
     }
 
-    /// Makes participants for users' phone numbers, each with its own result.
+    /// Creates participants from phone numbers, with one result for each number.
     public func shareParticipants(
         forPhoneNumbers phoneNumbers: [String]
     ) async throws -> [String: Result<CKShare.Participant, any Error>] {
@@ -43,7 +43,7 @@ extension CKContainer {
             .keyed { $0.phoneNumber }
     }
 
-    /// Makes participants for users of the container, each with its own result.
+    /// Creates participants from the record IDs of the container's users, with one result for each ID.
     @preconcurrency
     public func fetchShareParticipants(
         forUserRecordIDs userRecordIDs: [CKRecord.ID],
@@ -55,7 +55,7 @@ extension CKContainer {
         }
     }
 
-    /// Makes participants for users of the container, each with its own result.
+    /// Creates participants from the record IDs of the container's users, with one result for each ID.
     public func shareParticipants(
         forUserRecordIDs userRecordIDs: [CKRecord.ID]
     ) async throws -> [CKRecord.ID: Result<CKShare.Participant, any Error>] {
@@ -63,7 +63,7 @@ extension CKContainer {
             .keyed { $0.userRecordID }
     }
 
-    /// Makes participants for users, each with its own result.
+    /// Creates participants from lookup infos, with one result for each.
     public func shareParticipants(
         for lookupInfos: [CKUserIdentity.LookupInfo]
     ) async throws -> [CKUserIdentity.LookupInfo: Result<CKShare.Participant, any Error>] {
@@ -86,7 +86,7 @@ extension CKContainer {
         runFetchMetadata([url]) { hand($0.item(url), to: handler) }
     }
 
-    /// Fetches what is known of shares, each with its own result.
+    /// Fetches the metadata of shares by URL, with one result for each URL.
     @preconcurrency
     public func fetchShareMetadatas(
         for urls: [URL],
@@ -95,7 +95,7 @@ extension CKContainer {
         runFetchMetadata(urls, completionHandler)
     }
 
-    /// Fetches what is known of shares, each with its own result.
+    /// Fetches the metadata of shares by URL, with one result for each URL.
     public func shareMetadatas(for urls: [URL]) async throws -> [URL: Result<CKShare.Metadata, any Error>] {
         try await resultOfOperation { runFetchMetadata(urls, $0) }
     }
@@ -104,7 +104,7 @@ extension CKContainer {
         runAccept([metadata]) { hand($0.item(metadata), to: handler) }
     }
 
-    /// Accepts shares, each with its own result.
+    /// Accepts shares, with one result for each share.
     @preconcurrency
     public func accept(
         _ metadatas: [CKShare.Metadata],
@@ -114,7 +114,7 @@ extension CKContainer {
         runAccept(metadatas, completionHandler)
     }
 
-    /// Accepts shares, each with its own result.
+    /// Accepts shares, with one result for each share.
     @discardableResult
     public func accept(
         _ metadatas: [CKShare.Metadata]
@@ -124,8 +124,8 @@ extension CKContainer {
 
     // MARK: Requests for access
 
-    /// Asks the owners of shares for access to them, each with its own result (requestShareAccess(for:), Apple's
-    /// documentation). Throws a `CKError` where it concerns all of them.
+    /// Requests access to shares from their owners, with one result for each URL (requestShareAccess(for:), Apple's
+    /// documentation). Throws a `CKError` that concerns all of them.
     public func requestShareAccess(for urls: [URL]) async throws -> [URL: Result<Void, any Error>] {
         try await resultOfOperation { runRequestAccess(urls, $0) }
     }
@@ -192,7 +192,7 @@ extension CKContainer {
 }
 
 extension Dictionary {
-    /// The same values by what `key` finds in the keys.
+    /// Returns the values under new keys, which `key` derives from the old ones; drops a value if `key` returns nil.
     fileprivate func keyed<NewKey: Hashable>(_ key: (Key) -> NewKey?) -> [NewKey: Value] {
         [NewKey: Value](
             compactMap { entry in key(entry.key).map { ($0, entry.value) } }, uniquingKeysWith: { first, _ in first })

@@ -1,9 +1,9 @@
 public import Foundation
 import NephosWire
 
-/// Fetches what is known of shares, by their URLs (CKFetchShareMetadataOperation, Apple's documentation).
+/// Fetches the metadata of shares by URL (CKFetchShareMetadataOperation, Apple's documentation).
 ///
-/// A URL that no share has fails with `unknownItem`, and so does one of a share that is not the account's to see.
+/// A URL fails with `unknownItem` if no share has it, or if the account may not see the share.
 open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
     private struct Request {
         var shareURLs: [URL]?
@@ -24,7 +24,7 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
 
     public override init() { super.init() }
 
-    /// Asks what is behind these URLs.
+    /// Creates an operation that fetches the metadata of the shares at these URLs.
     public convenience init(shareURLs: [URL]) {
         self.init()
         self.shareURLs = shareURLs
@@ -34,19 +34,19 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
     @available(*, deprecated, renamed: "init(shareURLs:)")
     public convenience init(share urls: [URL]) { self.init(shareURLs: urls) }
 
-    /// Where the shares are, as their owners gave them out.
+    /// The URLs of the shares, as distributed by their owners.
     open var shareURLs: [URL]? {
         get { request.shareURLs }
         set { request.shareURLs = newValue }
     }
 
-    /// Whether the shares' root records come with the metadata.
+    /// Whether the metadata includes the root records of the shares.
     open var shouldFetchRootRecord: Bool {
         get { request.shouldFetchRootRecord }
         set { request.shouldFetchRootRecord = newValue }
     }
 
-    /// The keys of the root records that are fetched; nil means all of them.
+    /// The keys of the root records' fields to fetch; nil for all.
     open var rootRecordDesiredKeys: [CKRecord.FieldKey]? {
         get { request.rootRecordDesiredKeys }
         set { request.rootRecordDesiredKeys = newValue }
@@ -60,20 +60,20 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
         set { blocks.perShare = newValue }
     }
 
-    /// Called once, at the end; if some items failed, with a `partialFailure` that has their errors by item.
+    /// Called once, at the end. If items failed, the error is a `partialFailure` with their errors by item.
     open var fetchShareMetadataResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
         get { blocks.result }
         set { blocks.result = newValue }
     }
 
-    /// Called once for every URL, unless there is a `perShareMetadataResultBlock`.
+    /// Called once for every URL, unless `perShareMetadataResultBlock` is set.
     @available(*, deprecated, message: "use perShareMetadataResultBlock")
     open var perShareMetadataBlock: ((URL, CKShare.Metadata?, (any Error)?) -> Void)? {
         get { blocks.perShareOlder }
         set { blocks.perShareOlder = newValue }
     }
 
-    /// Called once, at the end; if some shares failed, with a `partialFailure`.
+    /// Called once, at the end. If shares failed, the error is a `partialFailure`.
     @available(*, deprecated, message: "use fetchShareMetadataResultBlock")
     open var fetchShareMetadataCompletionBlock: (((any Error)?) -> Void)? {
         get { blocks.completion }

@@ -1,9 +1,9 @@
 import NephosWire
 
-/// Makes participants of users' addresses (CKFetchShareParticipantsOperation, Apple's documentation).
+/// Creates participants from users' addresses (CKFetchShareParticipantsOperation, Apple's documentation).
 ///
-/// An e-mail address or a phone number makes a participant whether or not an account has it: which one shows when the
-/// share is accepted. A user record's ID must be that of a user of the container.
+/// An e-mail address or a phone number yields a participant even if no account has it: acceptance of the share reveals
+/// the account. A user record ID must belong to a user of the container.
 open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
     private struct Blocks {
         var perParticipant: ((CKUserIdentity.LookupInfo, Result<CKShare.Participant, any Error>) -> Void)?
@@ -23,13 +23,13 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
 
     public override init() { super.init() }
 
-    /// Makes participants of the users that these name.
+    /// Creates an operation that looks up these users.
     public convenience init(userIdentityLookupInfos: [CKUserIdentity.LookupInfo]) {
         self.init()
         self.userIdentityLookupInfos = userIdentityLookupInfos
     }
 
-    /// Whom to look up.
+    /// The identifiers of the users to look up.
     open var userIdentityLookupInfos: [CKUserIdentity.LookupInfo]? {
         get { infos.withLock { $0 } }
         set { infos.exchange(newValue) }
@@ -47,20 +47,20 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
         set { blocks.perParticipant = newValue }
     }
 
-    /// Called once, at the end; if some items failed, with a `partialFailure` that has their errors by item.
+    /// Called once, at the end. If items failed, the error is a `partialFailure` with their errors by item.
     open var fetchShareParticipantsResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
         get { blocks.result }
         set { blocks.result = newValue }
     }
 
-    /// Called for every participant, unless there is a `perShareParticipantResultBlock`.
+    /// Called for every participant, unless `perShareParticipantResultBlock` is set.
     @available(*, deprecated, message: "use perShareParticipantResultBlock")
     open var shareParticipantFetchedBlock: ((CKShare.Participant) -> Void)? {
         get { blocks.fetched }
         set { blocks.fetched = newValue }
     }
 
-    /// Called once, at the end; if some users failed, with a `partialFailure`.
+    /// Called once, at the end. If users failed, the error is a `partialFailure`.
     @available(*, deprecated, message: "use fetchShareParticipantsResultBlock")
     open var fetchShareParticipantsCompletionBlock: (((any Error)?) -> Void)? {
         get { blocks.completion }
@@ -86,7 +86,8 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
         deliver(items) { self.hand(out: $0) }
     }
 
-    /// Those whose addresses are of accounts: the service tells nothing else of them.
+    /// Returns the lookup infos whose addresses belong to accounts. The service reveals nothing else about those
+    /// accounts.
     private func accounts(
         _ infos: [CKUserIdentity.LookupInfo]
     ) async throws(CKError) -> Set<CKUserIdentity.LookupInfo> {
@@ -101,11 +102,11 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
         }
     }
 
-    /// What the service has under the users' IDs: user records, which everybody may read in the public database.
+    /// Fetches user records by ID. Every account may read them in the public database.
     private func usersByID(_ ids: [CKRecord.ID]) async throws(CKError) -> [CKRecord.ID: Result<CKRecord, CKError>] {
         guard !ids.isEmpty else { return [:] }
         let session = containerAccount
-        // Where the current user is meant, the service knows them by their name.
+        // The service knows the current user only by record name, not by `CKCurrentUserDefaultName`.
         let own = try await session.currentUser(ServiceCall(scope: .public), containerErrorContext)
         let context = DatabaseRequestContext(
             session: session, call: ServiceCall(scope: .public), errors: containerErrorContext)
@@ -141,7 +142,8 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
 }
 
 extension CKUserIdentity.LookupInfo {
-    /// The participant this stands for.
+    /// Creates the participant for this lookup info. Throws `unknownItem` for an unknown user, and `invalidArguments`
+    /// for a malformed address.
     fileprivate func participant(
         _ users: [CKRecord.ID: Result<CKRecord, CKError>], hasAccount: Bool, _ errors: ErrorContext
     ) throws(CKError) -> CKShare.Participant {

@@ -2,19 +2,20 @@ public import Foundation
 import Synchronization
 
 extension CKShare {
-    /// A requester of access to a share (CKShareAccessRequester, Apple's documentation). The contact's card that
-    /// Apple's has beside the identity belongs to a framework that this platform does not have.
+    /// An account that requests access to a share (CKShareAccessRequester, Apple's documentation). Apple's class also
+    /// has a contact card, whose framework this platform lacks.
     public final class AccessRequester: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
         // Unchecked, because NSObject is not Sendable: the identity is a constant.
 
-        /// Who asks.
+        /// The identity of the requester.
         public let userIdentity: CKUserIdentity
 
         init(_ userIdentity: CKUserIdentity) {
             self.userIdentity = userIdentity
         }
 
-        /// By what `CKFetchShareParticipantsOperation` makes the participant, once the share's owner says yes.
+        /// The lookup info from which `CKFetchShareParticipantsOperation` creates the participant, once the share's
+        /// owner approves the request.
         public var participantLookupInfo: CKUserIdentity.LookupInfo {
             let userRecordID = userIdentity.userRecordID ?? CKRecord.ID(unchecked: CKCurrentUserDefaultName)
             return userIdentity.lookupInfo ?? CKUserIdentity.LookupInfo(userRecordID: userRecordID)
@@ -48,7 +49,7 @@ extension CKShare {
     public final class BlockedIdentity: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
         // Unchecked, because NSObject is not Sendable: the identity is a constant.
 
-        /// Who is blocked.
+        /// The identity of the blocked account.
         public let userIdentity: CKUserIdentity
 
         init(_ userIdentity: CKUserIdentity) {
@@ -84,7 +85,7 @@ extension CKShare {
         var allowed = false
         var requesters: [AccessRequester] = []
         var blocked: [BlockedIdentity] = []
-        /// Whether this side changed the requesters or the blocked identities.
+        /// Whether this client changed the requesters or the blocked identities.
         var isChanged = false
 
         mutating func deny(_ denied: [AccessRequester]) {
@@ -104,27 +105,27 @@ extension CKShare {
         }
     }
 
-    /// Whether an account that was not invited may ask for access, having the share's URL. False, until it is set.
+    /// Whether accounts that were not invited may request access by the share's URL. Defaults to false.
     ///
-    /// The program stops where the current user neither owns the share nor administers it.
+    /// Setting it stops the program unless the current user is the share's owner or an administrator.
     public var allowsAccessRequests: Bool {
         get { shareState.withLock { $0.accessRequests.allowed } }
         set { changeAccessRequests { $0.allowed = newValue } }
     }
 
-    /// Who asked for access and has no answer yet.
+    /// The accounts whose access requests are pending.
     public var requesters: [CKShare.AccessRequester] { shareState.withLock { $0.accessRequests.requesters } }
 
-    /// Whose requests no longer reach the share.
+    /// The accounts whose access requests are blocked.
     public var blockedIdentities: [CKShare.BlockedIdentity] { shareState.withLock { $0.accessRequests.blocked } }
 
-    /// Refuses requests; whose they are may ask again. The program stops where the current user neither owns the share
-    /// nor administers it. The change needs a save, as those below do.
+    /// Denies access requests; the requesters may ask again. The program stops unless the current user is the share's
+    /// owner or an administrator. This change, and those of the methods below, need a save.
     public func denyRequesters(_ requesters: [CKShare.AccessRequester]) {
         changeAccessRequests { $0.deny(requesters) }
     }
 
-    /// Refuses requests and those that the same people may make later, and removes the people from the share.
+    /// Denies access requests, blocks later ones of the same accounts, and removes the accounts from the share.
     public func blockRequesters(_ requesters: [CKShare.AccessRequester]) {
         changeAccessRequests { $0.block(requesters) }
         let blocked = requesters.map(\.userIdentity)
@@ -133,7 +134,7 @@ extension CKShare {
         }
     }
 
-    /// Lets people ask for access again.
+    /// Lets blocked accounts request access again.
     public func unblockIdentities(_ blockedIdentities: [CKShare.BlockedIdentity]) {
         changeAccessRequests { $0.unblock(blockedIdentities) }
     }

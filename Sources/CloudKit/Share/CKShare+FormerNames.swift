@@ -1,6 +1,6 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
-// The names that the types around shares had before CloudKit's Swift API nested them, and in between.
+// The former names of the types around shares: from before CloudKit's Swift API nested them, and from in between.
 
 @available(*, deprecated, renamed: "CKShare.Metadata")
 public typealias CKShareMetadata = CKShare.Metadata

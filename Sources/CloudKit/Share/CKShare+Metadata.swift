@@ -2,8 +2,8 @@ public import Foundation
 import NephosWire
 
 extension CKShare {
-    /// What is known of a share before it is accepted (CKShare.Metadata, Apple's documentation). Apps get it from the
-    /// service, by the share's URL; they do not make it.
+    /// The properties of a share that are known before its acceptance (CKShare.Metadata, Apple's documentation). The
+    /// service returns them for the share's URL; apps do not create them.
     open class Metadata: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
         // Unchecked, because NSObject is not Sendable: everything in here is a constant.
 
@@ -16,17 +16,17 @@ extension CKShare {
             var participantPermission = CKShare.ParticipantPermission.unknown
             var ownerIdentity = CKUserIdentity(hasiCloudAccount: false)
             var rootRecord: CKRecord?
-            /// By what the service knows the share: what the URL ends in that the metadata was fetched by. That of a
-            /// one-time URL is another than the share's.
+            /// The service's key of the share: the last component of the URL by which the metadata was fetched. A
+            /// one-time URL has a key of its own, different from the share's.
             var shortGUID: String?
         }
 
         private let values: Values
 
-        /// Metadata of no share, for the subclass that a test puts in the place of the service's.
+        /// Creates metadata without a share, for a test's subclass that replaces the service's metadata.
         public override init() { values = Values() }
 
-        /// Metadata as the service has it.
+        /// Creates metadata from the service's answer.
         init(wire: RecordInfo, _ users: WireUsers) throws(WireError) {
             let zoneID = CKRecordZone.ID(wire: wire.zoneID, currentUserRecordName: users.currentUserRecordName)
             func record(_ wire: RecordDictionary) throws(WireError) -> CKRecord {
@@ -44,22 +44,22 @@ extension CKShare {
             values.ownerIdentity = CKUserIdentity(wire: wire.ownerIdentity, users)
             if let root = wire.rootRecord {
                 let root = try record(root)
-                // No participant has the keys of its encrypted values before acceptance, and no record comes without
-                // its values.
+                // Before acceptance no participant has the keys of encrypted values, and a record must not lack its
+                // values.
                 if !root.hasEncryptedFields { values.rootRecord = root }
             }
             values.shortGUID = wire.shortGUID.value
             self.values = values
         }
 
-        /// By what the service knows the share; nil for metadata that is not the service's.
+        /// The service's key of the share; nil for metadata that did not come from the service.
         var shortGUID: String? { values.shortGUID ?? values.share?.url.flatMap(CKShare.shortGUID) }
 
         /// The container that holds the share.
         open var containerIdentifier: String { values.containerIdentifier }
 
-        /// The share. The program stops where the metadata is of none: it came neither from the service nor from an
-        /// archive of what did.
+        /// The share. The program stops if there is none: then the metadata came neither from the service nor from an
+        /// archive of such metadata.
         open var share: CKShare {
             guard let share = values.share else {
                 raise("CKShare.Metadata: this is metadata of no share.")
@@ -67,17 +67,17 @@ extension CKShare {
             return share
         }
 
-        /// The record at the top of what is shared; nil where a whole zone is.
+        /// The ID of the shared hierarchy's root record; nil if a whole zone is shared.
         open var hierarchicalRootRecordID: CKRecord.ID? { values.hierarchicalRootRecordID }
-        /// What the current user is.
+        /// The role of the current user.
         open var participantRole: CKShare.ParticipantRole { values.participantRole }
-        /// What the current user has answered.
+        /// The current user's answer to the invitation.
         open var participantStatus: CKShare.ParticipantAcceptanceStatus { values.participantStatus }
-        /// What the current user may do.
+        /// The current user's permission on the shared records.
         open var participantPermission: CKShare.ParticipantPermission { values.participantPermission }
-        /// Whose share it is.
+        /// The identity of the share's owner.
         open var ownerIdentity: CKUserIdentity { values.ownerIdentity }
-        /// The root record, where it was asked for; nil where it has encrypted values.
+        /// The root record, if it was requested; nil if it has encrypted values.
         open var rootRecord: CKRecord? { values.rootRecord }
 
         @available(*, deprecated, renamed: "participantRole")
@@ -85,18 +85,19 @@ extension CKShare {
             CKShare.ParticipantType(rawValue: participantRole.rawValue) ?? .privateUser
         }
 
-        /// The root record's ID. Of a share of a whole zone, which has no root, it is the share's own.
+        /// The root record's ID. A share of a whole zone has no root; its value is the ID of the share.
         @available(*, deprecated, renamed: "hierarchicalRootRecordID")
         open var rootRecordID: CKRecord.ID { hierarchicalRootRecordID ?? share.recordID }
 
         open class var supportsSecureCoding: Bool { true }
 
-        /// Restores what the archive has: Apple's framework makes metadata of an archive without any of it, too.
+        /// Restores metadata from an archive. Absent values get defaults: Apple's framework accepts an archive without
+        /// any of them, too.
         public required init?(coder: NSCoder) {
             var values = Values()
             let container = coder.object(
                 ofAny: [ArchivedContainerID.self, NSString.self], forKey: ArchiveKey.containerID)
-            // Archives of earlier versions of this library have the identifier alone.
+            // Archives of earlier versions of this library have only the identifier.
             values.containerIdentifier =
                 (container as? ArchivedContainerID)?.identifier ?? (container as? NSString) as String? ?? ""
             values.share = coder.object(of: CKShare.self, forKey: ArchiveKey.share)
@@ -131,7 +132,7 @@ extension CKShare {
 
         open func copy(with zone: NSZone? = nil) -> Any { self }
 
-        /// Metadata is equal that is about one share of one container.
+        /// Metadata is equal if it describes the same share of the same container.
         open override func isEqual(_ object: Any?) -> Bool {
             guard let other = object as? CKShare.Metadata else { return false }
             return self === other

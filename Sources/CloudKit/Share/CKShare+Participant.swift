@@ -2,23 +2,23 @@ public import Foundation
 import Synchronization
 
 extension CKShare {
-    /// Whether a participant took the invitation.
+    /// A participant's answer to the invitation.
     public enum ParticipantAcceptanceStatus: Int, Hashable, Sendable, BitwiseCopyable {
-        /// The service has not said yet.
+        /// The service has not reported the status yet.
         case unknown
-        /// Was invited, and has not answered.
+        /// The participant was invited and has not answered.
         case pending
-        /// Takes part.
+        /// The participant accepted the invitation.
         case accepted
-        /// Was taken out of the share, or left it.
+        /// The participant was removed from the share, or left it.
         case removed
     }
 
-    /// What a participant may do with the shared records.
+    /// A participant's permission on the shared records.
     public enum ParticipantPermission: Int, Hashable, Sendable, BitwiseCopyable {
-        /// The service has not said yet.
+        /// The service has not reported the permission yet.
         case unknown
-        /// Nothing.
+        /// No access.
         case none
         /// Fetch and query.
         case readOnly
@@ -26,36 +26,36 @@ extension CKShare {
         case readWrite
     }
 
-    /// What a participant is in a share.
+    /// The role of a participant in a share.
     public enum ParticipantRole: Int, Hashable, Sendable, BitwiseCopyable {
-        /// The service has not said yet.
+        /// The service has not reported the role yet.
         case unknown = 0
-        /// Whose records they are.
+        /// The owner of the shared records.
         case owner = 1
-        /// May add and remove participants.
+        /// A participant who may add and remove participants.
         case administrator = 2
-        /// Was invited.
+        /// An invited participant.
         case privateUser = 3
-        /// Came by the share's public URL.
+        /// A participant who joined by the share's public URL.
         case publicUser = 4
     }
 
-    /// What a participant is in a share, under its older name.
+    /// The role of a participant in a share, under its former name.
     @available(*, deprecated, renamed: "CKShare.ParticipantRole")
     public enum ParticipantType: Int, Hashable, Sendable, BitwiseCopyable {
-        /// The service has not said yet.
+        /// The service has not reported the role yet.
         case unknown = 0
-        /// Whose records they are.
+        /// The owner of the shared records.
         case owner = 1
-        /// Was invited.
+        /// An invited participant.
         case privateUser = 3
-        /// Came by the share's public URL.
+        /// A participant who joined by the share's public URL.
         case publicUser = 4
     }
 
     /// A participant of a share (CKShare.Participant, Apple's documentation).
     ///
-    /// `CKContainer` makes participants from users' addresses; a share has its owner for a participant.
+    /// `CKContainer` creates participants from users' addresses. The owner of a share is one of its participants.
     open class Participant: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
         /// The data type of a participant's identifier.
         public typealias ID = String
@@ -66,18 +66,18 @@ extension CKShare {
             var acceptanceStatus = ParticipantAcceptanceStatus.pending
         }
 
-        /// What the service alone says of a participant.
+        /// The details of a participant that only the service sets.
         struct Details: Sendable {
             var isApprovedRequester = false
             var dateAdded: Date?
-            /// Whether a one-time URL identifies the participant, and no address.
+            /// Whether a one-time URL identifies the participant, instead of an address.
             var hasOneTimeURL = false
         }
 
         let details: Details
         private let identity: CKUserIdentity
         private let identifier: String
-        // Everything that changes is behind this lock: hence `@unchecked Sendable`, as NSObject is not.
+        // This lock guards all mutable state: hence `@unchecked Sendable`, as NSObject is not Sendable.
         private let state: Mutex<State>
 
         init(
@@ -90,16 +90,16 @@ extension CKShare {
             self.state = Mutex(state)
         }
 
-        /// Who takes part.
+        /// The identity of the participant.
         open var userIdentity: CKUserIdentity { identity }
-        /// What tells the participant from others of the share.
+        /// An identifier that is unique among the share's participants.
         open var participantID: CKShare.Participant.ID { identifier }
-        /// Whether the participant asked for access and was let in.
+        /// Whether the participant requested access and the request was approved.
         open var isApprovedRequester: Bool { details.isApprovedRequester }
-        /// When the participant was added; nil until the share was saved.
+        /// The date when the participant was added; nil until the share was saved.
         open var dateAddedToShare: Date? { details.dateAdded }
 
-        /// A participant whom the share's one-time URL, and no address, will identify.
+        /// Creates a participant that a one-time URL of the share identifies, instead of an address.
         public class func oneTimeURLParticipant() -> Self {
             guard
                 let made = Participant(
@@ -110,23 +110,23 @@ extension CKShare {
             return made
         }
 
-        /// What the participant is in the share; `.privateUser` unless set.
+        /// The participant's role in the share. Defaults to `.privateUser`.
         open var role: CKShare.ParticipantRole {
             get { state.withLock { $0.role } }
             set { state.withLock { $0.role = newValue } }
         }
 
-        /// What the participant is in the share, under its older name.
+        /// The participant's role in the share, under its former name.
         @available(*, deprecated, renamed: "role")
         open var type: CKShare.ParticipantType {
             get { CKShare.ParticipantType(rawValue: role.rawValue) ?? .privateUser }
             set { role = CKShare.ParticipantRole(rawValue: newValue.rawValue) ?? .unknown }
         }
 
-        /// Whether the participant took the invitation.
+        /// The participant's answer to the invitation.
         open var acceptanceStatus: CKShare.ParticipantAcceptanceStatus { state.withLock { $0.acceptanceStatus } }
 
-        /// What the participant may do; `.readOnly` unless set.
+        /// The participant's permission on the shared records. Defaults to `.readOnly`.
         open var permission: CKShare.ParticipantPermission {
             get { state.withLock { $0.permission } }
             set { state.withLock { $0.permission = newValue } }
@@ -134,7 +134,8 @@ extension CKShare {
 
         open class var supportsSecureCoding: Bool { true }
 
-        /// Restores what the archive has: Apple's framework makes a participant of an archive without any of it, too.
+        /// Restores a participant from an archive. Absent values get defaults: Apple's framework accepts an archive
+        /// without any of them, too.
         public required init?(coder: NSCoder) {
             details = Details()
             identity =
@@ -166,9 +167,9 @@ extension CKShare {
                 userIdentity, participantID: participantID, state: state.withLock { $0 }, details: details)
         }
 
-        /// Participants are equal that are one person: that have one `participantID`, or whose identities have one user
-        /// record ID or were looked up by the same; what they may do does not count (isEqual(_:) of
-        /// CKShare.Participant, Apple's documentation).
+        /// Participants are equal if they are the same person: if their `participantID`, their identities' user record
+        /// ID or their identities' lookup info is equal. Permissions do not count (isEqual(_:) of CKShare.Participant,
+        /// Apple's documentation).
         open override func isEqual(_ object: Any?) -> Bool {
             guard let other = object as? CKShare.Participant else { return false }
             let (mine, theirs) = (userIdentity, other.userIdentity)
@@ -177,7 +178,7 @@ extension CKShare {
                 || mine.lookupInfo != nil && mine.lookupInfo == theirs.lookupInfo
         }
 
-        // The same for all, as any one of three things makes two participants equal; a share has 100 at most.
+        // One hash for all, because any one of three properties makes two participants equal. A share has at most 100.
         open override var hash: Int { 0 }
 
         open override var description: String {

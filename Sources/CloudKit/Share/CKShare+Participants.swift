@@ -2,9 +2,10 @@ public import Foundation
 import Synchronization
 
 extension CKShare {
-    /// Adds a participant, or puts it in the place of the one of the same user.
+    /// Adds a participant, or replaces the one of the same user.
     ///
-    /// The program stops where the share is public, or the participant is its owner or came by its public URL.
+    /// The program stops if the share is public, if the participant is the owner, or if the participant joined by the
+    /// public URL.
     public func addParticipant(_ participant: CKShare.Participant) {
         requirePrivate("add")
         raise(
@@ -16,7 +17,7 @@ extension CKShare {
         }
     }
 
-    /// Takes a participant out of the share. The program stops where the share is public.
+    /// Removes a participant, unless it is the owner. The program stops if the share is public.
     public func removeParticipant(_ participant: CKShare.Participant) {
         requirePrivate("remove")
         shareState.withLock { state in
@@ -24,7 +25,8 @@ extension CKShare {
         }
     }
 
-    /// Where a participant made by `oneTimeURLParticipant()` joins, once; nil until the share was saved.
+    /// Returns the URL by which a participant from `oneTimeURLParticipant()` joins, once; nil until the share was
+    /// saved.
     public func oneTimeURL(for participantID: CKShare.Participant.ID) -> URL? {
         shareState.withLock { $0.oneTimeURLs[participantID] }
     }
@@ -37,7 +39,7 @@ extension CKShare {
 }
 
 extension CKShare.ShareState {
-    /// A copy with participants of its own.
+    /// Returns a copy that has its own copies of the participants.
     func copied() -> CKShare.ShareState {
         var copy = self
         copy.participants = participants.map { $0.copied() }
@@ -52,11 +54,11 @@ extension CKShare.Participant {
             .currentUser, state: State(role: .owner, permission: .readWrite, acceptanceStatus: .accepted))
     }
 
-    /// Whether the invitation was taken.
+    /// A participant's answer to the invitation.
     public typealias AcceptanceStatus = CKShare.ParticipantAcceptanceStatus
-    /// What may be done with the records.
+    /// A participant's permission on the shared records.
     public typealias Permission = CKShare.ParticipantPermission
-    /// A participant's role in the share.
+    /// The role of a participant in the share.
     public typealias Role = CKShare.ParticipantRole
     @available(*, deprecated, renamed: "CKShare.ParticipantRole")
     public typealias ParticipantType = CKShare.ParticipantType

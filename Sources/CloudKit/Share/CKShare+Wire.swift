@@ -113,7 +113,7 @@ extension CKShare.Participant {
 }
 
 extension CKShare.ShareState {
-    /// A share as the service has it.
+    /// Creates the state of a share from the service's answer.
     init(wire: ShareDictionary, shareID: CKRecord.ID, _ users: WireUsers) {
         url = wire.shortGUID.flatMap(users.shareURL)
         hasKeys = wire.hasKeys
@@ -131,8 +131,8 @@ extension CKShare.ShareState {
             blocked: wire.blocked.map { CKShare.BlockedIdentity(CKUserIdentity(wire: $0, users)) })
     }
 
-    /// Lets the participants whom one-time URLs identify be asked for by the identifiers that this side gave them
-    /// before the service gave them its own.
+    /// Keeps one-time URLs available under the participant identifiers that this client generated before the service
+    /// replaced them by its own.
     mutating func keepOneTimeIdentifiers(of sent: [CKShare.Participant]) {
         let known = Set(participants.map(\.participantID))
         let former = sent.filter { $0.details.hasOneTimeURL && !known.contains($0.participantID) }
@@ -143,7 +143,7 @@ extension CKShare.ShareState {
 }
 
 extension CKShare {
-    /// What a save asks of the service for the share.
+    /// Returns the share's properties that a save sends.
     func shareToModify() -> ShareToModify {
         let state = shareState.withLock { $0 }
         var request = ShareToModify(
@@ -163,7 +163,7 @@ extension CKShare {
 }
 
 extension CKShare {
-    /// What a share's URL ends in; nil where it ends in nothing.
+    /// Returns the last component of a share's URL; nil if it has none.
     static func shortGUID(_ url: URL) -> String? {
         let last = url.lastPathComponent
         return last.isEmpty || last == "/" ? nil : last

@@ -4,13 +4,13 @@ import Synchronization
 
 /// A record that shares a hierarchy of records, or a whole zone, with other users.
 open class CKShare: CKRecord, @unchecked Sendable {
-    /// The fields of a share that describe what is shared.
+    /// The keys of a share's fields that describe the shared content.
     public enum SystemFieldKey {
-        /// A `String`.
+        /// The title of the content, a `String`.
         public static let title: CKRecord.FieldKey = "cloudkit.title"
-        /// An image of what is shared, as the bytes of a file.
+        /// An image of the content, as the bytes of a file.
         public static let thumbnailImageData: CKRecord.FieldKey = "cloudkit.thumbnailImageData"
-        /// A `String`: a uniform type identifier.
+        /// The uniform type identifier of the content, a `String`.
         public static let shareType: CKRecord.FieldKey = "cloudkit.type"
     }
 
@@ -18,20 +18,20 @@ open class CKShare: CKRecord, @unchecked Sendable {
         var url: URL?
         var publicPermission = ParticipantPermission.none
         var participants = [Participant.currentUser]
-        /// Nil where the share is of a whole zone.
+        /// Nil if a whole zone is shared.
         var rootRecordID: CKRecord.ID?
         var accessRequests = AccessRequests()
-        /// By the identifiers of the participants who are to use them.
+        /// The one-time URLs, by the identifier of their participant.
         var oneTimeURLs: [Participant.ID: URL] = [:]
-        /// Whether the service has keys of the share, and wants more of its owner.
+        /// Whether the service has encryption keys of the share, and whether it needs further keys from the owner.
         var hasKeys = false
         var wantsKeys = false
     }
 
-    // What a share has beyond a record, behind a lock as the record's own state is: hence `@unchecked Sendable`.
+    // The share's own state, guarded by a lock as the record's state is: hence `@unchecked Sendable`.
     let shareState: Mutex<ShareState>
 
-    /// Shares the hierarchy under `rootRecord`, and makes the record refer to the share.
+    /// Creates a share of the hierarchy below `rootRecord`, and makes the record refer to the share.
     public init(rootRecord: CKRecord) {
         let shareID = CKRecord.ID(zoneID: rootRecord.recordID.zoneID)
         shareState = Mutex(ShareState(rootRecordID: rootRecord.recordID))
@@ -39,14 +39,14 @@ open class CKShare: CKRecord, @unchecked Sendable {
         rootRecord.setShare(CKRecord.Reference(recordID: shareID, action: .none))
     }
 
-    /// Shares the hierarchy under `rootRecord` by a share of that ID, which must be in the record's zone.
+    /// Creates a share of the hierarchy below `rootRecord` with the given ID, which must be in the record's zone.
     public init(rootRecord: CKRecord, shareID: CKRecord.ID) {
         shareState = Mutex(ShareState(rootRecordID: rootRecord.recordID))
         super.init(recordType: CKRecord.SystemType.share, recordID: shareID, state: RecordState())
         rootRecord.setShare(CKRecord.Reference(recordID: shareID, action: .none))
     }
 
-    /// Shares a whole zone.
+    /// Creates a share of a whole zone.
     public init(recordZoneID: CKRecordZone.ID) {
         shareState = Mutex(ShareState())
         super.init(
@@ -54,8 +54,8 @@ open class CKShare: CKRecord, @unchecked Sendable {
             recordID: CKRecord.ID(recordName: CKRecordNameZoneWideShare, zoneID: recordZoneID), state: RecordState())
     }
 
-    // All designated initializers of a record are overridden, so that a share inherits the convenience initializers
-    // which apps add to records.
+    // Overrides all designated initializers, so that a share inherits the convenience initializers that apps add to
+    // records.
 
     @available(
         *, unavailable, message: "a share has a root record or a zone: use init(rootRecord:) or init(recordZoneID:)"
@@ -81,10 +81,10 @@ open class CKShare: CKRecord, @unchecked Sendable {
         super.init(recordType: CKRecord.SystemType.share, recordID: recordID, state: state)
     }
 
-    /// What an account that has the share's URL may do; `.none` keeps the share to invited participants.
+    /// The permission of accounts that have the share's URL; `.none` restricts the share to invited participants.
     ///
-    /// Opening the share removes pending participants; closing it removes those that came
-    /// without one.
+    /// Setting any other value removes pending participants. Setting `.none` removes the participants who joined by the
+    /// public URL.
     open var publicPermission: ParticipantPermission {
         get { shareState.withLock { $0.publicPermission } }
         set {
@@ -97,18 +97,18 @@ open class CKShare: CKRecord, @unchecked Sendable {
         }
     }
 
-    /// Where the share is joined; nil until it was saved.
+    /// The URL by which accounts join the share; nil until the share was saved.
     open var url: URL? { shareState.withLock { $0.url } }
 
-    /// Who takes part, as far as the current user may see: the owner and the current user at least.
+    /// The participants that the current user may see: at least the owner and the current user.
     open var participants: [CKShare.Participant] { shareState.withLock { $0.participants } }
 
-    /// Who shares.
+    /// The participant who owns the share.
     open var owner: CKShare.Participant {
         participants.first { $0.role == .owner } ?? Participant.currentUser
     }
 
-    /// The current user's part in the share.
+    /// The current user as a participant; nil if the list of participants lacks the user.
     open var currentUserParticipant: CKShare.Participant? {
         participants.first { $0.userIdentity.userRecordID?.recordName == CKCurrentUserDefaultName }
     }
@@ -124,11 +124,11 @@ open class CKShare: CKRecord, @unchecked Sendable {
         }
     }
 
-    /// Puts what opens the share's keys into its URLs.
+    /// Adds the key material of the links to the share's URLs.
     func add(_ links: ShareLinks) {
         shareState.withLock { state in
             if let link = links.share { state.url = state.url.map(link.adding) }
-            // A participant may have two identifiers, this side's and the service's.
+            // A participant may have two identifiers, this client's and the service's.
             let byURL = Dictionary(
                 state.oneTimeURLs.compactMap { id, url in links.oneTime[id].map { (url, $0) } }
             ) { first, _ in first }
@@ -140,7 +140,7 @@ open class CKShare: CKRecord, @unchecked Sendable {
         CKShare(recordID: recordID, state: state, shareState: shareState.withLock { $0.copied() })
     }
 
-    /// Restores a share. From an archive that holds none it makes an empty one, and fails the coder.
+    /// Restores a share. If the archive holds no share, creates an empty one and fails the coder.
     public required init(coder: NSCoder) {
         shareState = Mutex(
             ShareState(

@@ -1,11 +1,10 @@
 public import Foundation
 import NephosWire
 
-/// Asks the owners of shares for access to them, by the shares' URLs (CKShareRequestAccessOperation, Apple's
-/// documentation).
+/// Requests access to shares from their owners, by URL (CKShareRequestAccessOperation, Apple's documentation).
 ///
-/// A URL succeeds whether or not a share has it, and whether or not its owner takes requests. Only where the account is
-/// invited already it fails, with `participantAlreadyInvited`.
+/// A URL succeeds whether or not it belongs to a share, and whether or not the share allows access requests. It fails
+/// only if the account is already invited, with `participantAlreadyInvited`.
 open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
     private struct Blocks {
         var perShare: ((URL, Result<Void, any Error>) -> Void)?
@@ -18,13 +17,13 @@ open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
 
     public override init() { super.init() }
 
-    /// Asks the owners of the shares at these URLs.
+    /// Creates an operation that requests access to the shares at these URLs.
     public convenience init(shareURLs: [URL]) {
         self.init()
         self.shareURLs = shareURLs
     }
 
-    /// Where the shares are to which access is asked for.
+    /// The URLs of the shares to which access is requested.
     open var shareURLs: [URL]? {
         get { urls.withLock { $0 } }
         set { urls.exchange(newValue) }
@@ -36,7 +35,7 @@ open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
         set { blocks.perShare = newValue }
     }
 
-    /// Called once, at the end; if some items failed, with a `partialFailure` that has their errors by item.
+    /// Called once, at the end. If items failed, the error is a `partialFailure` with their errors by item.
     open var shareAccessRequestResultBlock: ((Result<Void, any Error>) -> Void)? {
         get { blocks.result }
         set { blocks.result = newValue }

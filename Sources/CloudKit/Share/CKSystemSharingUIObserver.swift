@@ -1,11 +1,10 @@
 public import Foundation
 
-/// Hears of what people do to shares in the system's own user interface (CKSystemSharingUIObserver, Apple's
-/// documentation).
+/// Observes changes to shares in the system's own user interface (CKSystemSharingUIObserver, Apple's documentation).
 ///
-/// There is no such interface here, so its blocks are never called.
+/// This platform has no such interface, so the blocks are never called.
 public class CKSystemSharingUIObserver: NSObject, @unchecked Sendable {
-    // Unchecked, because NSObject is not Sendable: what changes is behind the lock.
+    // Unchecked, because NSObject is not Sendable: the lock guards all mutable state.
     private struct Blocks: Sendable {
         var didSave: (@Sendable (CKRecord.ID, Result<CKShare, any Error>) -> Void)?
         var didStop: (@Sendable (CKRecord.ID, Result<Void, any Error>) -> Void)?
@@ -13,16 +12,16 @@ public class CKSystemSharingUIObserver: NSObject, @unchecked Sendable {
 
     private let blocks = Locked(Blocks())
 
-    /// An observer of the shares of a container.
+    /// Creates an observer of a container's shares.
     public init(container: CKContainer) { super.init() }
 
-    /// For when a share was saved, or could not be.
+    /// Called after the save of a share succeeded or failed.
     public var systemSharingUIDidSaveShareBlock: (@Sendable (CKRecord.ID, Result<CKShare, any Error>) -> Void)? {
         get { blocks.didSave }
         set { blocks.didSave = newValue }
     }
 
-    /// Called when the owner stopped sharing, or could not.
+    /// Called after the owner stopped sharing, or failed to stop.
     public var systemSharingUIDidStopSharingBlock: (@Sendable (CKRecord.ID, Result<Void, any Error>) -> Void)? {
         get { blocks.didStop }
         set { blocks.didStop = newValue }

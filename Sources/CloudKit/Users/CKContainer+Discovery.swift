@@ -1,8 +1,8 @@
-// Since iOS 17 CloudKit discovers no users: these find none, and need an account all the same.
+// Since iOS 17 CloudKit discovers no users: these methods find none, but still require an account.
 
 @available(*, deprecated, message: "CloudKit no longer discovers users")
 extension CKContainer {
-    /// Finds no user.
+    /// Finds no user; fails without an account.
     @preconcurrency
     public func discoverUserIdentities(
         forEmailAddresses emails: [String],
@@ -11,12 +11,12 @@ extension CKContainer {
         discover([:], completionHandler)
     }
 
-    /// Finds no user.
+    /// Finds no user; fails without an account.
     public func userIdentities(forEmailAddresses emails: [String]) async throws -> [String: CKUserIdentity] {
         try await discovered([:])
     }
 
-    /// Finds no user.
+    /// Finds no user; fails without an account.
     @preconcurrency
     public func discoverUserIdentities(
         forPhoneNumbers phoneNumbers: [String],
@@ -25,12 +25,12 @@ extension CKContainer {
         discover([:], completionHandler)
     }
 
-    /// Finds no user.
+    /// Finds no user; fails without an account.
     public func userIdentities(forPhoneNumbers phoneNumbers: [String]) async throws -> [String: CKUserIdentity] {
         try await discovered([:])
     }
 
-    /// Finds no user.
+    /// Finds no user; fails without an account.
     @preconcurrency
     public func discoverUserIdentities(
         forUserRecordIDs userRecordIDs: [CKRecord.ID],
@@ -39,7 +39,7 @@ extension CKContainer {
         discover([:], completionHandler)
     }
 
-    /// Finds no user.
+    /// Finds no user; fails without an account.
     public func userIdentities(
         forUserRecordIDs userRecordIDs: [CKRecord.ID]
     ) async throws -> [CKRecord.ID: CKUserIdentity] {
@@ -48,7 +48,7 @@ extension CKContainer {
 }
 
 extension CKContainer {
-    /// `nothing`, where there is an account.
+    /// Returns `nothing`; throws without an account.
     func discovered<Found: Sendable>(_ nothing: Found) async throws(CKError) -> Found {
         _ = try await account.currentUser(ServiceCall(scope: .public), ErrorContext(containerID: session.identifier))
         return nothing

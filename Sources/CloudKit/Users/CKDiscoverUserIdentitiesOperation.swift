@@ -1,7 +1,7 @@
-/// Found users by what they made known of themselves (CKDiscoverUserIdentitiesOperation, Apple's documentation).
+/// Discovered users by e-mail address, phone number or record ID (CKDiscoverUserIdentitiesOperation, Apple's
+/// documentation).
 ///
-/// Since iOS 17 CloudKit discovers no users: the operation succeeds, and its `userIdentityDiscoveredBlock` is not
-/// called.
+/// Since iOS 17 CloudKit discovers no users: the operation succeeds and never calls its `userIdentityDiscoveredBlock`.
 @available(*, deprecated, message: "CloudKit no longer discovers users")
 open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
     private struct Blocks {
@@ -15,19 +15,19 @@ open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
 
     public override init() { super.init() }
 
-    /// Looks for the users that these name.
+    /// Creates an operation that looks for these users.
     public convenience init(userIdentityLookupInfos: [CKUserIdentity.LookupInfo]) {
         self.init()
         self.userIdentityLookupInfos = userIdentityLookupInfos
     }
 
-    /// Whom to look for.
+    /// The identifiers of the users to look for.
     open var userIdentityLookupInfos: [CKUserIdentity.LookupInfo] {
         get { infos.withLock { $0 } }
         set { infos.exchange(newValue) }
     }
 
-    /// Not called any more: no user is discovered.
+    /// Never called: CloudKit no longer discovers users.
     open var userIdentityDiscoveredBlock: ((CKUserIdentity, CKUserIdentity.LookupInfo) -> Void)? {
         get { blocks.discovered }
         set { blocks.discovered = newValue }
@@ -59,10 +59,9 @@ open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
     }
 }
 
-/// Found the users among the device's contacts (CKDiscoverAllUserIdentitiesOperation, Apple's documentation).
+/// Discovered the users among the device's contacts (CKDiscoverAllUserIdentitiesOperation, Apple's documentation).
 ///
-/// Since iOS 17 CloudKit discovers no users: the operation succeeds, and its `userIdentityDiscoveredBlock` is not
-/// called.
+/// Since iOS 17 CloudKit discovers no users: the operation succeeds and never calls its `userIdentityDiscoveredBlock`.
 @available(*, deprecated, message: "CloudKit no longer discovers users")
 open class CKDiscoverAllUserIdentitiesOperation: CKOperation, @unchecked Sendable {
     private struct Blocks {
@@ -75,7 +74,7 @@ open class CKDiscoverAllUserIdentitiesOperation: CKOperation, @unchecked Sendabl
 
     public override init() { super.init() }
 
-    /// Not called any more: no user is discovered.
+    /// Never called: CloudKit no longer discovers users.
     open var userIdentityDiscoveredBlock: ((CKUserIdentity) -> Void)? {
         get { blocks.discovered }
         set { blocks.discovered = newValue }

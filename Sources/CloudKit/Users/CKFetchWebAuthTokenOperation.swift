@@ -1,8 +1,8 @@
-/// Fetches a token with which CloudKit Web Services know the account (CKFetchWebAuthTokenOperation, Apple's
+/// Fetches a token that authenticates the account to CloudKit Web Services (CKFetchWebAuthTokenOperation, Apple's
 /// documentation).
 ///
-/// The service does not make such tokens yet, so the operation fails with `serverRejectedRequest`: `nephos dev` takes
-/// `dev:NAME` for one.
+/// The service does not issue such tokens yet, so the operation fails with `serverRejectedRequest`. `nephos dev`
+/// accepts `dev:NAME` instead.
 open class CKFetchWebAuthTokenOperation: CKDatabaseOperation, @unchecked Sendable {
     private struct Blocks {
         var result: ((Result<String, any Error>) -> Void)?
@@ -14,13 +14,13 @@ open class CKFetchWebAuthTokenOperation: CKDatabaseOperation, @unchecked Sendabl
 
     public override init() { super.init() }
 
-    /// An operation for an API token of the container.
+    /// Creates an operation for an API token of the container.
     public convenience init(apiToken APIToken: String) {
         self.init()
         apiToken = APIToken
     }
 
-    /// The API token. It must be set before the operation runs.
+    /// The API token; required before the operation runs.
     open var apiToken: String? {
         get { token.withLock { $0 } }
         set { token.exchange(newValue) }

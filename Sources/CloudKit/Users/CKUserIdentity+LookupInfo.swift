@@ -1,7 +1,7 @@
 public import Foundation
 
 extension CKUserIdentity {
-    /// What to look a user up by: one of an e-mail address, a phone number and a user record's ID.
+    /// An identifier by which to look up a user: an e-mail address, a phone number or a user record's ID.
     open class LookupInfo: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
         // Unchecked, because NSObject is not Sendable: everything in here is a constant.
 
@@ -9,50 +9,50 @@ extension CKUserIdentity {
         private let phone: String?
         private let recordID: CKRecord.ID?
 
-        /// By which e-mail address the user is looked for; nil where it is by something else.
+        /// The e-mail address to look up; nil for another kind of identifier.
         open var emailAddress: String? { email }
-        /// By which telephone number the user is looked for; nil where it is by something else.
+        /// The telephone number to look up; nil for another kind of identifier.
         open var phoneNumber: String? { phone }
-        /// By which user record the user is looked for; nil where it is by something else.
+        /// The ID of the user record to look up; nil for another kind of identifier.
         open var userRecordID: CKRecord.ID? { recordID }
 
-        /// Looks for the user with an e-mail address.
+        /// Creates a lookup by e-mail address.
         public init(emailAddress: String) {
             email = emailAddress
             phone = nil
             recordID = nil
         }
 
-        /// Looks for the user with a telephone number.
+        /// Creates a lookup by telephone number.
         public init(phoneNumber: String) {
             email = nil
             phone = phoneNumber
             recordID = nil
         }
 
-        /// Looks for the user whose record has this ID.
+        /// Creates a lookup by the ID of the user's record.
         public init(userRecordID: CKRecord.ID) {
             email = nil
             phone = nil
             recordID = userRecordID
         }
 
-        /// One to look for each of these e-mail addresses.
+        /// Creates one lookup for each e-mail address.
         open class func lookupInfos(withEmails emails: [String]) -> [CKUserIdentity.LookupInfo] {
             emails.map { CKUserIdentity.LookupInfo(emailAddress: $0) }
         }
 
-        /// One to look for each of these telephone numbers.
+        /// Creates one lookup for each telephone number.
         open class func lookupInfos(withPhoneNumbers phoneNumbers: [String]) -> [CKUserIdentity.LookupInfo] {
             phoneNumbers.map { CKUserIdentity.LookupInfo(phoneNumber: $0) }
         }
 
-        /// One to look for the user of each of these records.
+        /// Creates one lookup for each user record.
         open class func lookupInfos(with recordIDs: [CKRecord.ID]) -> [CKUserIdentity.LookupInfo] {
             recordIDs.map { CKUserIdentity.LookupInfo(userRecordID: $0) }
         }
 
-        /// What the user is looked up by, as text.
+        /// The identifier as text.
         var subject: String { emailAddress ?? phoneNumber ?? userRecordID?.recordName ?? "" }
 
         open class var supportsSecureCoding: Bool { true }
@@ -97,6 +97,6 @@ extension CKUserIdentity {
     }
 }
 
-/// The old name of `CKUserIdentity.LookupInfo`.
+/// The former name of `CKUserIdentity.LookupInfo`.
 @available(*, deprecated, renamed: "CKUserIdentity.LookupInfo")
 public typealias CKUserIdentityLookupInfo = CKUserIdentity.LookupInfo

@@ -1,6 +1,7 @@
 public import Foundation
 
-/// A user as others see them (CKUserIdentity, Apple's documentation). Apps get identities; they do not make them.
+/// A user as seen by other users (CKUserIdentity, Apple's documentation). Apps receive identities; they do not create
+/// them.
 open class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     // Unchecked, because NSObject is not Sendable: everything in here is a constant.
 
@@ -19,11 +20,11 @@ open class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
         hasAccount = hasiCloudAccount
     }
 
-    /// The user's record; nil where the service knows no such user.
+    /// The ID of the user's record; nil if the service knows no such user.
     open var userRecordID: CKRecord.ID? { recordID }
-    /// What the user was looked up by.
+    /// The identifier by which the user was looked up.
     open var lookupInfo: CKUserIdentity.LookupInfo? { info }
-    /// The user's name, as far as they tell it.
+    /// The user's name, as far as the user reveals it.
     open var nameComponents: PersonNameComponents? { name }
     /// Whether the user has an account.
     open var hasiCloudAccount: Bool { hasAccount }
@@ -31,7 +32,7 @@ open class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
     @available(*, deprecated, message: "CloudKit no longer looks at contacts")
     open var contactIdentifiers: [String] { [] }
 
-    /// Whom records and shares call the current user.
+    /// The identity of the current user in records and shares.
     static var currentUser: CKUserIdentity {
         CKUserIdentity(userRecordID: CKRecord.ID(unchecked: CKCurrentUserDefaultName), hasiCloudAccount: true)
     }
@@ -56,7 +57,7 @@ open class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
 
     open func copy(with zone: NSZone? = nil) -> Any { self }
 
-    /// Identities are equal that are of one user, or that were looked up by the same where there is none.
+    /// Identities are equal if both their user record IDs and their lookup infos are equal.
     open override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? CKUserIdentity else { return false }
         return self === other || (userRecordID == other.userRecordID && lookupInfo == other.lookupInfo)

@@ -1,6 +1,6 @@
-/// A field for the upload of a file, or whose file is to be reused (CloudKit Web Services, Asset Field Dictionary).
+/// A field whose file is to be uploaded or reused (CloudKit Web Services, Asset Field Dictionary).
 package struct AssetField: Hashable, Sendable {
-    /// Nil for a new record, whose name the service generates.
+    /// Nil for a new record: the service generates its name.
     package var recordName: String?
     /// Required for uploads only.
     package var recordType: String?
@@ -58,7 +58,7 @@ package struct UploadedFile: Hashable, Sendable {
 package struct RereferenceRequest: Hashable, Sendable {
     /// The zone of the fields.
     package var zoneID: ZoneIDDictionary?
-    /// The zone where the values will be saved; nil for the fields' zone.
+    /// The zone in which the values will be saved; nil for the fields' zone.
     package var targetZoneID: ZoneIDDictionary?
     package var assets: [AssetField]
 

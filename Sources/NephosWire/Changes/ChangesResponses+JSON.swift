@@ -4,7 +4,8 @@ extension RecordZoneChanges {
         try self.init(json: json, zoneID: known, packedSize: &size)
     }
 
-    /// - Parameter size: what the zone says of its packed records, which are elsewhere.
+    /// - Parameter size: receives the size of the zone's packed records in bytes (`nephosRecordsSize`); the records
+    ///   follow the JSON.
     fileprivate init(
         json: JSONValue, zoneID known: ZoneIDDictionary? = nil, packedSize size: inout Int64?
     ) throws(WireError) {
@@ -62,7 +63,7 @@ extension RecordZoneChangesResponse: WireMessage {
         try self.init(json: json) { (size) throws(WireError) in throw Self.missing(size, of: 0) }
     }
 
-    /// - Parameter take: consumes so many bytes of packed records, zone by zone.
+    /// - Parameter take: consumes the given number of bytes of packed records, zone by zone.
     private init(json: JSONValue, take: (Int64) throws(WireError) -> PackedRecords) throws(WireError) {
         self.init(
             zones: try json.required("zones", "an array") { (zones) throws(WireError) in

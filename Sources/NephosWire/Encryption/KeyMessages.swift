@@ -4,18 +4,19 @@ package struct WrappedRecordKey: Hashable, Sendable {
     package static let idSize = 8
 
     package var id: [UInt8]
-    /// The group whose key wraps it: the share of this name, or, if it is empty, the zone.
+    /// The group whose key wraps it: the name of a share; empty for the zone.
     package var group: String
     /// The group's version.
     package var version: Int64
     package var wrapped: [UInt8]
-    /// Whether it was wrapped for the group because the record moved there, and not made for it: such a key only opens
-    /// values, and no longer seals any.
+    /// Whether the key was wrapped for the group because the record moved there, not created for the group. Such a key
+    /// opens values, but seals no new ones.
     package var isInherited: Bool
-    /// Whether it was wrapped for recipients outside the group, and so no longer seals values, as the service reports.
+    /// Whether the key was wrapped for recipients outside the group, as the service reports. It seals no new values
+    /// then.
     package var isSpent = false
-    /// The key that wraps it (`GroupKeyID`), so that one of a former zone of the same name is refused; empty if
-    /// unspecified, and as stored.
+    /// The key that wraps it (`GroupKeyID`): a key of a former zone with the same name is refused. Empty if
+    /// unspecified, and in storage.
     package var groupKeyID: [UInt8] = []
 
     package init(id: [UInt8], group: String = "", version: Int64, wrapped: [UInt8], isInherited: Bool = false) {
@@ -40,8 +41,8 @@ package struct WrappedGroupKey: Hashable, Sendable {
     /// The public key of the device that made it.
     package var signer: [UInt8]
     package var signature: [UInt8]
-    /// A share's administrators, whose devices may make the following versions besides the owner's, as the hashes of
-    /// their device lists' first entries. Only the owner's devices set it.
+    /// The share's administrators, as hashes of the first entries of their device lists. Their devices may create later
+    /// versions, as the owner's devices may. Only the owner's devices set this.
     package var administrators: [[UInt8]] = []
 
     package init(
@@ -85,7 +86,7 @@ package struct EnrollRequest: Hashable, Sendable {
     }
 }
 
-/// A message between two devices that share a secret, which a person carried from one to the other.
+/// A message between two devices that share a secret. The user carries the secret from one to the other.
 package struct DeviceMessage: Hashable, Sendable {
     package static let idSize = 16
 
@@ -152,14 +153,15 @@ package struct WrappedLink: Hashable, Sendable {
     }
 }
 
-/// Our addition, `keys/reset`: ends the account's list of devices and all its keys.
+/// Our addition, `keys/reset`: deletes the account's list of devices, all its keys, and its custom zones that have
+/// keys.
 package struct ResetKeysRequest: Hashable, Sendable {
     package init() {}
 }
 
 /// The key material of a one-time URL's fragment, as far as the service may know it.
 package struct OneTimeLink: Hashable, Sendable {
-    /// The participant for whom it is.
+    /// The participant whom the URL invites.
     package var participantID: String
     package var link: WrappedLink
 
@@ -169,7 +171,7 @@ package struct OneTimeLink: Hashable, Sendable {
     }
 }
 
-/// The device list of an administrator who signed a group's keys, as of then.
+/// The device list of an administrator at the time of signing a group's keys.
 package struct GroupSigner: Hashable, Sendable {
     package var userRecordName: String
     package var entries: [[UInt8]]
@@ -180,17 +182,17 @@ package struct GroupSigner: Hashable, Sendable {
     }
 }
 
-/// Our addition, `keys/lookup`: a group's keys, and those of some of the zone's records.
+/// Our addition, `keys/lookup`: requests a group's keys, and the keys of some of the zone's records.
 package struct LookupKeysRequest: Hashable, Sendable {
     package var zoneID: ZoneIDDictionary?
     /// The name of the share that is the group; empty for the zone.
     package var group: String
     package var wantsGroup: Bool
-    /// Whether the owner requests the members for whom the key is to be wrapped.
+    /// Whether the owner requests the members, for whom it has to wrap the key.
     package var wantsMembers: Bool
-    /// Root records: the answer has those keys of their hierarchies that are not wrapped for the group.
+    /// Names of root records. The answer has the keys of their hierarchies that are not wrapped for the group.
     package var missingBelow: [String]
-    /// Whether the owner requests the records that have left a share whose key alone wraps theirs.
+    /// Whether the owner requests the records that left a share, if only that share's key wraps their keys.
     package var wantsLeft = false
     package var recordNames: [String]
 
@@ -261,7 +263,7 @@ package struct KeysResponse: Hashable, Sendable {
     package var isStale: Bool
     /// Counts the events in the group that its owner's library has to repair.
     package var attention: Int64
-    /// Whether records have left a share whose key alone wraps theirs.
+    /// Whether some records left a share and only that share's key wraps their keys.
     package var hasLeft = false
     package var records: [Record]
     /// Whether further records' keys have to be wrapped.

@@ -31,7 +31,7 @@ package struct ErrorDictionary: Hashable, Sendable {
     /// Our addition, `nephosErrorCode` on the wire: the raw value of a `CKError.Code` that fits better than the one
     /// derived from `serverErrorCode`.
     package var clientErrorCode: Int?
-    /// Our addition, `nephosUserDidResetEncryptedData` on the wire: the zone is gone because its user reset the
+    /// Our addition, `nephosUserDidResetEncryptedData` on the wire: the zone was deleted because its user reset the
     /// encrypted data.
     package var userDidResetEncryptedData = false
     /// Our addition, `nephosNeedsKeys` on the wire: the save lacks the wrapped key of a record, or has one wrapped

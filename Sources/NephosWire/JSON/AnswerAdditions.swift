@@ -1,9 +1,9 @@
 import CSimdJSON
 
-/// Our additions to answers: the members whose keys begin with `nephos`. Only clients that ask for them get them;
-/// others, which may validate or print an answer, get Apple's keys.
+/// Our additions to answers: the members whose keys begin with `nephos`. Only clients that request them receive them.
+/// Other clients may validate or print an answer, so they receive only Apple's keys.
 package enum AnswerAdditions {
-    /// The request header that asks for them, with any value.
+    /// The request header that requests them, with any value.
     package static let header: StaticString = "Nephos-Additions"
 
     /// - Parameter parts: JSON from our own writer.
@@ -47,7 +47,7 @@ package enum AnswerAdditions {
     }
 
     /// An unescaped quote begins or ends a string, and a colon follows a key. The values of additions are numbers,
-    /// strings, truth values and arrays; an app's own field of such a name has an object.
+    /// strings, Booleans and arrays; an app's own field of such a name has an object.
     /// - Returns: the member's end; nil if it is not an addition.
     private static func endOfAddition(_ bytes: UnsafeRawBufferPointer, _ start: Int) -> Int? {
         guard start > 0, bytes[start - 1] == UInt8(ascii: "{") || bytes[start - 1] == UInt8(ascii: ",") else {

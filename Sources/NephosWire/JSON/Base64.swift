@@ -22,7 +22,7 @@ package enum Base64 {
         }
     }
 
-    /// Writes the text of `bytes` to `output`, which has room for `encodedCount`.
+    /// Writes the text of `bytes` to `output`, which holds at least `encodedCount` bytes.
     static func encode(_ bytes: UnsafeRawBufferPointer, to output: UnsafeMutablePointer<UInt8>) {
         alphabet.withUnsafeBufferPointer { alphabet in
             var output = output

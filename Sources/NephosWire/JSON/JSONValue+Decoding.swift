@@ -67,7 +67,7 @@ extension JSONValue {
         try elements("an array of strings") { (element) throws(WireError) in try element.string() }
     }
 
-    /// A truth value, or one in a string, as some clients encode everything.
+    /// A Boolean, or one in a string, as some clients encode everything.
     func bool() throws(WireError) -> Bool {
         switch tag {
         case Tag.true: return true
@@ -78,8 +78,8 @@ extension JSONValue {
         }
     }
 
-    /// A 64-bit integer: as such, as a whole number with a zero fraction (up to 2^53, where such numbers are still
-    /// exact), or as either in a string, for senders whose numbers cannot hold it.
+    /// A 64-bit integer. Accepts an integer, a number with a zero fraction (up to 2^53, where such numbers are exact),
+    /// or either in a string, for senders whose numbers cannot hold 64 bits.
     func int64(_ expected: String = "an integer") throws(WireError) -> Int64 {
         switch tag {
         case Tag.int64: return Int64(bitPattern: numberBits)

@@ -1,7 +1,7 @@
 package import FoundationEssentials
 import Glibc
 
-/// Evaluates operands without keys; with `keyValue` also those with keys.
+/// Evaluates operands without keys; with `keyValue`, operands with keys as well.
 package struct PredicateArithmetic {
     var now: Date
     /// The value of a key of the evaluated object.

@@ -1,7 +1,7 @@
 package import FoundationEssentials
 
-/// Converts a predicate to a query's filters. It alone decides what a query may ask, so that it refuses the predicates
-/// that Apple's framework refuses (CKQuery, Apple's documentation).
+/// Converts a predicate to a query's filters. The rules of supported queries are only here, so that it refuses the
+/// predicates that Apple's framework refuses (CKQuery, Apple's documentation).
 package struct PredicateConversion {
     package enum Dialect {
         /// The predicates that Apple's framework accepts.
@@ -427,8 +427,8 @@ struct ComparisonConversion {
 }
 
 extension PredicateComparison {
-    /// Whether `operand`, named `now`, is the current time in this comparison, and no field of that name: it is on the
-    /// right, or another field is compared with it.
+    /// Whether `operand`, named `now`, means the current time in this comparison, not a field of that name. It means
+    /// the time on the right side, and on the left side if the right side is another field.
     fileprivate func isMoment(_ operand: PredicateOperand) -> Bool {
         guard left != right else { return false }
         if right == operand { return true }

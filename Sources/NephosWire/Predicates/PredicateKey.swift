@@ -36,7 +36,7 @@ extension QueryKey {
     }
 }
 
-/// Why a predicate or a sort descriptor cannot be queried: the part, the rule, and an alternative.
+/// The reason why a predicate or a sort descriptor cannot be queried: the part, the rule, and an alternative.
 package struct PredicateRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     package var part: String
     package var rule: String

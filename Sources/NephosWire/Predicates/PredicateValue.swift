@@ -19,7 +19,7 @@ package enum PredicateValue: Hashable, Sendable {
     /// A value that no field can hold, by its type's name.
     case unsupported(String)
 
-    /// The numeric value of a number or a truth value.
+    /// The numeric value of a number or a Boolean.
     package var number: Double? {
         switch self {
         case .bool(let value): value ? 1 : 0

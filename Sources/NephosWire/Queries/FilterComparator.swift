@@ -1,4 +1,4 @@
-/// How a filter compares a field with its value (CloudKit Web Services, Filter).
+/// A filter's comparison of a field with a value (CloudKit Web Services, Filter).
 package enum FilterComparator: String, Hashable, Sendable, CaseIterable {
     case equals = "EQUALS"
     case notEquals = "NOT_EQUALS"

@@ -138,7 +138,7 @@ package struct QueryRecordsResponse: Hashable, Sendable {
     /// The JSON array `records`, instead of `records`, which is then empty: a server writes records while it reads
     /// them.
     package var encodedRecords: JSONBytes?
-    /// The current position of the zone's change feed, for clients that ask.
+    /// The current position of the zone's change feed, for clients that request it.
     package var syncToken: String?
 
     package init(

@@ -1,5 +1,5 @@
 extension QueryExplanation {
-    /// The explanation for people, line by line.
+    /// Returns the explanation as lines of plain text.
     package func lines(hasMore: Bool) -> [String] {
         var lines = scans.map { scan in
             let index = scan.field.isEmpty ? "all records by name" : "\(scan.field) (\(scan.index))"

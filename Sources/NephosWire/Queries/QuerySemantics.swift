@@ -1,7 +1,7 @@
 @_spi(_Unicode) import Swift
 
-/// The semantics of queries where the documentation leaves a choice, shared by the server's index and by evaluation
-/// without one.
+/// The semantics of queries in cases that the documentation leaves open. The server's index and evaluation without an
+/// index share them.
 package enum QuerySemantics {
     /// Whether `EQUALS`, `IN` and the list comparators treat "Red" and "red" as equal. Apple's documentation of CKQuery
     /// says that they do.

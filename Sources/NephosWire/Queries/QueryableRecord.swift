@@ -31,7 +31,7 @@ extension ZoneIDDictionary {
     }
 }
 
-/// A record in a program's memory, as values.
+/// The values of an in-memory record.
 package struct RecordValues: QueryableRecord {
     package var recordName: String
     package var zoneID: ZoneIDDictionary

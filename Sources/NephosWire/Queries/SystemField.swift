@@ -28,7 +28,7 @@ package enum SystemField: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// Whether the field names a user: a user's zone cannot be named in a query, so only the name counts.
+    /// Whether the field names a user. A query cannot name a user's zone, so only the record name is compared.
     package var isUser: Bool { self == .createdUserRecordName || self == .modifiedUserRecordName }
 
     package init?(schemaName: String) {
@@ -36,8 +36,8 @@ package enum SystemField: String, Hashable, Sendable, CaseIterable {
         self = field
     }
 
-    /// Resolves a record's property whose name fields may also have: `parent` and `share`, for a record type without a
-    /// field of that name.
+    /// Resolves `parent` and `share`, which may also be names of fields: they name the property if the record type has
+    /// no such field.
     package init?(property name: String) {
         switch name {
         case "parent": self = .parent

@@ -1,4 +1,5 @@
-/// Reads `PackedRecords` sequentially. Its results point into them, and are valid as long as this.
+/// Reads `PackedRecords` sequentially. The returned buffers point into the packed bytes and are valid as long as the
+/// reader.
 package struct PackedRecordsReader {
     package enum Entry {
         case record(Record)

@@ -72,8 +72,8 @@ package struct ModifyRecordsRequest: Hashable, Sendable {
     package var numbersAsStrings: Bool
     /// Our addition, `nephosServerRecord` on the wire: a conflict's error carries the server's record.
     package var wantsServerRecord: Bool
-    /// Our addition, `nephosLacksKeys` on the wire: the client cannot wrap keys, so records that come under a share
-    /// without them are saved, and another device of the owner wraps them later.
+    /// Our addition, `nephosLacksKeys` on the wire: the client cannot wrap keys. Records that become part of a share
+    /// are saved without wrapped keys, and another device of the owner wraps them later.
     package var lacksKeys = false
     /// Our addition, `clientChangeToken` on the wire: the client's own data in base64, which `changes/zone` returns
     /// until the zones are modified again.
@@ -142,7 +142,7 @@ package struct RecordsResponse: Hashable, Sendable {
     /// The JSON array `records`, instead of `records`, which is then empty: a server writes records while it reads
     /// them.
     package var encodedRecords: JSONBytes?
-    /// The current position of the zone's change feed, for clients that ask.
+    /// The current position of the zone's change feed, for clients that request it.
     package var syncToken: String?
     /// The failed items of `encodedRecords`.
     package var encodedFailures = ItemFailures()

@@ -1,5 +1,5 @@
-/// The answer of our own `records/requestAccess`: the failure for each short GUID of the request; nil for success,
-/// whether or not there is such a share.
+/// The answer of our own `records/requestAccess`: the failure for each short GUID of the request; nil for success. A
+/// request for an unknown share succeeds too.
 package struct AccessRequestsResponse: Hashable, Sendable {
     package var failures: [ErrorDictionary?]
 
@@ -33,7 +33,7 @@ extension AccessRequestsResponse: WireMessage {
     }
 }
 
-/// The answer of our own `users/participants`: whether the users that a client wants to invite have accounts.
+/// The answer of our own `users/participants`: whether the invited users have accounts.
 package struct ParticipantLookupResponse: Hashable, Sendable {
     /// One for each lookup info of the request, in their order.
     package var users: [UserIdentityDictionary]

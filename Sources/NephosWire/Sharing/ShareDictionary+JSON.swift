@@ -109,7 +109,7 @@ extension JSONValue {
         try elements("an array of participants", ParticipantDictionary.init(json:))
     }
 
-    /// Refuses misspelt names of a request; an answer may have names unknown to this side.
+    /// Refuses misspelt names in a request. An answer may have names of a later version.
     fileprivate func requestedParticipants() throws(WireError) -> [ParticipantDictionary] {
         try elements("an array of participants") { (json) throws(WireError) in
             for (key, value) in try json.members("a participant") {

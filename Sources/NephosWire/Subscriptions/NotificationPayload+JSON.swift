@@ -76,7 +76,7 @@ extension NotificationPayload: WireMessage {
         writer.member("dbs", databaseScope.rawValue)
     }
 
-    /// Writes bare values, as Apple does; and, as `aft`, the types of values whose JSON does not determine the type.
+    /// Writes bare values, as Apple does. Writes the types of values whose JSON does not determine the type as `aft`.
     private static func write(_ fields: [String: FieldValue], to writer: inout JSONWriter) {
         if fields.isEmpty { return }
         let sorted = fields.sorted { $0.key < $1.key }

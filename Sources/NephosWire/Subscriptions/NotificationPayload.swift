@@ -23,7 +23,7 @@ package struct NotificationPayload: Hashable, Sendable {
         case shared = 2
     }
 
-    /// What happened to the record of a query notification; the raw value is `fo` on the wire and that of
+    /// The change that triggered a query notification. The raw value is `fo` on the wire, and that of
     /// `CKQueryNotification.Reason`.
     package enum Reason: Int, Hashable, Sendable {
         case recordCreated = 1

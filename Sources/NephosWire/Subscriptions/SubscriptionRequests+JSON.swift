@@ -74,7 +74,7 @@ extension LookupSubscriptionsRequest: WireMessage {
         writer.endObject()
     }
 
-    /// A subscription of which only the ID counts.
+    /// Decodes the ID of a subscription dictionary and ignores its other members.
     static func subscriptionID(_ json: JSONValue) throws(WireError) -> String {
         var found: JSONValue?
         for (key, value) in try json.members("a dictionary with the key \"subscriptionID\"") {

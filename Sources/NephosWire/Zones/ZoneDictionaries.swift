@@ -44,7 +44,7 @@ package struct ZoneDictionary: Hashable, Sendable {
     }
 }
 
-/// Whether each record of a zone has its own key for its encrypted values, or the zone one for all
+/// Whether each record of a zone has its own key for its encrypted values, or one key serves the zone
 /// (`CKRecordZone.EncryptionScope`, Apple's documentation).
 package enum ZoneEncryptionScope: String, Hashable, Sendable, CaseIterable {
     case perRecord = "PER_RECORD"
