@@ -2,15 +2,15 @@ public import CloudKit
 import NephosWire
 
 extension CKDatabase {
-    /// How many records match a query, without sending them. Not part of Apple's API.
+    /// Returns the number of records that match a query, without fetching them. Not part of Apple's API.
     ///
     ///     let unread = try await database.count(matching: CKQuery(recordType: "Note", predicate: isUnread))
     ///
-    /// The query's order does not matter. No zone means all zones, as with `records(matching:)`. Where an index answers
-    /// the whole condition its entries are counted; otherwise the records that may match are read, about 20,000 in a
-    /// request, and there are as many requests as it takes. While others write, the number is right for a moment
-    /// between the beginning and the end of a long count.
-    /// - Throws: `CKError`, as a query does.
+    /// The query's order is ignored. A nil zone means all zones, as with `records(matching:)`. If an index answers the
+    /// whole condition, the service counts its entries. Otherwise it reads the records that may match, about 20,000 per
+    /// request, in as many requests as necessary. During concurrent writes, the number is right for a moment between
+    /// the beginning and the end of a long count.
+    /// - Throws: `CKError`, with the errors of a query.
     public func count(matching query: CKQuery, inZoneWith zoneID: CKRecordZone.ID? = nil) async throws -> Int {
         var total = 0
         var marker: String?

@@ -2,14 +2,15 @@ public import CloudKit
 import NephosWire
 
 extension CKDatabase {
-    /// Runs the first page of a query and tells how its records were found. Not part of Apple's API.
+    /// Runs the first page of a query and returns how the service found its records. Not part of Apple's API.
     ///
     ///     print(try await database.explain(query))
     ///     // index list, stars (QUERYABLE, SORTABLE): list EQUALS inbox; 21 entries read
     ///     // 21 entries read, 20 records read, 20 records returned, and there are more
     ///
-    /// The first query of its shape makes the indexes it needs, and waits for them; what is told is how it went then.
-    /// - Throws: `CKError`, as a query does.
+    /// The first query of its shape creates the indexes that it needs and waits for them; the explanation describes the
+    /// run after that.
+    /// - Throws: `CKError`, with the errors of a query.
     public func explain(
         _ query: CKQuery, inZoneWith zoneID: CKRecordZone.ID? = nil,
         resultsLimit: Int = CKQueryOperation.maximumResults
@@ -17,7 +18,7 @@ extension CKDatabase {
         let answer = try await answer(query, inZoneWith: zoneID) { request in
             request.wantsExplanation = true
             request.resultsLimit = resultsLimit > 0 ? resultsLimit : nil
-            // What was found is told, not what is in it.
+            // The explanation needs no field values.
             request.desiredKeys = []
         }
         guard let explanation = answer.explanation else {

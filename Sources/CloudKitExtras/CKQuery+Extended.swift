@@ -1,16 +1,16 @@
 public import CloudKit
 
 extension CKQuery {
-    /// This query, allowed to ask more than Apple's CloudKit takes. Not part of Apple's API.
+    /// This query with permission for conditions that Apple's CloudKit refuses. Not part of Apple's API.
     ///
     ///     let query = CKQuery(
     ///         recordType: "Note", predicate: NSPredicate(format: "stars > 3 OR NOT tags CONTAINS 'draft'"))
     ///     let (notes, cursor) = try await database.records(matching: query.extended)
     ///
-    /// Its predicate may join conditions by `OR`, negate anything with `NOT`, and search one field for words
-    /// (`title TOKENMATCHES[cdl] %@`), to a depth of 24 levels. Everything that takes a query takes it: operations, the
-    /// conveniences of `CKDatabase`, and cursors. The same query without this is refused with `.invalidArguments`, as
-    /// Apple's is, so what is tested without it holds there too.
+    /// The predicate may join conditions with `OR`, negate any condition with `NOT`, and search one field for words
+    /// (`title TOKENMATCHES[cdl] %@`), to a depth of 24 levels. Every API that takes a query takes it: operations, the
+    /// conveniences of `CKDatabase`, and cursors. The same query without this property is refused with
+    /// `.invalidArguments`, as by Apple's service, so a query that passes tests without it works there too.
     ///
     /// Each side of an `OR` is looked up in an index; a `NOT` that no index answers is checked on records.
     public var extended: CKQuery { extendedCopy() }

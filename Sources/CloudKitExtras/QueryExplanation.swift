@@ -1,36 +1,36 @@
 import NephosWire
 
-/// How the service found the records of a page of a query. Not part of Apple's API.
+/// The plan and the cost of a query's page: how the service found its records. Not part of Apple's API.
 public struct QueryExplanation: Hashable, Sendable, CustomStringConvertible {
-    /// An index that was read.
+    /// One scan of an index.
     public struct Scan: Hashable, Sendable {
-        /// The fields it is of, by their names in the schema; empty for the list of all records of the type.
+        /// The fields of the index, by their names in the schema; empty for the list of all records of the type.
         public var fields: [String]
-        /// For each field, how it is in the index: `QUERYABLE`, `SORTABLE`, `SEARCHABLE` or `LOCATION`.
+        /// The kind of each field's index: `QUERYABLE`, `SORTABLE`, `SEARCHABLE` or `LOCATION`.
         public var options: [String]
-        /// The conditions it answered, in words.
+        /// The conditions that the index answered, as text.
         public var conditions: String
-        /// How many of its entries were read.
+        /// The number of entries read from the index.
         public var entriesRead: Int
     }
 
-    /// The indexes that were read, in the order in which reading began.
+    /// The scanned indexes, in the order in which the scans began.
     public var scans: [Scan]
-    /// The conditions that no index answered alone, in words: they were checked on records.
+    /// The conditions that no index answered alone, as text: they were checked on records.
     public var checkedOnRecords: [String]
-    /// Entries of indexes that were read, those that were counted to choose an index included.
+    /// The number of index entries read, including those that were counted to choose an index.
     public var entriesRead: Int
-    /// Records that were read.
+    /// The number of records examined.
     public var recordsRead: Int
-    /// Records of the page.
+    /// The number of records in the page.
     public var recordsReturned: Int
-    /// The line for the schema of an index that would answer more of the query, as several fields have one index only
-    /// where the schema declares it; nil where none would.
+    /// The schema's line for an index that would answer more of the query; nil if none would. An index over several
+    /// fields exists only if the schema declares it.
     public var helpfulIndex: String?
     /// Whether more records may match than the page has.
     public var hasMore: Bool
 
-    /// As `nephos query --explain` prints it.
+    /// The explanation as `nephos query --explain` prints it.
     public let description: String
 
     init(_ explanation: NephosWire.QueryExplanation, hasMore: Bool) {

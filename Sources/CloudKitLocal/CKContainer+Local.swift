@@ -1,7 +1,7 @@
 public import CloudKit
 
 extension CKContainer {
-    /// A container of a new cloud in memory: everything a test needs. Not part of Apple's API.
+    /// A container of a new cloud in memory, for tests. Not part of Apple's API.
     ///
     ///     let container = try CKContainer.local()
     /// - Throws: `LocalCloudError`.

@@ -4,10 +4,9 @@ import NephosService
 import NephosWire
 
 /// The schemas of a cloud's containers, in the CloudKit Schema Language. Not part of Apple's API: there, the console
-/// and
-/// `cktool` do this.
+/// and `cktool` manage them.
 extension LocalCloud {
-    /// The schema of a container in one of its environments.
+    /// Returns the schema of a container in one of its environments.
     /// - Throws: `LocalCloudError`.
     public func exportSchema(
         of container: String = LocalCloud.defaultContainerIdentifier,
@@ -18,9 +17,9 @@ extension LocalCloud {
         }
     }
 
-    /// Makes a text the whole schema of a container in development. What it leaves out is dropped.
-    /// - Throws: `LocalCloudError` that says what is wrong and where, if the text is no schema, breaks a rule, or drops
-    ///   what records hold or what production has. Then nothing is changed.
+    /// Replaces the whole schema of a container in development, and drops all that `text` omits.
+    /// - Throws: `LocalCloudError` with the problem and its position, if the text is no schema, breaks a rule, or drops
+    ///   a type or field that records use or production has. Then the schema is unchanged.
     public func importSchema(
         _ text: String, into container: String = LocalCloud.defaultContainerIdentifier
     ) async throws {
@@ -29,7 +28,7 @@ extension LocalCloud {
         }
     }
 
-    /// Adds the schema of a container in development to that in production. Records are not copied.
+    /// Adds the schema of a container in development to the one in production. Copies no records.
     /// - Throws: `LocalCloudError`.
     public func deploySchema(of container: String = LocalCloud.defaultContainerIdentifier) async throws {
         try await change(container) { service, context throws(ServiceError) in
@@ -37,7 +36,8 @@ extension LocalCloud {
         }
     }
 
-    /// Gives a container in development its schema in production, and erases all its records in development.
+    /// Resets the schema of a container in development to the one in production, and erases all its records in
+    /// development.
     /// - Throws: `LocalCloudError`.
     public func resetSchema(of container: String = LocalCloud.defaultContainerIdentifier) async throws {
         try await change(container) { service, context throws(ServiceError) in
@@ -45,9 +45,9 @@ extension LocalCloud {
         }
     }
 
-    /// Lets an account, which has used the container, do in the public database what the schema grants to one of its
-    /// roles.
-    /// - Throws: `LocalCloudError`, if there is no such account, or the schema makes no such role.
+    /// Assigns a role of the schema to an account that has used the container. The account gets the role's permissions
+    /// in the public database.
+    /// - Throws: `LocalCloudError`, if there is no such account, or the schema defines no such role.
     public func assignRole(
         _ role: String, toAccount account: String = LocalCloud.defaultAccount,
         inContainer container: String = LocalCloud.defaultContainerIdentifier,
@@ -58,8 +58,8 @@ extension LocalCloud {
         }
     }
 
-    /// Undoes `assignRole`.
-    /// - Throws: `LocalCloudError`, if there is no such account, or the schema makes no such role.
+    /// Revokes a role that `assignRole` assigned.
+    /// - Throws: `LocalCloudError`, if there is no such account, or the schema defines no such role.
     public func revokeRole(
         _ role: String, fromAccount account: String = LocalCloud.defaultAccount,
         inContainer container: String = LocalCloud.defaultContainerIdentifier,

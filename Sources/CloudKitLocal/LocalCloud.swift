@@ -6,39 +6,39 @@ package import NephosStorage
 import NephosWire
 import Synchronization
 
-/// All of CloudKit inside this process: for tests, tools and apps that keep their data to themselves.
+/// A complete CloudKit service inside this process: for tests, tools and apps that keep their data local.
 ///
 ///     let cloud = try LocalCloud()
 ///     let mine = cloud.container(account: "mei").privateCloudDatabase
 ///     let theirs = cloud.container(account: "tom").privateCloudDatabase
 ///
-/// Containers and accounts come into being when they are first used. A cloud lives as long as it or a container of it
-/// is referred to.
+/// Containers and accounts are created on first use. A cloud lives as long as a reference to it or to one of its
+/// containers.
 public final class LocalCloud: Sendable {
     let service: NephosService
     private let stores: any StoreProvider
     private struct Registration {
-        /// What `becomeDefault` was given by CloudKit.
+        /// The registration ID that CloudKit returned to `becomeDefault`.
         var id: UUID
         var environment: CloudKitEnvironment.Name
     }
 
     private let registration = Mutex<Registration?>(nil)
 
-    /// A cloud in memory: empty, and gone with this object.
+    /// A cloud in memory, initially empty; its data ends with this object.
     /// - Throws: `LocalCloudError`.
     public convenience init() throws {
         self.init(stores: MemoryStores())
     }
 
-    /// A cloud in a directory, which is made if there is none. What was saved is there the next time.
+    /// A cloud in a directory, which is created if it is missing. The data is durable.
     ///
-    /// A directory belongs to one process, and to one cloud, at a time.
+    /// Only one process, with one cloud, can use a directory at a time.
     /// - Throws: `LocalCloudError`, if the directory is in use or cannot be read or written.
     public convenience init(directory: URL) throws {
         guard directory.isFileURL else { throw LocalCloudError("\(directory) is no directory of this machine.") }
         do {
-            // A disk that fails is an error, and must not be the end of the app's process.
+            // A failing disk is an error, and must not end the app's process.
             let options = SQLiteOptions(
                 mapped: 0, log: ServiceEnvironment.system.log)
             self.init(stores: try DataDirectory(path: directory.path, options: options))
@@ -47,7 +47,7 @@ public final class LocalCloud: Sendable {
         }
     }
 
-    /// A cloud over stores of the caller's, with the caller's clock and identifiers.
+    /// A cloud over the caller's stores, with the caller's clock and identifiers.
     package init(stores: any StoreProvider, environment: ServiceEnvironment = .system) {
         self.stores = stores
         var configuration = ServiceConfiguration()
@@ -55,7 +55,7 @@ public final class LocalCloud: Sendable {
         service = NephosService(stores: stores, environment: environment, configuration: configuration)
     }
 
-    /// A container, as an account sees it; `account` nil is signed out and can only read the public database.
+    /// Returns a container as an account sees it. A nil `account` is signed out and can only read the public database.
     public func container(
         _ identifier: String = LocalCloud.defaultContainerIdentifier, account: String? = LocalCloud.defaultAccount,
         environment: CloudKitEnvironment.Name = .development
@@ -65,14 +65,14 @@ public final class LocalCloud: Sendable {
             service: LocalService(self, container: identifier, account: account, environment: environment))
     }
 
-    /// The container that is meant where none is named.
+    /// The default container of this class's methods.
     public static let defaultContainerIdentifier = "iCloud.local"
-    /// The account that is meant where none is named.
+    /// The default account of this class's methods.
     public static let defaultAccount = "me"
 
-    /// Makes `CKContainer.default()` and `CKContainer(identifier:)` mean the containers of this cloud, as that account
-    /// sees them, so that code runs on it that knows nothing of it. Holds for containers made afterwards, until
-    /// `resignDefault` or `close`; calling it again changes the account.
+    /// Makes `CKContainer.default()` and `CKContainer(identifier:)` return containers of this cloud for an account, so
+    /// that code which does not know the cloud runs on it. Applies to containers made afterwards, until `resignDefault`
+    /// or `close`; another call changes the account.
     public func becomeDefault(
         account: String? = LocalCloud.defaultAccount, environment: CloudKitEnvironment.Name = .development
     ) {
@@ -80,12 +80,11 @@ public final class LocalCloud: Sendable {
         replaceRegistration(by: Registration(id: id, environment: environment))
     }
 
-    /// Has another account, or none, use this cloud where it is the default, as when a user signs in or out in the
-    /// settings of a device: unlike with `becomeDefault`, the containers that there are go on as that account, what
-    /// waits for notifications waits for that account's, and a `CKSyncEngine` tells its delegate. Posts
-    /// `CKAccountChanged`.
+    /// Signs in with another account, or signs out, where this cloud is the default, as a user does in a device's
+    /// settings. Unlike with `becomeDefault`, existing containers continue as the new account, notification sequences
+    /// wait for the new account's notifications, and a `CKSyncEngine` informs its delegate. Posts `CKAccountChanged`.
     ///
-    /// A cloud that is not the default becomes it.
+    /// A cloud that is not the default becomes the default.
     public func switchDefaultAccount(to account: String?) {
         guard let registration = registration.withLock({ $0 }) else { return becomeDefault(account: account) }
         ServiceDirectory.shared.switchAccount(
@@ -98,7 +97,7 @@ public final class LocalCloud: Sendable {
         { LocalService(self, container: $0, account: account, environment: environment) }
     }
 
-    /// Undoes `becomeDefault`: what was meant before is meant again.
+    /// Undoes `becomeDefault` and restores the earlier default.
     public func resignDefault() {
         replaceRegistration(by: nil)
     }
@@ -111,18 +110,18 @@ public final class LocalCloud: Sendable {
         if let old { ServiceDirectory.shared.remove(old.id) }
     }
 
-    /// Returns once the cloud has done what it does in the background: the deletions that a deletion in the default
-    /// zone takes along, the removal of what deleted zones held.
+    /// Returns once the cloud has finished its background jobs: the cascading deletions after a deletion in the default
+    /// zone, and the removal of deleted zones' content.
     public func settle() async {
         await service.settle()
     }
 
-    /// Takes zones of an account's private database away as its user does, without the app: with the reason `.purged`
-    /// as a user who removes the app's data in the settings of iCloud, with `.encryptedDataReset` as a user who resets
-    /// what is encrypted end to end. Devices hear of it through their next fetch. Without `zoneIDs` it takes every
-    /// custom zone.
+    /// Deletes zones of an account's private database as its user does outside the app. The reason `.purged` stands for
+    /// a user who removes the app's data in iCloud's settings, `.encryptedDataReset` for a user who resets end-to-end
+    /// encrypted data. Devices learn of the deletion with their next fetch. Without `zoneIDs`, deletes every custom
+    /// zone.
     ///
-    /// - Throws: `CKError`, `.zoneNotFound` for a zone that is not there; then nothing is removed.
+    /// - Throws: `CKError`, `.zoneNotFound` for a missing zone; then deletes none.
     public func removeZones(
         _ zoneIDs: [CKRecordZone.ID]? = nil, ofAccount account: String = LocalCloud.defaultAccount,
         reason: CKDatabase.DatabaseChange.Deletion.Reason,
@@ -141,15 +140,15 @@ public final class LocalCloud: Sendable {
         }
     }
 
-    /// Deletes an account: its private database with what it shares, its part in the shares of others, its keys,
-    /// subscriptions and push tokens. Participants of its shares see the zones go, as if it had deleted them; the
-    /// owners of shares that it took part in see a participant less. What it saved in the public database stays, with
-    /// its former user record as the creator.
+    /// Deletes an account: its private database with its shares, its participation in other accounts' shares, its keys,
+    /// subscriptions and push tokens. For participants of its shares, the zones disappear as if the account had deleted
+    /// them; owners of the shares it joined see one participant fewer. Its records in the public database stay, with
+    /// its former user record as their creator.
     ///
-    /// No account sees anything of it once this returns; `settle` returns when all of it is erased. A container that
-    /// goes on under the account's name is another account's then, with a user record of its own.
+    /// No account sees any of this data once the method returns; `settle` returns once all of it is erased. A container
+    /// that continues under the account's name belongs to a new account, with its own user record.
     ///
-    /// - Throws: `CKError`, `.unknownItem` where there is no such account.
+    /// - Throws: `CKError`, `.unknownItem` if there is no such account.
     public func deleteAccount(
         _ account: String, inContainer identifier: String = LocalCloud.defaultContainerIdentifier,
         environment: CloudKitEnvironment.Name = .development
@@ -164,8 +163,8 @@ public final class LocalCloud: Sendable {
         }
     }
 
-    /// Has the cloud forget which records and zones were deleted before a time, as the service does with what is older
-    /// than half a year. Change tokens that do not know of them yet have expired then.
+    /// Purges the tombstones of records and zones that were deleted before a time, as the service does after half a
+    /// year. Change tokens from before a purged deletion expire.
     public func forgetDeletions(before date: Date = .distantFuture) async throws {
         let time = date.timeIntervalSince1970 * 1000
         do throws(ServiceError) {
@@ -175,7 +174,7 @@ public final class LocalCloud: Sendable {
         }
     }
 
-    /// Finishes what was asked for and closes the cloud; what is asked for later fails with `serviceUnavailable`.
+    /// Completes the accepted requests and closes the cloud; later requests fail with `serviceUnavailable`.
     public func close() async {
         resignDefault()
         await service.close()
@@ -193,9 +192,9 @@ extension ZoneDeletionReason {
     }
 }
 
-/// Why a cloud could not be opened.
+/// The error of a cloud that cannot be opened or that refuses a request.
 public struct LocalCloudError: Error, Hashable, Sendable, LocalizedError, CustomStringConvertible {
-    /// What happened, and to which directory.
+    /// The failure, and its directory if it has one.
     public let description: String
     public var errorDescription: String? { description }
 

@@ -3,14 +3,15 @@ import Foundation
 import NephosService
 import NephosWire
 
-/// Hands CloudKit's requests to a service in the same process: the same rules as behind HTTP, without the bytes.
+/// Passes CloudKit's requests to a service in the same process, with the same rules as over HTTP but without
+/// serialization.
 final class LocalService: CloudService {
-    /// Keeps the cloud alive for as long as a container of it is.
+    /// Keeps the cloud alive for as long as one of its containers.
     private let cloud: LocalCloud
     private let container: String
     private let account: String?
     private let environment: CloudKitEnvironment.Name
-    /// By it the service knows whose changes not to tell this one of: each of these is a device of its own.
+    /// Identifies this client as a device of its own: the service does not notify a device of its own changes.
     private let clientID = UUID().uuidString
 
     init(_ cloud: LocalCloud, container: String, account: String?, environment: CloudKitEnvironment.Name) {
@@ -32,10 +33,10 @@ final class LocalService: CloudService {
         }
     }
 
-    /// There is no server whose address a share's URL could have; `localhost` is no other's.
+    /// A share's URL needs a root, but there is no server; `localhost` is never another server's address.
     let shareURLRoot = "https://localhost/share/"
 
-    /// The cloud is in this process, and so are the keys.
+    /// The cloud and therefore the keys are in this process.
     let mayEscrowKeys = true
 
     // MARK: Assets
@@ -51,8 +52,8 @@ final class LocalService: CloudService {
                 requestID: context.requestID)
             if let sealed = content.sealed {
                 var sent: Int64 = 0
-                // What cannot be read leaves fewer bytes than were announced: that is refused, and the file looked at
-                // again.
+                // A failed read leaves fewer bytes than announced. The service then refuses the upload, and the file is
+                // examined again.
                 while let piece = try? await sealed.next() {
                     try await upload.append(piece)
                     sent += Int64(piece.count)
@@ -80,7 +81,7 @@ final class LocalService: CloudService {
 
     var sealsAssets: Bool { CloudKitEnvironment.current.sealsAssets }
 
-    /// The files are on this machine anyway.
+    /// No cache: the files are on this machine.
     var assetCacheName: String? { nil }
 
     func nextNotification(

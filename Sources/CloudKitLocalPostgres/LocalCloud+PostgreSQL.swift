@@ -4,14 +4,14 @@ import NephosPostgres
 import NephosStorage
 
 extension LocalCloud {
-    /// A cloud whose records are in a PostgreSQL database, which keeps them. Not part of Apple's API.
+    /// A cloud whose records are stored durably in a PostgreSQL database. Not part of Apple's API.
     ///
     ///     let cloud = try LocalCloud(storage: "postgresql://localhost/nephos")
     /// - Parameters:
-    ///   - storage: the database, as PostgreSQL's connection strings say it.
-    ///   - directory: where the files of assets are kept; nil for temporary ones.
-    ///   - acceptsUnsafeServer: whether to use a server that may lose what was answered, as one for tests.
-    /// - Throws: `LocalCloudError`, if the database cannot be reached or may not be used.
+    ///   - storage: the database, as a connection string of PostgreSQL.
+    ///   - directory: the directory for asset files; nil for temporary files.
+    ///   - acceptsUnsafeServer: whether to accept a server that may lose acknowledged writes, such as a test server.
+    /// - Throws: `LocalCloudError`, if the database is unreachable or not permitted.
     public convenience init(storage: String, directory: URL? = nil, acceptsUnsafeServer: Bool = false) throws {
         do {
             let stores = try PostgresStores(

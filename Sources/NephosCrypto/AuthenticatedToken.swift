@@ -1,7 +1,7 @@
 import CSodium
 
-/// Content that a service gives out as opaque text and accepts back only unchanged, for the same purpose and in the
-/// same context. Nobody without the key can create, change or read such a text.
+/// Content that a service issues as opaque text and accepts back only unchanged, for the same purpose and in the same
+/// context. Only a holder of the key can create, change or read such a text.
 ///
 /// The tag is the keyed BLAKE2b of purpose, context and content; it is also the nonce of the XChaCha20 stream that
 /// encrypts the content, so that the same content always gives the same text (a synthetic initialization vector, as in

@@ -1,6 +1,6 @@
 import CSodium
 
-/// A secret by which a service recognises its own tokens.
+/// A secret with which a service authenticates its own tokens.
 package struct AuthenticationKey: Hashable, Sendable {
     /// Bytes of a key: the recommendation for keyed BLAKE2b (`crypto_generichash_KEYBYTES`, libsodium).
     package static let size = 32

@@ -25,7 +25,7 @@ final class CurlSockets {
         }
         (self.multi, self.epoll, self.wake) = (multi, epoll, wake)
         _ = nephos_curl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, connectionsPerHost)
-        // By default it depends on the number of requests, and a falling number closes connections.
+        // By default the limit depends on the number of requests, and a falling number closes connections.
         _ = nephos_curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, max(64, connectionsPerHost))
         setCallbacks()
     }

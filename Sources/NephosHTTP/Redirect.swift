@@ -4,10 +4,10 @@ extension HTTPRequest {
     /// Headers without credentials.
     private static let harmlessHeaders: Set<String> = ["accept", "accept-language", "range", "user-agent"]
 
-    /// The next request for a redirect; nil if the answer is none.
+    /// The next request for a redirect; nil if the answer is no redirect to follow.
     ///
-    /// A request with a body is not sent a second time, and one over TLS is not continued without. Another server gets
-    /// no header that could contain credentials.
+    /// Never repeats a request with a body, and never continues from TLS to plain HTTP. Sends another server no header
+    /// that could contain credentials.
     func redirected(by response: HTTPResponse) -> HTTPRequest? {
         guard [301, 302, 303, 307, 308].contains(response.status), redirectLimit > 0, method == .get || method == .head,
             case .none = body, let target = response.redirectURL, let from = Origin(url), let to = Origin(target),

@@ -91,7 +91,7 @@ final class Transfer {
     private func setOptions(_ certificates: String?) throws(HTTPFailure) {
         let request = submission.request
         try set(CURLOPT_NOSIGNAL, 1)
-        // Only these two, ever. A redirect is an answer like others: `HTTPClient` decides whether to follow it.
+        // No other protocols. A redirect is an answer like others: `HTTPClient` decides whether to follow it.
         try set(CURLOPT_PROTOCOLS_STR, "http,https")
         try set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
         // Waits for a connection that may multiplex the request, instead of opening another. Without TLS there is no
@@ -127,11 +127,11 @@ final class Transfer {
         try set(CURLOPT_POST, 1)
         if request.method != .post { try set(CURLOPT_CUSTOMREQUEST, request.method.rawValue) }
         progress.toSend = source?.length
-        // Without a type from the caller libcurl would send that of forms; "Expect" asks first whether a body is
-        // accepted.
+        // Without a type from the caller, libcurl would send the content type of forms; with "Expect" it would first
+        // ask whether the server accepts the body.
         let hasType = request.headers.contains { $0.name.utf8.count == 12 && $0.name.lowercased() == "content-type" }
-        // libcurl would sign an omitted header as if it were sent. With "Expect" a server need not receive a body in
-        // vain.
+        // Signed requests omit no header, because libcurl would sign it as if it were sent. "Expect" lets a server
+        // refuse a body before it is sent.
         let isSigned = request.signature != nil
         let headers = isSigned ? [] : hasType ? ["Expect:"] : ["Expect:", "Content-Type:"]
         if request.isIdempotent, case .bytes(let bytes) = request.body {
@@ -144,7 +144,8 @@ final class Transfer {
             return headers
         }
         try checked(nephos_curl_refuse_rewind(handle))
-        // An empty body needs no rewinding, so no connection that may be closed is tried.
+        // libcurl can retry an empty body on a closed connection without a rewind: only a fresh connection prevents
+        // that.
         if source?.length == 0 { try set(CURLOPT_FRESH_CONNECT, 1) }
         try checked(nephos_curl_set_large(handle, CURLOPT_POSTFIELDSIZE_LARGE, source?.length ?? -1))
         return source?.length == nil ? headers + ["Transfer-Encoding: chunked"] : headers

@@ -58,7 +58,7 @@ package final class ObjectAssetStore: AssetStore {
         }
     }
 
-    /// Free bytes of the disk that uploads are spooled to, which is mostly the database's.
+    /// Free bytes on the disk that uploads are spooled to, usually the database's.
     package func freeBytes() throws -> Int64? { try spool.freeBytes() }
 
     package func holdFiles() throws -> RemovalLock? { try spool.lock(.hold) }
@@ -85,7 +85,7 @@ private final class ObjectWriter: AssetFileWriter, @unchecked Sendable {
     }
 
     deinit {
-        // A published object stays announced and is removed later: no thread waits for that here.
+        // A published object stays announced and is removed later, because `deinit` must not block.
         if published == nil { file.remove() }
     }
 
@@ -98,7 +98,7 @@ private final class ObjectWriter: AssetFileWriter, @unchecked Sendable {
         let key = try store.key(name)
         try file.announce(name, durably: true)
         published = name
-        // With or without an answer, the object may exist.
+        // The object may exist even if the request fails.
         defer { file.empty() }
         try requests.put(key, file: file.path, hash: hash.finish())
     }

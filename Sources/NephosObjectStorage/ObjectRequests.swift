@@ -3,7 +3,7 @@ import NephosCrypto
 import NephosHTTP
 import NephosStorage
 
-/// The requests of the S3 protocol that files need. Everything blocks, on threads that may block.
+/// The requests of the S3 protocol that asset files need. All methods block, so callers use threads that may block.
 ///
 /// Each is signed, and retried a few times after transient failures. All are idempotent: a key is never reused for
 /// another content.
@@ -88,7 +88,7 @@ package final class ObjectRequests: Sendable {
         return (keys, Self.elements("IsTruncated", in: text).first == "true")
     }
 
-    // MARK: What they have in common
+    // MARK: Shared
 
     private func prefixed(_ key: String) -> String { options.prefix.isEmpty ? key : "\(options.prefix)/\(key)" }
 

@@ -1,8 +1,8 @@
 import Glibc
 import NephosServer
 
-/// The log of `nephos dev` on standard error: a banner, then a line for every request. On a terminal; a program that
-/// starts it requests it by `--log`. Standard output has only the line that reports readiness.
+/// The log of `nephos dev` on standard error: a banner, then a line for every request. It is on by default only on a
+/// terminal; elsewhere `--log` enables it. Standard output has only the line that reports readiness.
 struct DevLog {
     enum Format: String {
         case text, json, off
@@ -76,12 +76,12 @@ struct DevLog {
             """
     }
 
-    /// See no-color.org.
+    /// The `NO_COLOR` convention (no-color.org).
     private var showsColours: Bool {
         isTerminal && getenv("NO_COLOR") == nil && getenv("TERM").map { String(cString: $0) } != "dumb"
     }
 
-    /// Writes a line that concerns no request: on standard error at once, as the process may end with it.
+    /// Writes a line that belongs to no request. Writes to standard error at once, because the process may end with it.
     func note(_ message: String) {
         let (time, text) = (LogTime.now, AnsweredRequest.printable(message, limit: Self.noteLength))
         switch format {

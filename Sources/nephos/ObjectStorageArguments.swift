@@ -22,7 +22,7 @@ struct ObjectStorageArguments {
         CommandOption("--s3-region", "REGION", "Its region. Default: AWS_REGION, or us-east-1"),
     ]
 
-    /// Their note in the help.
+    /// The help's note on credentials.
     static let note = """
         The credentials of object storage are read from AWS_ACCESS_KEY_ID and
         AWS_SECRET_ACCESS_KEY, and from AWS_SESSION_TOKEN where they are temporary.

@@ -4,7 +4,7 @@ import Glibc
 enum OpenFiles {
     /// Files for databases, logs and outgoing notifications, besides the connections.
     private static let reserve = 124
-    /// More waiting clients than one machine needs.
+    /// The maximum number of waiting clients that one machine needs.
     private static let mostConnections = 10_000
 
     /// Raises the limit as far as the system allows (getrlimit(2)), for up to 10,000 connections.

@@ -53,7 +53,7 @@ extension CKFetchRecordZoneChangesOperation {
         public override var classForKeyedArchiver: AnyClass? { ArchivedClass.zoneConfiguration.archiverClass }
     }
 
-    /// The older name of a `ZoneConfiguration`.
+    /// The former name of a `ZoneConfiguration`.
     @available(*, deprecated, message: "use ZoneConfiguration")
     public class ZoneOptions: ZoneConfiguration, @unchecked Sendable {}
 }

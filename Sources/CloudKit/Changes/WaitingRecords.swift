@@ -1,7 +1,7 @@
 import Foundation
 
-/// The records of a zone that came before their keys. A change token passes them and carries their identity, so that an
-/// app gets them with a later fetch even if it stores only the token.
+/// The records of a zone that arrived before their keys. A change token advances past them and carries their identity,
+/// so that an app gets them with a later fetch even if it stores only the token.
 ///
 /// The token carries a few by name: each fetch looks them up at the end of the feed. Beyond the limit it carries a
 /// range of the feed: each fetch continues reading the range until a page exceeds the limit again.

@@ -1,15 +1,15 @@
 import NephosWire
 
 extension CKContainer {
-    /// Whether there is an account.
-    /// - Throws: `CKError` where it cannot be told.
+    /// Returns the status of the account.
+    /// - Throws: `CKError` if the status is unknown.
     func currentAccountStatus() async throws -> CKAccountStatus {
         let account = account
         guard account.service.hasAccount else { return .noAccount }
         do throws(CKError) {
             _ = try await account.currentUser(
                 ServiceCall(scope: .public), ErrorContext(containerID: account.identifier))
-            // Known only once something needed keys: no other caller waits for them.
+            // Known only after an operation needed keys: a status request does not wait for them.
             let ring = account.keyRing
             if await ring.isUnapproved { _ = try? await ring.device() }
             return await ring.isUnapproved ? .temporarilyUnavailable : .available
@@ -24,14 +24,14 @@ extension CKContainer {
     }
 
     /// The ID of the account's user record in this container.
-    /// - Throws: `CKError`, `.notAuthenticated` where there is no account.
+    /// - Throws: `CKError`, `.notAuthenticated` if there is no account.
     func currentUserRecordID() async throws -> CKRecord.ID {
         let name = try await account.currentUser(
             ServiceCall(scope: .public), ErrorContext(containerID: session.identifier))
         return CKRecord.ID(unchecked: name, zoneID: .default)
     }
 
-    /// Calls `handler` with what `work` returns, on no queue in particular but never on the main one.
+    /// Calls `handler` with the result of `work`, on an unspecified queue, but never on the main one.
     func callBack<First: Sendable, Second: Sendable>(
         _ handler: @escaping @Sendable (First, Second) -> Void,
         _ work: @escaping @Sendable (CKContainer) async -> (First, Second)

@@ -1,14 +1,15 @@
 extension CKContainer {
-    /// What an app may ask the user for (CKContainer.ApplicationPermissions, Apple's documentation).
+    /// The permissions that an app can request from the user (CKContainer.ApplicationPermissions, Apple's
+    /// documentation).
     @available(*, deprecated, message: "CloudKit no longer grants permissions")
     public struct ApplicationPermissions: OptionSet, Hashable, Sendable, BitwiseCopyable {
         public let rawValue: UInt
         public init(rawValue: UInt) { self.rawValue = rawValue }
-        /// Whether other users can find the user by e-mail address.
+        /// Other users can find the user by e-mail address.
         public static var userDiscoverability: CKContainer.ApplicationPermissions { .init(rawValue: 1 << 0) }
     }
 
-    /// What the user answered.
+    /// The user's answer to a permission request.
     @available(*, deprecated, message: "CloudKit no longer grants permissions")
     public enum ApplicationPermissionStatus: Int, Hashable, Sendable, BitwiseCopyable {
         /// The user was not asked.
@@ -24,7 +25,7 @@ extension CKContainer {
     @available(*, deprecated, message: "CloudKit no longer grants permissions")
     public typealias ApplicationPermissionBlock = (CKContainer.ApplicationPermissionStatus, (any Error)?) -> Void
 
-    /// What asking for a permission fails with.
+    /// The error of every permission request.
     var permissionsAreGone: CKError {
         CKError(
             .serverRejectedRequest, "CloudKit no longer grants application permissions.",

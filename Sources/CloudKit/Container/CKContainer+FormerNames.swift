@@ -1,14 +1,14 @@
-// The names that the container's types had before Swift's API nested them, and in between.
+// Former names of the container's types: those from before Swift's API nested them, and those from in between.
 
 extension CKContainer {
     /// An empty namespace of former names.
     @available(*, deprecated, message: "use the types of CKContainer itself")
     public enum Application {
-        /// What an app may do with a user's identity.
+        /// The permissions that an app can request from the user.
         public typealias Permissions = CKContainer.ApplicationPermissions
-        /// Whether the user allowed it.
+        /// The user's answer to a permission request.
         public typealias PermissionStatus = CKContainer.ApplicationPermissionStatus
-        /// What is called with the answer.
+        /// The handler that receives the user's answer.
         public typealias PermissionBlock = CKContainer.ApplicationPermissionBlock
     }
 }

@@ -1,7 +1,7 @@
 public import Foundation
 
 extension NSNotification.Name {
-    /// Posted, on any thread, when the account changes that CloudKit is used with.
+    /// Posted, on any thread, when the account that CloudKit uses changes.
     // swift-format-ignore: AlwaysUseLowerCamelCase
     public static let CKAccountChanged = NSNotification.Name("CKAccountChangedNotification")
 }
@@ -19,7 +19,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
     struct Configured: Sendable {
         var values: ConfigurationValues?
         var group: CKOperationGroup?
-        /// The account as which operations work; nil means the account signed in when they start.
+        /// The account of operations; nil means the account that is signed in when they start.
         var account: AccountSession?
     }
 
@@ -31,7 +31,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
         for database in databases { database.adopt(self) }
     }
 
-    /// The container with that identifier, `iCloud.` and a name in reverse-DNS order.
+    /// The container with an identifier: `iCloud.` and a name in reverse-DNS order.
     public init(identifier containerIdentifier: String) {
         raise(unless: !containerIdentifier.isEmpty, "The identifier of a CKContainer must not be empty.")
         session = ServiceDirectory.shared.session(for: containerIdentifier)
@@ -61,7 +61,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
     /// The name of a container made without an identifier.
     static let noIdentifier = ""
 
-    /// Whether methods may be overridden.
+    /// Whether this object is of a subclass, which may override methods.
     private var isSubclass: Bool { type(of: self) != CKContainer.self }
 
     /// The app's own container, as `CloudKitEnvironment` defines it.
@@ -76,7 +76,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
 
     open override var debugDescription: String { description }
 
-    /// The database that only the account can use.
+    /// The database that only the account can access.
     open var privateCloudDatabase: CKDatabase { database(with: .private) }
 
     /// The database that all of the app's users share.
@@ -85,13 +85,13 @@ open class CKContainer: NSObject, @unchecked Sendable {
     /// The database of records that other users share with the account.
     open var sharedCloudDatabase: CKDatabase { database(with: .shared) }
 
-    /// The database of that scope; always the same object.
+    /// Returns the database of a scope, always the same object.
     open func database(with databaseScope: CKDatabase.Scope) -> CKDatabase {
         // `databases` is in the order of the raw values, which start at 1.
         databases[databaseScope.rawValue - 1]
     }
 
-    /// The account as which new work starts.
+    /// The account under which new operations start.
     var account: AccountSession { configured.account ?? session.account }
 
     /// Runs an operation in this container.
@@ -139,7 +139,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
 
     // Open, like all of Apple's Objective-C methods: apps' tests override them.
 
-    /// Whether there is an account. A missing account is no error; an unknown status is.
+    /// Passes the account's status to the handler. A missing account is no error; an unknown status is one.
     @preconcurrency
     open func accountStatus(completionHandler: @escaping @Sendable (CKAccountStatus, (any Error)?) -> Void) {
         callBack(completionHandler) { container in
@@ -151,7 +151,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
         }
     }
 
-    /// Whether there is an account.
+    /// Returns the account's status.
     /// - Throws: `CKError` if the status is unknown.
     open func accountStatus() async throws -> CKAccountStatus {
         guard isSubclass else { return try await currentAccountStatus() }
@@ -160,7 +160,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
         }
     }
 
-    /// The ID of the account's user record in this container.
+    /// Fetches the ID of the account's user record in this container.
     @preconcurrency
     open func fetchUserRecordID(completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void) {
         callBack(completionHandler) { container in
@@ -172,7 +172,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
         }
     }
 
-    /// The ID of the account's user record in this container.
+    /// Returns the ID of the account's user record in this container.
     /// - Throws: `CKError`, `.notAuthenticated` if there is no account.
     open func userRecordID() async throws -> CKRecord.ID {
         try await isSubclass
@@ -181,8 +181,8 @@ open class CKContainer: NSObject, @unchecked Sendable {
 
     // MARK: Long-lived operations
 
-    /// The IDs of the long-lived operations that have not finished. Operations do not outlive the process here, so
-    /// there are none.
+    /// Fetches the IDs of the unfinished long-lived operations. Operations do not outlive the process here, so there
+    /// are none.
     @preconcurrency
     open func fetchAllLongLivedOperationIDs(
         completionHandler: @escaping @Sendable ([CKOperation.ID]?, (any Error)?) -> Void
@@ -190,13 +190,13 @@ open class CKContainer: NSObject, @unchecked Sendable {
         callBack(completionHandler) { _ in ([], nil) }
     }
 
-    /// The IDs of the long-lived operations that have not finished: none, as operations do not outlive the process
+    /// Returns the IDs of the unfinished long-lived operations: none, because operations do not outlive the process
     /// here.
     open func allLongLivedOperationIDs() async throws -> [CKOperation.ID] {
         try await isSubclass ? resultOfHandler { fetchAllLongLivedOperationIDs(completionHandler: $0) } : []
     }
 
-    /// The long-lived operation of that ID: nil, as operations do not outlive the process here.
+    /// Fetches the long-lived operation with an ID: nil, because operations do not outlive the process here.
     @preconcurrency
     open func fetchLongLivedOperation(
         withID operationID: CKOperation.ID, completionHandler: @escaping @Sendable (CKOperation?, (any Error)?) -> Void
@@ -204,7 +204,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
         callBack(completionHandler) { _ in (nil, nil) }
     }
 
-    /// The long-lived operation of that ID: nil, as operations do not outlive the process here.
+    /// Returns the long-lived operation with an ID: nil, because operations do not outlive the process here.
     open func longLivedOperation(for operationID: CKOperation.ID) async throws -> CKOperation? {
         guard isSubclass else { return nil }
         return try await optionalResultOfHandler { fetchLongLivedOperation(withID: operationID, completionHandler: $0) }
@@ -212,7 +212,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
 
     // MARK: Sharing
 
-    /// Makes a participant for the user of an e-mail address.
+    /// Creates a participant for the user with an e-mail address.
     @preconcurrency
     open func fetchShareParticipant(
         withEmailAddress emailAddress: String,
@@ -221,14 +221,14 @@ open class CKContainer: NSObject, @unchecked Sendable {
         fetchParticipant(CKUserIdentity.LookupInfo(emailAddress: emailAddress), completionHandler)
     }
 
-    /// Makes a participant for the user of an e-mail address.
+    /// Creates a participant for the user with an e-mail address.
     open func shareParticipant(forEmailAddress emailAddress: String) async throws -> CKShare.Participant {
         try await isSubclass
             ? resultOfHandler { fetchShareParticipant(withEmailAddress: emailAddress, completionHandler: $0) }
             : participant(CKUserIdentity.LookupInfo(emailAddress: emailAddress))
     }
 
-    /// Makes a participant for the user of a phone number.
+    /// Creates a participant for the user with a phone number.
     @preconcurrency
     open func fetchShareParticipant(
         withPhoneNumber phoneNumber: String,
@@ -237,14 +237,14 @@ open class CKContainer: NSObject, @unchecked Sendable {
         fetchParticipant(CKUserIdentity.LookupInfo(phoneNumber: phoneNumber), completionHandler)
     }
 
-    /// Makes a participant for the user of a phone number.
+    /// Creates a participant for the user with a phone number.
     open func shareParticipant(forPhoneNumber phoneNumber: String) async throws -> CKShare.Participant {
         try await isSubclass
             ? resultOfHandler { fetchShareParticipant(withPhoneNumber: phoneNumber, completionHandler: $0) }
             : participant(CKUserIdentity.LookupInfo(phoneNumber: phoneNumber))
     }
 
-    /// Makes a participant for a user of the container; fails with `unknownItem` where there is none of that ID.
+    /// Creates a participant for a user of the container; fails with `unknownItem` if there is no user with that ID.
     @preconcurrency
     open func fetchShareParticipant(
         withUserRecordID userRecordID: CKRecord.ID,
@@ -253,7 +253,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
         fetchParticipant(CKUserIdentity.LookupInfo(userRecordID: userRecordID), completionHandler)
     }
 
-    /// Makes a participant for a user of the container; fails with `unknownItem` where there is none of that ID.
+    /// Creates a participant for a user of the container; fails with `unknownItem` if there is no user with that ID.
     open func shareParticipant(forUserRecordID userRecordID: CKRecord.ID) async throws -> CKShare.Participant {
         try await isSubclass
             ? resultOfHandler { fetchShareParticipant(withUserRecordID: userRecordID, completionHandler: $0) }
@@ -405,7 +405,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
 }
 
 extension CKContainer.Configured {
-    /// These, under what a further `configuredWith` gives.
+    /// These values, overridden by those of a nested `configuredWith`.
     func adding(_ configuration: CKOperation.Configuration?, _ group: CKOperationGroup?) -> CKContainer.Configured {
         CKContainer.Configured(
             values: configuration?.snapshot.merged(over: values) ?? values, group: group ?? self.group, account: account
@@ -413,17 +413,17 @@ extension CKContainer.Configured {
     }
 }
 
-// The initializer of Apple's framework makes an object of whatever class it is called for; in Swift only a required one
-// does, and a subclass of an app's with initializers of its own would have to write it again. This one, found where the
-// class's own cannot be called (`Self(identifier:)` in an app's extension), needs neither.
+// The initializer of Apple's framework returns an object of the class on which it is called. In Swift only a required
+// initializer does that, and an app's subclass with its own initializers would have to repeat it. The initializer below
+// avoids this: Swift selects it where the class's own is unavailable (`Self(identifier:)` in an app's extension).
 
-/// Ours: what has `init(identifier:)` for `Self`.
+/// Not part of Apple's API: provides `init(identifier:)` for `Self`.
 public protocol CKContainerMakingByIdentifier {}
 
 extension CKContainer: CKContainerMakingByIdentifier {}
 
 extension CKContainerMakingByIdentifier where Self: CKContainer {
-    /// The container with that identifier; the program stops for a subclass, which cannot be made this way.
+    /// The container with an identifier. Stops the program for a subclass, of which it cannot create an object.
     public init(identifier containerIdentifier: String) {
         guard let container = CKContainer(identifier: containerIdentifier) as? Self else {
             raise("CKContainer: a subclass cannot be made by Self(identifier:).")

@@ -1,22 +1,22 @@
 public import Foundation
 
-/// Where CloudKit's service is, and as whom to use it. Not part of Apple's API: there, entitlements and the device's
-/// iCloud account say this.
+/// The address of CloudKit's service, and the account and options that containers use. Not part of Apple's API: there,
+/// entitlements and the device's iCloud account determine them.
 ///
-/// It is read from the process's environment:
+/// The process's environment variables define it:
 ///
 /// | variable            | meaning                                              | if absent                            |
 /// |---------------------|------------------------------------------------------|--------------------------------------|
 /// | `NEPHOS_URL`        | the service, `http://host:port` or `https://…`       | `http://127.0.0.1:8484`              |
 /// | `NEPHOS_TOKEN`      | the account's token; `none` is no account            | `dev:` and the operating system's user |
 /// | `NEPHOS_API_TOKEN`  | the container's API token                            | one that the local service accepts   |
-/// | `NEPHOS_CONTAINER`  | what `CKContainer.default()` means                   | `iCloud.` and the process's name     |
+/// | `NEPHOS_CONTAINER`  | the identifier of `CKContainer.default()`            | `iCloud.` and the process's name     |
 /// | `NEPHOS_ENVIRONMENT`| `development` or `production`                        | `development`                        |
 /// | `NEPHOS_SEAL_ASSETS`| `yes`, or `no` for an app that shares assets with Web clients | `yes`                       |
 ///
-/// or set in code, before the first container is made: `CloudKitEnvironment.current = CloudKitEnvironment(url: …)`.
+/// Code can replace it before the first container is made: `CloudKitEnvironment.current = CloudKitEnvironment(url: …)`.
 public struct CloudKitEnvironment: Hashable, Sendable {
-    /// As whom requests are made.
+    /// The account of requests.
     public enum Account: Hashable, Sendable {
         /// The account that a web authentication token belongs to. `dev:NAME` is the account NAME of the local service.
         case token(String)
@@ -24,41 +24,41 @@ public struct CloudKitEnvironment: Hashable, Sendable {
         case none
     }
 
-    /// The container's environment. Development makes record types and fields as they are saved.
+    /// The container's environment. In development, saving records creates record types and fields.
     public enum Name: String, Hashable, Sendable {
-        /// Where types, fields and indexes are made as records are saved.
+        /// Saving records creates types, fields and indexes.
         case development
-        /// Where the schema changes by a deployment alone.
+        /// Only a deployment changes the schema.
         case production
     }
 
-    /// The service, without the path of CloudKit Web Services.
+    /// The service's URL, without the path of CloudKit Web Services.
     public var url: URL
-    /// As whom requests are made.
+    /// The account of requests.
     public var account: Account
     /// The container's API token.
     public var apiToken: String
-    /// What `CKContainer.default()` means.
+    /// The identifier of `CKContainer.default()`.
     public var defaultContainerIdentifier: String
     /// The container's environment.
     public var name: Name
-    /// Whether the files of assets are sealed on the device, so that the service cannot read them, where that is
-    /// possible (`Documentation/Encryption.md` says where). What is sealed opens whatever this says; clients that are
-    /// not this library get sealed bytes, so an app that shares assets with them turns it off.
+    /// Whether the device seals the files of assets where possible, so that the service cannot read them
+    /// (`Documentation/Encryption.md` lists the cases). Sealed files open regardless of this value. Clients other than
+    /// this library receive sealed bytes, so an app that shares assets with them turns this off.
     public var sealsAssets: Bool
-    /// The directory in which this device keeps its keys for encrypted values; nil is the one that `NEPHOS_KEYS` names,
-    /// or that of the operating system's user (`Documentation/Encryption.md`). Who can read it can read what the
-    /// account can.
+    /// The directory in which this device stores its keys for encrypted values; nil means the one in `NEPHOS_KEYS`, or
+    /// that of the operating system's user (`Documentation/Encryption.md`). Read access to the directory gives access
+    /// to all data that the account can read.
     public var keyDirectory: URL?
-    /// Where the program keeps this device's keys, in the place of files in a directory; nil is those files.
-    /// Environments are equal where this is the same object.
+    /// The program's store for this device's keys, used instead of files in a directory; nil means the files. Two
+    /// environments are equal only if they have the same store object.
     public var keyStore: (any DeviceKeyStore)? {
         get { store?.value }
         set { store = newValue.map(SameStore.init) }
     }
     private var store: SameStore?
 
-    /// The local service as the operating system's user, except where an argument says otherwise.
+    /// An environment for the local service and the operating system's user, unless an argument overrides them.
     public init(
         url: URL = CloudKitEnvironment.localURL,
         account: Account = .token("dev:" + CloudKitEnvironment.operatingSystemUser),
@@ -86,12 +86,12 @@ public struct CloudKitEnvironment: Hashable, Sendable {
         func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(value)) }
     }
 
-    /// Where a service started with `nephos dev` listens.
+    /// The URL of a service started with `nephos dev`.
     public static let localURL = URL(string: "http://127.0.0.1:8484") ?? URL(fileURLWithPath: "/")
-    /// The API token used where none is given: a local service accepts any.
+    /// The default API token: a local service accepts any.
     public static let localAPIToken = String(repeating: "0", count: 64)
 
-    /// The operating system's name of the user, `me` where it has none.
+    /// The operating system's name of the user; `me` if there is none.
     public static var operatingSystemUser: String {
         let user = NSUserName()
         return user.isEmpty ? "me" : user
@@ -107,9 +107,9 @@ public struct CloudKitEnvironment: Hashable, Sendable {
         return "iCloud." + (allowed.isEmpty ? "app" : String(allowed))
     }
 
-    /// What is wrong with the process's environment.
+    /// An invalid variable in the process's environment.
     public struct Invalid: Error, Hashable, Sendable, LocalizedError, CustomStringConvertible {
-        /// Which variable, what it says and what it may say.
+        /// The variable, its value and the valid values.
         public var description: String
         public var errorDescription: String? { description }
     }
@@ -158,23 +158,23 @@ public struct CloudKitEnvironment: Hashable, Sendable {
         return url
     }
 
-    /// What containers made from now on use; at first what the process's environment says.
+    /// The environment of containers made from now on; initially that of the process's variables.
     ///
-    /// Where that is not valid, every request of those containers fails with `CKError.badContainer`, and its
-    /// description names the variable. Setting another account posts `CKAccountChanged`.
+    /// If the variables are invalid, every request of those containers fails with `CKError.badContainer`, and the
+    /// error's description names the variable. Setting another account posts `CKAccountChanged`.
     public static var current: CloudKitEnvironment {
         get { ServiceDirectory.shared.currentEnvironment }
         set { ServiceDirectory.shared.setEnvironment(newValue) }
     }
 
-    /// Signs in to the service with another account, or out, as in the settings of a device: unlike with
-    /// `current`, the containers that there are go on as that account, what waits for notifications waits for that
-    /// account's, and a `CKSyncEngine` tells its delegate. Posts `CKAccountChanged`.
+    /// Signs in to the service with another account, or signs out, as a user does in a device's settings. Unlike with
+    /// `current`, existing containers continue as the new account, notification sequences wait for the new account's
+    /// notifications, and a `CKSyncEngine` informs its delegate. Posts `CKAccountChanged`.
     public static func switchAccount(to account: Account) { ServiceDirectory.shared.switchAccount(to: account) }
 }
 
 extension CloudKitEnvironment {
-    /// Whether the service is `nephos dev` on this machine, as far as its address and the account's token tell.
+    /// Whether the service is `nephos dev` on this machine, judging by its address and the account's token.
     var isLocalService: Bool {
         guard case .token(let token) = account, token.hasPrefix("dev:"), let host = url.host?.lowercased() else {
             return false

@@ -1,13 +1,13 @@
 public import Foundation
 import NephosCrypto
 
-// Apple's Foundation has these for iCloud Drive. Apps with CloudKit ask them whether an account is signed in.
+// Apple's Foundation has these for iCloud Drive. Apps with CloudKit use them to check whether an account is signed in.
 
 extension FileManager {
-    /// Something that stands for the account of the containers that the app makes; nil while no account is signed in.
+    /// An opaque token of the account of the app's containers; nil while no account is signed in.
     ///
-    /// It tells accounts apart and says nothing else about them. `CKContainer.accountStatus` asks the service, this
-    /// does not.
+    /// Tokens of different accounts differ, and reveal nothing else about them. Unlike `CKContainer.accountStatus`,
+    /// this property does not query the service.
     public var ubiquityIdentityToken: (any NSCoding & NSCopying & NSObjectProtocol)? {
         ServiceDirectory.shared.identityToken
     }
@@ -15,7 +15,7 @@ extension FileManager {
 
 extension NSNotification.Name {
     // swift-format-ignore: AlwaysUseLowerCamelCase
-    /// `FileManager.ubiquityIdentityToken` may be another one; posted with `CKAccountChanged`.
+    /// Posted with `CKAccountChanged`, when `FileManager.ubiquityIdentityToken` may have changed.
     public static let NSUbiquityIdentityDidChange = NSNotification.Name("NSUbiquityIdentityDidChangeNotification")
 }
 

@@ -3,8 +3,8 @@
 extension CKDatabase {
     /// Searches for records. The result has one page of them in the query's order, and a cursor if there may be more.
     ///
-    /// No zone means all zones, `resultsLimit` 0 as many records as the service gives at once, `desiredKeys` nil all
-    /// keys.
+    /// A nil zone means all zones, `resultsLimit` 0 leaves the page size to the service, and `desiredKeys` nil means
+    /// all keys.
     @preconcurrency
     public func fetch(
         withQuery query: CKQuery, inZoneWith zoneID: CKRecordZone.ID? = nil, desiredKeys: [CKRecord.FieldKey]? = nil,
@@ -22,7 +22,7 @@ extension CKDatabase {
         runQuery(query, zoneID, desiredKeys, resultsLimit, completionHandler)
     }
 
-    /// Gets the next page of a search.
+    /// Fetches the next page of a search.
     @preconcurrency
     public func fetch(
         withCursor queryCursor: CKQueryOperation.Cursor, desiredKeys: [CKRecord.FieldKey]? = nil,
@@ -42,8 +42,8 @@ extension CKDatabase {
 
     /// Searches for records. The result has one page of them in the query's order, and a cursor if there may be more.
     ///
-    /// No zone means all zones, `resultsLimit` 0 as many records as the service gives at once, `desiredKeys` nil all
-    /// keys.
+    /// A nil zone means all zones, `resultsLimit` 0 leaves the page size to the service, and `desiredKeys` nil means
+    /// all keys.
     /// - Throws: `CKError` for a failure of the whole search: `.invalidArguments` for an unsupported query.
     public func records(
         matching query: CKQuery, inZoneWith zoneID: CKRecordZone.ID? = nil, desiredKeys: [CKRecord.FieldKey]? = nil,
@@ -54,7 +54,7 @@ extension CKDatabase {
         try await resultOfOperation { runQuery(query, zoneID, desiredKeys, resultsLimit, $0) }
     }
 
-    /// Gets the next page of a search.
+    /// Fetches the next page of a search.
     /// - Throws: `CKError` for a failure of the whole search.
     public func records(
         continuingMatchFrom queryCursor: CKQueryOperation.Cursor, desiredKeys: [CKRecord.FieldKey]? = nil,

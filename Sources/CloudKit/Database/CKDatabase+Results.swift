@@ -65,7 +65,7 @@ func optionalResultOfHandler<Value: Sendable>(
     }
 }
 
-/// Calls a handler that takes a value or an error with one of the two.
+/// Calls a handler with the value or the error of a result.
 func hand<Value>(_ result: Result<Value, any Error>, to handler: (Value?, (any Error)?) -> Void) {
     switch result {
     case .success(let value): handler(value, nil)

@@ -9,7 +9,9 @@ open class CKDatabase: NSObject, @unchecked Sendable {
 
     /// One of a container's databases.
     public enum Scope: Int, Hashable, Sendable, BitwiseCopyable {
+        /// Records that all of the app's users share.
         case `public` = 1
+        /// Records that only the account can access.
         case `private` = 2
         /// Records that other users share with the account, in zones that they own.
         case shared = 3
@@ -43,10 +45,10 @@ open class CKDatabase: NSObject, @unchecked Sendable {
         super.init()
     }
 
-    /// Whether methods may be overridden.
+    /// Whether this object is of a subclass, which may override methods.
     private var isSubclass: Bool { type(of: self) != CKDatabase.self }
 
-    /// Which of the container's databases this is.
+    /// The scope of this database in its container.
     open var databaseScope: CKDatabase.Scope { scope }
 
     open override var description: String {
@@ -61,10 +63,10 @@ open class CKDatabase: NSObject, @unchecked Sendable {
     /// The database's container; if the app released it, a new object for the same container.
     var container: CKContainer { owner.container ?? CKContainer(session) }
 
-    /// The account as which new work starts.
+    /// The account under which new operations start.
     var account: AccountSession { configured.account ?? session.account }
 
-    /// Returns this database bound to an account, for work of several steps: once the account changes, the remaining
+    /// Returns this database bound to an account, for work in several steps: if the account changes, the remaining
     /// steps fail.
     func bound(to account: AccountSession) -> CKDatabase {
         var bound = configured
@@ -88,7 +90,7 @@ open class CKDatabase: NSObject, @unchecked Sendable {
         operation.begin(as: account, in: session)
         let userWaits = ConfigurationValues(qualityOfService: .userInitiated)
         operation.inherit(configured.values?.merged(over: userWaits) ?? userWaits, group: configured.group)
-        // No operation depends on it, so it needs no queue: that saves waking a thread.
+        // No operation depends on it, so it needs no queue, and no thread has to wake up.
         operation.start()
     }
 
@@ -309,7 +311,7 @@ open class CKDatabase: NSObject, @unchecked Sendable {
 
     // MARK: Queries, by former names
 
-    /// Searches for records and hands out the first page of them.
+    /// Searches for records and passes the first page of them to the handler.
     @available(*, deprecated, message: "use fetch(withQuery:inZoneWith:desiredKeys:resultsLimit:completionHandler:)")
     @preconcurrency
     open func perform(
@@ -327,6 +329,6 @@ open class CKDatabase: NSObject, @unchecked Sendable {
     }
 }
 
-/// The old name of `CKDatabase.Scope`.
+/// The former name of `CKDatabase.Scope`.
 @available(*, deprecated, renamed: "CKDatabase.Scope")
 public typealias CKDatabaseScope = CKDatabase.Scope

@@ -1,14 +1,14 @@
 extension CKContainer {
-    /// Begins to listen to the notifications of the account's subscriptions in this container.
+    /// Starts to listen for notifications of the account's subscriptions in this container.
     ///
     ///     for await notification in try await container.notifications() {
     ///         if notification is CKDatabaseNotification { … }
     ///     }
     ///
-    /// Not part of Apple's API: there, the system hands the dictionary of a remote notification to the app. When this
-    /// returns, the service keeps what it has to tell, and nothing is missed from then on. When the service is out of
-    /// reach later, the sequence goes on once it is back. What this process changes itself is not told to it.
-    /// - Throws: `CKError`, `.notAuthenticated` where there is no account.
+    /// Not part of Apple's API: there, the system passes a remote notification's dictionary to the app. Once this
+    /// returns, the service queues notifications, so none is missed from then on. If the service becomes unreachable
+    /// later, the sequence continues once it is reachable again. This process's own changes cause no notification.
+    /// - Throws: `CKError`, `.notAuthenticated` if there is no account.
     public func notifications() async throws -> Notifications {
         let account = account
         guard account.service.hasAccount else { throw account.noAccount(ErrorContext(containerID: session.identifier)) }
@@ -17,8 +17,8 @@ extension CKContainer {
         return Notifications(events: events)
     }
 
-    /// The notifications of an account's subscriptions in a container, as they come. The sequence ends when the task
-    /// that reads it is cancelled; it is read once. Not part of Apple's API.
+    /// The notifications of an account's subscriptions in a container, in order of arrival. The sequence can be read
+    /// once, and ends when the reading task is cancelled. Not part of Apple's API.
     public struct Notifications: AsyncSequence, Sendable {
         public typealias Element = CKNotification
         public typealias Failure = Never

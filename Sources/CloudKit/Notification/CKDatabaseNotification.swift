@@ -1,5 +1,5 @@
-/// Tells that something changed in a database (CKDatabaseNotification, Apple's documentation).
+/// A notification of a change in a database (CKDatabaseNotification, Apple's documentation).
 open class CKDatabaseNotification: CKNotification, @unchecked Sendable {
-    /// In which of the container's databases something changed.
+    /// The scope of the changed database.
     open var databaseScope: CKDatabase.Scope { content.scope ?? .private }
 }

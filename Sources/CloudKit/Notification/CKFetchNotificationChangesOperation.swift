@@ -1,7 +1,8 @@
-/// Once fetched the notifications of a container again (CKFetchNotificationChangesOperation, Apple's documentation).
+/// A former way to fetch a container's notifications again (CKFetchNotificationChangesOperation, Apple's
+/// documentation).
 ///
-/// The service keeps a notification until it is delivered and not after: the operation succeeds and has none. Use
-/// change tokens to learn what happened meanwhile.
+/// The service keeps a notification only until its delivery, so the operation succeeds without any notification. Use
+/// change tokens to learn of changes since then.
 @available(*, deprecated, message: "use CKFetchDatabaseChangesOperation and CKFetchRecordZoneChangesOperation")
 open class CKFetchNotificationChangesOperation: CKOperation, @unchecked Sendable {
     private struct Blocks {
@@ -15,19 +16,19 @@ open class CKFetchNotificationChangesOperation: CKOperation, @unchecked Sendable
 
     public override init() { super.init() }
 
-    /// An operation for the notifications after a token.
+    /// An operation that fetches the notifications after a token.
     public convenience init(previousServerChangeToken: CKServerChangeToken?) {
         self.init()
         self.previousServerChangeToken = previousServerChangeToken
     }
 
-    /// Where to continue; nil is the beginning.
+    /// The position to continue from; nil means the beginning.
     open var previousServerChangeToken: CKServerChangeToken? {
         get { token.withLock { $0 } }
         set { token.exchange(newValue) }
     }
 
-    /// How many notifications to fetch at most; 0 leaves it to the service.
+    /// The maximum number of notifications to fetch; 0 leaves the limit to the service.
     open var resultsLimit: Int {
         get { limit.withLock { $0 } }
         set { limit.exchange(newValue) }

@@ -1,6 +1,6 @@
-/// Once marked notifications as read on all devices (CKMarkNotificationsReadOperation, Apple's documentation).
+/// A former way to mark notifications as read on all devices (CKMarkNotificationsReadOperation, Apple's documentation).
 ///
-/// The service keeps no notification that was delivered, so there is nothing to mark: the operation succeeds.
+/// The service keeps no delivered notification, so the operation succeeds without marking any.
 @available(*, deprecated, message: "notifications are not kept: there is nothing to mark")
 open class CKMarkNotificationsReadOperation: CKOperation, @unchecked Sendable {
     private let identifiers = Locked<[CKNotification.ID]?>(nil)
@@ -8,19 +8,19 @@ open class CKMarkNotificationsReadOperation: CKOperation, @unchecked Sendable {
 
     public override init() { super.init() }
 
-    /// An operation for these notifications.
+    /// An operation that marks these notifications.
     public convenience init(notificationIDsToMarkRead notificationIDs: [CKNotification.ID]) {
         self.init()
         self.notificationIDs = notificationIDs
     }
 
-    /// The notifications that were read.
+    /// The IDs of the notifications that the user read.
     open var notificationIDs: [CKNotification.ID]? {
         get { identifiers.withLock { $0 } }
         set { identifiers.exchange(newValue) }
     }
 
-    /// Called once, at the end, with the notifications that were marked.
+    /// Called once, at the end, with the IDs of the marked notifications.
     open var markNotificationsReadCompletionBlock: (([CKNotification.ID]?, (any Error)?) -> Void)? {
         get { completion.withLock { $0 } }
         set { completion.exchange(newValue) }

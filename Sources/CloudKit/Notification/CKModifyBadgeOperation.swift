@@ -1,6 +1,6 @@
-/// Once set the number on the app's badge on all devices (CKModifyBadgeOperation, Apple's documentation).
+/// A former way to set the app's badge on all devices (CKModifyBadgeOperation, Apple's documentation).
 ///
-/// The service counts no badges: the operation succeeds, and the app shows what number it likes.
+/// The service stores no badge number: the operation succeeds without effect, and the app sets its badge itself.
 @available(*, deprecated, message: "set the badge on the device")
 open class CKModifyBadgeOperation: CKOperation, @unchecked Sendable {
     private let value = Locked(0)
@@ -8,13 +8,13 @@ open class CKModifyBadgeOperation: CKOperation, @unchecked Sendable {
 
     public override init() { super.init() }
 
-    /// An operation that sets that number.
+    /// An operation that sets the badge to a number.
     public convenience init(badgeValue: Int) {
         self.init()
         self.badgeValue = badgeValue
     }
 
-    /// The number.
+    /// The number to show on the badge.
     open var badgeValue: Int {
         get { value.withLock { $0 } }
         set { value.exchange(newValue) }

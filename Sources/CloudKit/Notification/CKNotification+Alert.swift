@@ -1,7 +1,7 @@
 public import Foundation
 
-// What the notification shows. Apple's documentation deprecates all of it in favour of UserNotifications, which says
-// the same of what was shown.
+// The displayed content of a notification. Apple's documentation deprecates all of it in favour of UserNotifications,
+// which reports the same content.
 
 extension CKNotification {
     /// The alert's text.
@@ -12,7 +12,7 @@ extension CKNotification {
     @available(*, deprecated, message: "read it from what UserNotifications delivers")
     public var alertLocalizationKey: String? { content.alert.bodyKey }
 
-    /// The values that take the places of `%@` in the localized text.
+    /// The values that replace `%@` in the localized text.
     @available(*, deprecated, message: "read them from what UserNotifications delivers")
     public var alertLocalizationArgs: [String]? { content.alert.bodyArguments }
 
@@ -24,7 +24,7 @@ extension CKNotification {
     @available(*, deprecated, message: "read it from what UserNotifications delivers")
     public var titleLocalizationKey: String? { content.alert.titleKey }
 
-    /// The values that take the places of `%@` in the localized title.
+    /// The values that replace `%@` in the localized title.
     @available(*, deprecated, message: "read them from what UserNotifications delivers")
     public var titleLocalizationArgs: [String]? { content.alert.titleArguments }
 
@@ -36,7 +36,7 @@ extension CKNotification {
     @available(*, deprecated, message: "read it from what UserNotifications delivers")
     public var subtitleLocalizationKey: String? { content.alert.subtitleKey }
 
-    /// The values that take the places of `%@` in the localized subtitle.
+    /// The values that replace `%@` in the localized subtitle.
     @available(*, deprecated, message: "read them from what UserNotifications delivers")
     public var subtitleLocalizationArgs: [String]? { content.alert.subtitleArguments }
 
@@ -44,7 +44,7 @@ extension CKNotification {
     @available(*, deprecated, message: "read it from what UserNotifications delivers")
     public var alertActionLocalizationKey: String? { content.alert.actionKey }
 
-    /// The image that is shown while the app is started from the alert.
+    /// The image shown while the app launches from the alert.
     @available(*, deprecated, message: "read it from what UserNotifications delivers")
     public var alertLaunchImage: String? { content.alert.launchImage }
 
@@ -56,7 +56,7 @@ extension CKNotification {
     @available(*, deprecated, message: "read it from what UserNotifications delivers")
     public var soundName: String? { content.soundName }
 
-    /// The group of actions that the notification has.
+    /// The notification's category, which selects its group of actions.
     @available(*, deprecated, message: "read it from what UserNotifications delivers")
     public var category: String? { content.category }
 }

@@ -1,7 +1,7 @@
 public import Foundation
 
 extension CKNotification {
-    /// Identifies a notification. Two IDs of one notification are equal.
+    /// A notification's identifier. All IDs of one notification are equal.
     public final class ID: NSObject, NSSecureCoding, NSCopying, Sendable {
         let uuidString: String
 

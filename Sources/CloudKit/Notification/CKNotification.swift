@@ -1,21 +1,22 @@
 public import Foundation
 
-/// Tells that something happened to which an app is subscribed (CKNotification, Apple's documentation).
+/// A notification of a change that a subscription covers (CKNotification, Apple's documentation).
 ///
 ///     let notification = CKNotification(fromRemoteNotificationDictionary: userInfo)
 ///     if let notification = notification as? CKQueryNotification { … }
 ///
-/// Notifications are hints: several can become one, and a large one comes pruned. Fetch what changed.
+/// Notifications are advisory: the service may coalesce several into one, and prunes a large one. Fetch the changes
+/// themselves.
 open class CKNotification: NSObject, CKRemoteNotificationReading, @unchecked Sendable {
-    // Unchecked, because NSObject is not Sendable: everything in here is a constant.
+    // Unchecked, because NSObject is not Sendable: all members are constants.
 
-    /// What kind of notification it is.
+    /// The kind of a notification, by its subject.
     public enum NotificationType: Int, Sendable, BitwiseCopyable {
         /// A `CKQueryNotification`.
         case query = 1
         /// A `CKRecordZoneNotification`.
         case recordZone = 2
-        /// One that says that another was read; and one that has lost, by pruning, what kind it was.
+        /// A notification that another one was read, or one whose kind was pruned.
         case readNotification = 3
         /// A `CKDatabaseNotification`.
         case database = 4
@@ -28,7 +29,7 @@ open class CKNotification: NSObject, CKRemoteNotificationReading, @unchecked Sen
     @available(*, unavailable, message: "use init(fromRemoteNotificationDictionary:)")
     public override init() { raise("CKNotification has no init(): notifications come from the service.") }
 
-    /// The notification that its content makes, of the class that fits.
+    /// Returns a notification with this content, of the matching class.
     static func notification(_ content: NotificationContent) -> CKNotification {
         switch content.subject {
         case .query: CKQueryNotification(content)
@@ -38,7 +39,7 @@ open class CKNotification: NSObject, CKRemoteNotificationReading, @unchecked Sen
         }
     }
 
-    /// What kind of notification it is.
+    /// The kind of the notification, by its subject.
     open var notificationType: CKNotification.NotificationType {
         switch content.subject {
         case .query: .query
@@ -54,12 +55,12 @@ open class CKNotification: NSObject, CKRemoteNotificationReading, @unchecked Sen
     /// The container that the notification comes from.
     open var containerIdentifier: String? { content.containerIdentifier }
 
-    /// The user whose subscription it is. The ID has the name of the user record, never `CKCurrentUserDefaultName`.
+    /// The owner of the subscription. The ID contains the name of the user record, never `CKCurrentUserDefaultName`.
     open var subscriptionOwnerUserRecordID: CKRecord.ID? {
         content.ownerRecordName.map { CKRecord.ID(unchecked: $0) }
     }
 
-    /// Whether the service left something out, because everything together was too large to send.
+    /// Whether the service removed content because the whole notification was too large to send.
     open var isPruned: Bool { content.isPruned }
 
     /// The subscription that the notification comes from.
@@ -75,7 +76,7 @@ open class CKNotification: NSObject, CKRemoteNotificationReading, @unchecked Sen
 }
 
 extension CKNotification.NotificationType {
-    /// What Apple's framework calls the class.
+    /// The name of the class in Apple's framework.
     fileprivate var className: String {
         switch self {
         case .query: "CKQueryNotification"
@@ -86,14 +87,14 @@ extension CKNotification.NotificationType {
     }
 }
 
-/// Gives `CKNotification` its initializer, which makes objects of its subclasses: in a class itself that cannot be
-/// said. Not part of Apple's API; `CKNotification` is its only adopter.
+/// Provides the initializer of `CKNotification` that returns instances of its subclasses, which an initializer of the
+/// class itself cannot do. Not part of Apple's API; `CKNotification` is the only adopter.
 public protocol CKRemoteNotificationReading {}
 
 extension CKRemoteNotificationReading where Self: CKNotification {
-    /// Reads the dictionary of a remote notification and makes a notification of the subclass that fits it.
+    /// Creates a notification of the matching subclass from the dictionary of a remote notification.
     ///
-    /// Nil where the dictionary is not CloudKit's, or is of another kind than the class this is called on.
+    /// Returns nil if the dictionary is not CloudKit's, or is of another kind than the class of the call.
     public init?(fromRemoteNotificationDictionary notificationDictionary: [AnyHashable: Any]) {
         guard let content = NotificationContent(notificationDictionary),
             let notification = CKNotification.notification(content) as? Self

@@ -1,8 +1,8 @@
-/// Tells that something changed in a record zone (CKRecordZoneNotification, Apple's documentation).
+/// A notification of a change in a record zone (CKRecordZoneNotification, Apple's documentation).
 open class CKRecordZoneNotification: CKNotification, @unchecked Sendable {
-    /// The zone; nil where it was pruned.
+    /// The ID of the changed zone; nil if it was pruned.
     open var recordZoneID: CKRecordZone.ID? { content.zoneID }
 
-    /// The database that the zone is in.
+    /// The scope of the zone's database.
     open var databaseScope: CKDatabase.Scope { content.scope ?? .private }
 }

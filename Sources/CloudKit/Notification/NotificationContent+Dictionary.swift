@@ -1,11 +1,10 @@
 import Foundation
 
-// From the dictionary of a remote notification, in the form that Apple's service sends to devices: `aps` is what is
-// shown,
-// `ck` what happened (CloudKit Web Services, push payload).
+// Decodes the dictionary of a remote notification in the form that Apple's service sends to devices: `aps` is the
+// displayed content, `ck` the change (CloudKit Web Services, push payload).
 
 extension NotificationContent {
-    /// Reads a dictionary; nil where it is not CloudKit's.
+    /// Decodes a dictionary; nil if it is not CloudKit's.
     init?(_ dictionary: [AnyHashable: Any]) {
         let root = PushDictionary(dictionary)
         guard let cloudKit = root.dictionary("ck"), !cloudKit.isEmpty else { return nil }
@@ -45,7 +44,7 @@ extension NotificationContent {
         let (zoneName, owner) = (happened.string("zid"), happened.string("zoid"))
         scope = happened.integer("dbs").map { scope(number: $0, zoneName, owner) }
         zoneID = zoneName.map { name in
-            // Outside the shared database every zone is the current user's own, however the service calls its owner.
+            // Outside the shared database every zone is the current user's, whatever owner name the service sends.
             let isOwn = scope != .shared && (scope != nil || owner == ownerRecordName)
             return CKRecordZone.ID(
                 unchecked: name, ownerName: isOwn ? CKCurrentUserDefaultName : owner ?? CKCurrentUserDefaultName)
@@ -56,8 +55,8 @@ extension NotificationContent {
             fields.values.map { ($0, value($1, ofType: types?.string($0))) }, uniquingKeysWith: { $1 })
     }
 
-    /// Which database a payload's number means. Web Services count from 0, for the public one; payloads were also
-    /// reported that count as `CKDatabase.Scope` does, from 1. Where both would do, what else is known decides.
+    /// Resolves the number of a payload's database. Web Services count from 0, the public database; payloads that count
+    /// from 1, like `CKDatabase.Scope`, were also reported. The rest of the payload decides an ambiguous number.
     private func scope(number: Int, _ zoneName: String?, _ owner: String?) -> CKDatabase.Scope {
         let isInDefaultZone = zoneName == nil || zoneName == CKRecordZone.ID.defaultZoneName
         let isAnothers = owner.map { owner in ownerRecordName.map { $0 != owner } ?? false } ?? false
@@ -74,7 +73,8 @@ extension NotificationContent {
         }
     }
 
-    /// A field's value as a record would have it; JSON has only strings and numbers, so the payload names other types.
+    /// Converts a field's value to its type in a record. JSON has only strings and numbers, so the payload names other
+    /// types.
     private func value(_ value: Any, ofType type: String?) -> Any {
         switch (type, value) {
         case ("TIMESTAMP", let number as NSNumber):
@@ -94,7 +94,7 @@ extension NotificationContent {
     }
 }
 
-/// A dictionary of whatever make: Swift's or Foundation's, from a property list or from JSON.
+/// A dictionary of Swift's or Foundation's type, from a property list or from JSON.
 private struct PushDictionary {
     private let members: [AnyHashable: Any]
 
@@ -117,7 +117,7 @@ private struct PushDictionary {
 
     func bool(_ key: String) -> Bool? { members[key] as? Bool ?? integer(key).map { $0 != 0 } }
 
-    /// A list of strings, numbers being written out.
+    /// A list of strings, with numbers converted to text.
     func texts(_ key: String) -> [String]? {
         (members[key] as? [Any])?.map { $0 as? String ?? "\($0)" }
     }

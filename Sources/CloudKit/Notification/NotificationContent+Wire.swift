@@ -1,7 +1,7 @@
 import NephosWire
 
 extension NotificationContent {
-    /// What a notification that the service sent to this library says.
+    /// Converts a payload that the service sent to this library.
     init(_ payload: NotificationPayload) {
         self.init()
         alert = Alert(

@@ -1,10 +1,10 @@
 import Foundation
 
-/// What a notification says: what is shown, and what happened.
+/// The content of a notification: the alert, and the change.
 struct NotificationContent: @unchecked Sendable {
-    // Unchecked, because `recordFields` holds objects: Foundation's immutable ones, and nothing changes them.
+    // Unchecked, because `recordFields` holds objects: immutable ones of Foundation.
 
-    /// What a notification tells of.
+    /// The kind of change that a notification reports.
     enum Subject: Sendable {
         case query
         case recordZone
@@ -35,7 +35,7 @@ struct NotificationContent: @unchecked Sendable {
     var ownerRecordName: String?
     var isPruned = false
 
-    /// Nil where it was pruned.
+    /// Nil if it was pruned.
     var subject: Subject?
     var subscriptionID: String?
     var scope: CKDatabase.Scope?

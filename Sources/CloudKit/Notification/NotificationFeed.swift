@@ -1,30 +1,30 @@
 import Foundation
 import NephosWire
 
-/// Waits for an account's notifications in a container, for as long as there are listeners, and hands each to every
-/// listener that does.
+/// Polls for an account's notifications in a container while there are listeners, and passes each notification to every
+/// listener.
 final class NotificationFeed: Sendable {
     enum Event: Sendable {
         case notification(CKNotification)
-        /// The feed goes on after the service was out of reach: a notification may have got lost meanwhile.
+        /// The feed continues after an outage of the service, during which notifications may have been lost.
         case resumed
-        /// This device has accepted a share. The service notifies the account's other devices alone.
+        /// This device accepted a share. The service notifies only the account's other devices.
         case accepted
     }
 
     private struct State: Sendable {
         var service: any CloudService
-        /// Counts the accounts that there were: what was asked for as one of them says nothing of the next.
+        /// The account's generation. Responses to requests of an earlier account are discarded.
         var turn = 0
         var listeners: [UUID: AsyncStream<Event>.Continuation] = [:]
-        /// Where the service keeps the notifications until they are asked for.
+        /// The token of the service's notification queue for this device.
         var token: TokenResponse?
-        /// The notification that came last: the service keeps it until it knows that it arrived.
+        /// The ID of the last notification. The next poll acknowledges it; the service keeps it until then.
         var received: String?
         var task: Task<Void, Never>?
     }
 
-    /// How many events wait for a listener that is slow; the oldest go first.
+    /// The maximum number of events buffered for a slow listener; the oldest are dropped first.
     static let backlog = 1_000
 
     private let environment: SyncEngineEnvironment
@@ -36,7 +36,7 @@ final class NotificationFeed: Sendable {
         self.environment = environment
     }
 
-    /// What comes from now on. The stream ends with the task that reads it.
+    /// Returns a stream of events from now on. The stream ends with the task that reads it.
     func events() -> AsyncStream<Event> {
         let id = UUID()
         let (stream, continuation) = AsyncStream.makeStream(
@@ -60,7 +60,7 @@ final class NotificationFeed: Sendable {
         task?.cancel()
     }
 
-    /// Waits for another account's notifications from now on.
+    /// Switches to the notifications of another account.
     func switchAccount(to service: any CloudService) {
         let (old, task) = state.withLock { state in
             let old = (state.service, state.task)
@@ -74,7 +74,7 @@ final class NotificationFeed: Sendable {
         task?.cancel()
     }
 
-    /// Returns once the service keeps what it has to tell: from then on nothing is missed.
+    /// Returns once the service queues notifications for this device: none is missed from then on.
     func connect() async throws(CKError) {
         do throws(ServiceFailure) {
             _ = try await token()
@@ -95,7 +95,7 @@ final class NotificationFeed: Sendable {
                 failures = 0
             } catch {
                 if Task.isCancelled { return }
-                // The service may have forgotten the token; it gives the same one as long as it has not.
+                // The service may have discarded the token; otherwise it returns the same one again.
                 state.token = nil
                 failures += 1
                 let seconds = RetryDelay.seconds(
@@ -111,7 +111,8 @@ final class NotificationFeed: Sendable {
         let isCurrent = state.withLock { state in
             guard state.turn == turn else { return false }
             state.received = payload?.notificationID
-            // A service that is about to stop answers at once, too: whether it is still there, the token tells.
+            // A service that is shutting down also answers at once. Requesting the token again detects whether it is
+            // gone.
             if payload == nil { state.token = nil }
             return true
         }
@@ -133,20 +134,20 @@ final class NotificationFeed: Sendable {
         }
     }
 
-    /// Has listeners hear that this device has accepted a share.
+    /// Reports to all listeners that this device accepted a share.
     func noteAcceptance() { hand(out: .accepted) }
 
     private func hand(out event: Event) {
         for listener in state.withLock({ Array($0.listeners.values) }) { listener.yield(event) }
     }
 
-    /// Notifications are of all databases; the scope goes along without a meaning. The service holds a poll for less
-    /// than a minute.
+    /// The call of a notification request. Notifications cover all databases, so the scope has no meaning. The service
+    /// holds a poll for less than a minute.
     private var call: ServiceCall { ServiceCall(scope: .private, requestTimeout: 90) }
 }
 
 extension ServiceFailure {
-    /// After how many seconds the service wants to be asked again.
+    /// The delay in seconds that the service requests before the next attempt.
     fileprivate var retryAfter: Double? {
         switch self {
         case .refused(let error): error.retryAfter.map { Double($0) }

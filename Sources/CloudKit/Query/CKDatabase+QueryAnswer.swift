@@ -1,9 +1,9 @@
 package import NephosWire
 
-// What a query's answer has besides records: additions of ours, which `CloudKitExtras` gives a form.
+// Nephos' additions to a query's response besides records, for which `CloudKitExtras` has the public form.
 
 extension CKDatabase {
-    /// Sends a query, with what `adding` adds to its request, and returns the answer as it came.
+    /// Sends a query, whose request `adding` extends, and returns the service's response unchanged.
     /// - Throws: `CKError`.
     package func answer(
         _ query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?,
@@ -17,9 +17,9 @@ extension CKDatabase {
     }
 }
 
-/// One records/query, whose answer is handed out as it came.
+/// A records/query request that returns the service's response unchanged.
 private final class QueryAnswerOperation: CKDatabaseOperation, @unchecked Sendable {
-    // Unchecked as all operations are: constants, and the answer in its lock.
+    // Unchecked, like all operations: all members are constants, and the answer is in its lock.
     private let query: CKQuery
     private let zoneID: CKRecordZone.ID?
     private let adding: @Sendable (inout QueryRecordsRequest) -> Void

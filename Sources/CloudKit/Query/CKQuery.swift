@@ -2,19 +2,19 @@ public import Foundation
 import NephosWire
 import Synchronization
 
-/// What records to look for: their type, a condition, and an order (CKQuery, Apple's documentation).
+/// A search for records: their type, a condition and an order (CKQuery, Apple's documentation).
 ///
-/// A query knows less than `NSPredicate` does: what it cannot ask fails with `invalidArguments` when it is run, and the
-/// error names the part.
+/// Queries support only a part of `NSPredicate`. An unsupported part fails with `invalidArguments` when the query runs,
+/// and the error names the part.
 open class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     // Unchecked, because NSPredicate and NSSortDescriptor are not Sendable: both are immutable, and the array of sort
     // descriptors is behind the lock.
 
-    /// Of which type the records are that the query looks for.
+    /// The type of the records to find.
     open var recordType: CKRecord.RecordType { type }
     private let type: CKRecord.RecordType
     private let condition: NSPredicate
-    /// Whether the predicate may have what Apple's service refuses: `CloudKitExtras` asks for it.
+    /// Whether the predicate may contain operators that Apple's service refuses; `CloudKitExtras` sets it.
     package let isExtended: Bool
     private let order: Mutex<SortOrderBox>
 
@@ -42,7 +42,7 @@ open class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
         order = Mutex(SortOrderBox(descriptors: sortDescriptors))
     }
 
-    /// The condition that the records match.
+    /// The condition that a record must match.
     open var predicate: NSPredicate { condition }
 
     /// The order of the results, the first descriptor first; nil leaves it to the service.
@@ -54,7 +54,8 @@ open class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
         }
     }
 
-    /// The query as it is sent.
+    /// Returns the query in the service's form.
+    /// - Throws: `PredicateRefusal` for a part that queries do not support.
     func wireValue() throws(PredicateRefusal) -> Query {
         guard recordType != CKRecord.SystemType.userRecord else {
             throw PredicateRefusal(
@@ -70,7 +71,7 @@ open class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
         return query
     }
 
-    /// A copy whose predicate may have `OR`, and `NOT` of anything.
+    /// Returns a copy whose predicate may contain `OR`, and `NOT` of any condition.
     package func extendedCopy() -> CKQuery {
         CKQuery(recordType: recordType, predicate: predicate, sortDescriptors: sortDescriptors, isExtended: true)
     }
@@ -94,7 +95,7 @@ open class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
         static let sortLocations = "SortLocations"
     }
 
-    /// Writes the query; a predicate made from a block has no form in an archive and stops the program.
+    /// Writes the query. Stops the program for a predicate made from a block, which cannot be archived.
     open func encode(with coder: NSCoder) {
         guard let predicate = PredicatePrinter.archive(predicate.expression) else {
             raise("CKQuery: a predicate made from a block cannot be archived.")

@@ -2,20 +2,21 @@ public import Foundation
 import NephosWire
 
 extension CKQueryOperation {
-    /// Where a query's results go on. It says nothing to apps; keep it only for as long as its results are of use.
+    /// The position at which a query's results continue. Its content is opaque; keep it only as long as the results are
+    /// useful.
     open class Cursor: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
-        // Unchecked, because NSObject is not Sendable: everything in here is a constant.
+        // Unchecked, because NSObject is not Sendable: all members are constants.
 
         private let content: Content
 
         private enum Content: Hashable {
-            /// The request for the page that follows, without what each operation says for itself.
+            /// The request for the next page, without the values that each operation sets itself.
             case page(QueryRecordsRequest)
-            /// What an archive has that was not made here.
+            /// The content of an archive that this library did not write.
             case foreign(Data, CKRecordZone.ID?)
         }
 
-        /// The request for the page that follows; nil where the cursor is not of this service.
+        /// The request for the next page; nil for a cursor that is not of this service.
         var page: QueryRecordsRequest? {
             guard case .page(let page) = content else { return nil }
             return page
@@ -35,8 +36,8 @@ extension CKQueryOperation {
             static let data = "CursorData"
         }
 
-        // What is no cursor of ours makes one that no query goes on from: Apple's framework opens any archive of its
-        // own, and apps' tests keep one, as there is no other way to make a cursor.
+        // A foreign archive decodes to a cursor from which no query continues. Apple's framework decodes any archive of
+        // its own, and apps' tests keep such archives because there is no other way to create a cursor.
         public required init?(coder: NSCoder) {
             let data = coder.object(of: NSData.self, forKey: Key.data).map { Data(referencing: $0) } ?? Data()
             if let page = try? QueryRecordsRequest(decoding: [UInt8](data)), page.continuationMarker != nil {
@@ -81,11 +82,11 @@ extension CKQueryOperation {
     }
 }
 
-/// The old name of `CKQueryOperation.Cursor`.
+/// The former name of `CKQueryOperation.Cursor`.
 @available(*, deprecated, renamed: "CKQueryOperation.Cursor")
 public typealias CKQueryCursor = CKQueryOperation.Cursor
 
-/// The old name of `CKQueryOperation.maximumResults`.
+/// The former name of `CKQueryOperation.maximumResults`.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 @available(*, deprecated, renamed: "CKQueryOperation.maximumResults")
 public let CKQueryOperationMaximumResults = 0

@@ -1,10 +1,10 @@
 import Foundation
 import NephosWire
 
-/// Searches a database for records (CKQueryOperation, Apple's documentation): one page of them, and a cursor to go on
-/// from where there may be more.
+/// Searches a database for records (CKQueryOperation, Apple's documentation). Returns one page, and a cursor if there
+/// may be more.
 open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
-    /// As a `resultsLimit`: as many records as the service gives at once.
+    /// The `resultsLimit` that leaves the page size to the service.
     open class var maximumResults: Int { 0 }
 
     private struct Request {
@@ -33,37 +33,37 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
 
     public override init() { super.init() }
 
-    /// An operation that searches for what `query` describes.
+    /// An operation that runs a query from its first page.
     public convenience init(query: CKQuery) {
         self.init()
         self.query = query
     }
 
-    /// An operation that goes on where an earlier one ended.
+    /// An operation that fetches the next page of an earlier one.
     public convenience init(cursor: CKQueryOperation.Cursor) {
         self.init()
         self.cursor = cursor
     }
 
-    /// What to search for. The setter keeps a copy.
+    /// The query to run. The setter keeps a copy.
     open var query: CKQuery? {
         get { request.query }
         set { request.query = newValue.map { $0.copy() as? CKQuery ?? $0 } }
     }
 
-    /// Where to go on; then `query` and `zoneID` do not matter.
+    /// The position to continue from; if set, `query` and `zoneID` are ignored.
     open var cursor: CKQueryOperation.Cursor? {
         get { request.cursor }
         set { request.cursor = newValue }
     }
 
-    /// The zone to search; nil searches all zones, which the shared database does not allow.
+    /// The zone to search; nil means all zones, which the shared database does not allow.
     open var zoneID: CKRecordZone.ID? {
         get { request.zoneID }
         set { request.zoneID = newValue }
     }
 
-    /// How many records at most come at once; the service may send fewer.
+    /// The maximum number of records in the page; the service may return fewer.
     open var resultsLimit: Int {
         get { request.resultsLimit }
         set { request.resultsLimit = newValue }
@@ -81,8 +81,8 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
         set { blocks.recordMatched = newValue }
     }
 
-    /// Called once, at the end, with the cursor to go on from: nil once there is nothing more. Fails only with what
-    /// concerns the whole operation, never with `partialFailure`.
+    /// Called once, at the end, with the cursor of the next page, or nil if there is none. Fails only with errors of
+    /// the whole operation, never with `partialFailure`.
     open var queryResultBlock: ((_ operationResult: Result<CKQueryOperation.Cursor?, any Error>) -> Void)? {
         get { blocks.result }
         set { blocks.result = newValue }
@@ -95,7 +95,7 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
         set { blocks.recordFetched = newValue }
     }
 
-    /// Called once, at the end, with the cursor to go on from; if single records failed, with a `partialFailure`.
+    /// Called once, at the end, with the cursor of the next page; if single records failed, with a `partialFailure`.
     @available(*, deprecated, message: "use queryResultBlock")
     open var queryCompletionBlock: ((CKQueryOperation.Cursor?, (any Error)?) -> Void)? {
         get { blocks.completion }

@@ -1,10 +1,10 @@
 public import Foundation
 import NephosWire
 
-/// Not for use by name: it carries `NSPredicate`'s initialisers that take a format, which Foundation lacks here.
+/// Not for use by name: provides `NSPredicate`'s initialisers with a format, which Foundation lacks here.
 ///
-/// An initialiser in an extension of the class cannot give an object of a subclass; one in a protocol's extension can.
-/// The protocol is public because public initialisers need a public place; nothing else is to conform to it.
+/// An initialiser in a class extension cannot return an instance of a subclass; one in a protocol extension can. The
+/// protocol is public because its initialisers are. No other type may conform to it.
 public protocol _PredicateFormatting {}
 
 extension NSPredicate: _PredicateFormatting {}
@@ -13,21 +13,21 @@ extension _PredicateFormatting {
     /// A predicate from a format such as `"year >= %d AND title BEGINSWITH %@"`, and the arguments for its
     /// placeholders: `%@` for values, `%K` for the names of fields, `%d`, `%f` and the like for numbers.
     ///
-    /// Stops the program, as Apple's framework does, where the format cannot be parsed.
+    /// Stops the program, as Apple's framework does, if the format is invalid.
     public init(format: String, _ arguments: Any?...) {
         self.init(checking: format, arguments)
     }
 
     /// A predicate from a format and the arguments for its placeholders.
     ///
-    /// Stops the program, as Apple's framework does, where the format cannot be parsed.
+    /// Stops the program, as Apple's framework does, if the format is invalid.
     public init(format: String, argumentArray: [Any?]?) {
         self.init(checking: format, argumentArray ?? [])
     }
 
-    /// The predicate with these values in the place of its variables (`$name`), which Foundation lacks here.
+    /// Returns the predicate with its variables (`$name`) replaced by these values. Foundation lacks this method here.
     ///
-    /// A variable without a value stays; a query with it is refused.
+    /// A variable without a value remains, and a query with one is refused.
     public func withSubstitutionVariables(_ variables: [String: Any]) -> Self {
         guard let predicate = self as? NSPredicate,
             let substituted = predicate.substituting({ name in variables[name].map { PredicateValue($0) } }) as? Self
@@ -48,7 +48,7 @@ extension _PredicateFormatting {
     }
 }
 
-/// A predicate that knows what it asks for. Equal are those that ask for the same.
+/// A predicate with its syntax tree. Predicates with equal trees are equal.
 private final class FormatPredicate: NSPredicate {
     let tree: PredicateTree
 
@@ -71,7 +71,7 @@ private final class FormatPredicate: NSPredicate {
 }
 
 extension NSPredicate {
-    /// The predicate that asks for `tree`.
+    /// Returns the predicate for a syntax tree.
     static func matching(_ tree: PredicateTree) -> NSPredicate {
         if case .constant(let value) = tree { return NSPredicate(value: value) }
         return FormatPredicate(tree)
@@ -88,7 +88,7 @@ extension NSPredicate {
         }
     }
 
-    /// The predicate as a tree.
+    /// The predicate's syntax tree.
     var expression: PredicateTree { expression(depth: 0) }
 
     private func expression(depth: Int) -> PredicateTree {
@@ -107,7 +107,7 @@ extension NSPredicate {
             @unknown default: return .block
             }
         default:
-            // Foundation tells a constant predicate from a block only by comparing.
+            // Foundation distinguishes a constant predicate from a block only by comparison.
             if isEqual(NSPredicate(value: true)) { return .constant(true) }
             if isEqual(NSPredicate(value: false)) { return .constant(false) }
             return .block
@@ -116,15 +116,15 @@ extension NSPredicate {
 }
 
 extension PredicateTree {
-    /// Parses a predicate's format with the arguments that a program gives.
+    /// Parses a predicate's format with a program's arguments.
     init(format: String, objects: [Any?]) throws(PredicateFormatError) {
         try self.init(format: format, arguments: objects.map { PredicateValue($0) })
     }
 }
 
-/// Predicates without their exceptions, for tools and tests.
+/// Predicate formats with errors as values instead of exceptions, for tools and tests.
 package enum PredicateFormat {
-    /// What is wrong with a format; nil where `NSPredicate(format:argumentArray:)` takes it.
+    /// Returns the error in a format; nil if `NSPredicate(format:argumentArray:)` accepts it.
     package static func problem(in format: String, arguments: [Any?] = []) -> String? {
         do throws(PredicateFormatError) {
             _ = try PredicateTree(format: format, objects: arguments)

@@ -1,14 +1,14 @@
 public import Foundation
 import NephosWire
 
-/// What a record is sorted by, made of a key path: Foundation's sort descriptors hold nothing else, and have no key.
+/// A record's sort value, read through a key path: Foundation's sort descriptors hold only a key path here, and no key.
 private struct SortValue: Comparable {
     let key: String
-    /// What distances are measured from.
+    /// The origin of distances.
     let center: LocationValue?
     let value: FieldValue?
 
-    /// In the order that a query would give.
+    /// Compares by the order of a query.
     static func < (left: SortValue, right: SortValue) -> Bool { left.order(right) < 0 }
     static func == (left: SortValue, right: SortValue) -> Bool { left.order(right) == 0 }
 
@@ -20,7 +20,7 @@ private struct SortValue: Comparable {
 extension NSObject {
     fileprivate subscript(sortValueOf key: String, from center: LocationValue?) -> SortValue {
         let record = self as? CKRecord
-        // A plain object is asked only for the key.
+        // Only the `key` property subscripts a plain object.
         raise(
             unless: record != nil || type(of: self) == NSObject.self,
             "A sort descriptor with a key (\"\(key)\") sorts records, and no \(type(of: self)).")
@@ -32,13 +32,13 @@ extension NSObject {
 
 extension NSSortDescriptor {
     /// Sorts by a field, or by a property of records such as `creationDate`: in a query, and in
-    /// `NSArray.sortedArray(using:)` of records, which puts them as a query would.
+    /// `NSArray.sortedArray(using:)` of records, which gives the order of a query.
     public convenience init(key: String?, ascending: Bool) {
         self.init(keyPath: \NSObject[sortValueOf: key ?? "", from: nil], ascending: ascending)
     }
 
-    /// Sorts by one of CloudKit's properties of a record that may be nil, such as `creationDate`. Another property
-    /// stops the program, as on Apple's platforms one does that Objective-C does not know.
+    /// Sorts by one of CloudKit's optional properties of a record, such as `creationDate`. Stops the program for any
+    /// other property, as Apple's platforms do for a property that Objective-C does not know.
     public convenience init<Value: Comparable>(keyPath: KeyPath<CKRecord, Value?>, ascending: Bool) {
         let key: String? =
             switch keyPath {
@@ -51,7 +51,8 @@ extension NSSortDescriptor {
         self.init(key: key, ascending: ascending)
     }
 
-    /// The descriptor as it is sent.
+    /// Returns the descriptor in the service's form.
+    /// - Throws: `PredicateRefusal` if the key is missing or unsupported.
     func wireValue() throws(PredicateRefusal) -> QuerySortDescriptor {
         guard let key, !key.isEmpty else {
             throw PredicateRefusal(
@@ -63,26 +64,26 @@ extension NSSortDescriptor {
     }
 }
 
-/// Not for use by name: it gives sort descriptors their key.
+/// Not for use by name: provides the `key` of sort descriptors.
 ///
-/// Foundation's class has a `key` too, which is unavailable. When a subclass is optimised, the compiler looks that one
-/// up among the members of the class, and crashes if it finds two.
+/// Foundation's class also has a `key`, which is unavailable. When the compiler optimises a subclass, it looks up that
+/// property among the members of the class, and crashes if it finds two.
 public protocol _SortKeyed {}
 
 extension NSSortDescriptor: _SortKeyed {}
 
 extension _SortKeyed where Self: NSSortDescriptor {
-    /// The name of what is sorted by; nil where the descriptor was not made with one.
+    /// The sort key; nil if the descriptor was made without one.
     public var key: String? {
         guard let path = keyPath as? KeyPath<NSObject, SortValue> else { return nil }
         return NSObject()[keyPath: path].key
     }
 }
 
-/// Sorts records by the distance of a field's location from another one, the nearest first
+/// Sorts records by the distance of a field's location from another location, the nearest first
 /// (CKLocationSortDescriptor, Apple's documentation).
 open class CKLocationSortDescriptor: NSSortDescriptor, NSSecureCoding {
-    /// What distances are measured from; altitude does not count.
+    /// The origin of distances; altitude is ignored.
     public let relativeLocation: CLLocation
 
     /// Sorts by the location in the field `key`.

@@ -1,18 +1,18 @@
 import Foundation
 import NephosWire
 
-/// Evaluates a predicate on an object in memory: a record, a dictionary, a value.
+/// Evaluates a predicate on an object in memory: a record, a dictionary or a value.
 ///
-/// On a record it gives the answer that a query would give. What a query cannot ask (`LIKE`, `OR`, a key path,
-/// `recordType`, …) works too, with the rules of queries for the rest: equality ignores case, a record without the
-/// field matches no ordering. On anything else equality is exact unless `[c]` says otherwise, as with Foundation's own
-/// predicates.
+/// A record matches as it would in a query. Conditions that queries do not support (`LIKE`, `OR`, a key path,
+/// `recordType`, …) work too, and otherwise follow the rules of queries: equality ignores case, and a record without
+/// the field matches no ordering. On any other object equality is exact unless `[c]` says otherwise, as with
+/// Foundation's own predicates.
 struct PredicateEvaluation: Sendable {
     private let expression: PredicateTree
-    /// The condition that a query would send; nil where no query can.
+    /// The condition that a query would send; nil if no query supports it.
     private let matcher: QueryMatcher?
 
-    /// `asksQueries` false evaluates everything here, as what no query can ask is.
+    /// - Parameter asksQueries: false evaluates every condition here, even one that queries support.
     init(_ expression: PredicateTree, asksQueries: Bool = true) {
         self.expression = expression.pushingNegations
         if !asksQueries || Self.dependsOnMoment(expression) {
@@ -22,8 +22,8 @@ struct PredicateEvaluation: Sendable {
         }
     }
 
-    /// Whether the condition is another one at each time, or one whose meaning the field's type decides: `CONTAINS`
-    /// looks into a list, or into a string.
+    /// Whether the condition depends on the time or on variables, or has a meaning that depends on the field's type:
+    /// `CONTAINS` searches a list or a string.
     private static func dependsOnMoment(_ expression: PredicateTree) -> Bool {
         switch expression {
         case .constant, .block: return false
@@ -81,13 +81,13 @@ struct PredicateEvaluation: Sendable {
         }
     }
 
-    /// Only a list has elements.
+    /// The elements of a list; empty for any other value.
     private func elements(_ value: PredicateValue) -> [PredicateValue] {
         if case .list(let elements) = value { elements } else { [] }
     }
 }
 
-/// What a predicate is evaluated with.
+/// The object on which a predicate is evaluated.
 private enum Subject {
     case record(CKRecord, RecordView)
     case dictionary([String: Any])
@@ -147,7 +147,7 @@ private enum Subject {
         }
     }
 
-    /// The answer of a comparison that searches for words; nil for any other.
+    /// The result of a full-text comparison; nil for any other comparison.
     func searchedWords(_ comparison: PredicateComparison) -> Bool? {
         guard case .record(_, let view) = self,
             let condition = try? PredicateConversion.condition(of: .comparison(comparison), .extended),
@@ -157,11 +157,11 @@ private enum Subject {
     }
 }
 
-/// How single values compare.
+/// The rules for the comparison of single values.
 private struct ValueRules {
-    /// In equality.
+    /// Whether equality ignores case.
     var ignoresCase: Bool
-    /// In prefixes and the like.
+    /// Whether ordering and text operators, such as `BEGINSWITH`, ignore case.
     var ignoresCaseInText: Bool
     var ignoresDiacritics: Bool
 
@@ -259,12 +259,12 @@ private struct ValueRules {
         return ignoringCase ? QuerySemantics.equalityForm(text) : text
     }
 
-    /// Whether the pattern with `*` (anything) and `?` (one character) fits the whole text.
+    /// Whether the pattern, with `*` (any text) and `?` (one character), matches the whole text.
     private static func isLike(_ text: String, _ pattern: String) -> Bool {
         let text = Array(text)
         let pattern = Array(pattern)
         var (position, index) = (0, 0)
-        // Where to go on after the last star, with one more character under it.
+        // The position to backtrack to: after the last star, which then covers one more character.
         var retry: (position: Int, index: Int)?
         while position < text.count {
             if index < pattern.count, pattern[index] == "*" {

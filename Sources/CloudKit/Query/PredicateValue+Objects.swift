@@ -1,10 +1,10 @@
 import Foundation
 import NephosWire
 
-// Between the constants of predicates and the objects that programs give for them.
+// Conversions between the constants of predicates and the objects of programs.
 
 extension PredicateValue {
-    /// Takes over an argument of a format, or a value of an object that is evaluated.
+    /// Converts an argument of a format, or a value of an evaluated object.
     init(_ argument: Any?) {
         guard let argument = Self.unwrapped(argument) else {
             self = .null
@@ -48,7 +48,7 @@ extension PredicateValue {
         }
     }
 
-    /// The object that this value stands for, for archives.
+    /// The value as an object, for archives.
     var object: Any {
         switch self {
         case .null, .asset, .unsupported: NSNull()

@@ -2,7 +2,7 @@ import Foundation
 import NephosWire
 import Synchronization
 
-/// A record in memory, as conditions see it.
+/// A record in memory, in the form that conditions read.
 struct RecordView: QueryableRecord {
     private let recordType: CKRecord.RecordType
     private let recordID: CKRecord.ID
@@ -17,7 +17,7 @@ struct RecordView: QueryableRecord {
     var recordName: String { recordID.recordName }
     var zoneID: ZoneIDDictionary { recordID.zoneID.wireValue }
 
-    /// Encrypted fields are not seen by queries. What is no field may be a property that only a record in memory has.
+    /// Queries do not see encrypted fields. A name without a field may be a property that only a record in memory has.
     func value(ofField name: String) -> FieldValue? {
         guard let field = state.fields[name] else { return property(name) }
         return field.isEncrypted ? nil : field.value.wireValue(in: WireContext(zoneID: recordID.zoneID))

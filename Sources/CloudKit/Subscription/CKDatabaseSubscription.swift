@@ -1,25 +1,24 @@
 public import Foundation
 
-/// Tells of every change in a database (CKDatabaseSubscription, Apple's documentation). For the private and the shared
-/// database; changes in the default zone do not count.
+/// A subscription to every change in a database (CKDatabaseSubscription, Apple's documentation). The private and the
+/// shared database support it; changes in the default zone do not notify.
 open class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
     private let type: Locked<CKRecord.RecordType?>
 
-    /// Tells of changes in the database that it is saved in.
+    /// A subscription to changes in the database that it is saved in.
     public init(subscriptionID: CKSubscription.ID) {
         type = Locked(nil)
         super.init(subscriptionID, .database)
     }
 
-    /// Tells of changes in the database that it is saved in. The subscription gets a UUID as its ID, and so another one
-    /// each time.
+    /// A subscription to changes in the database that it is saved in. Each call creates a new UUID as the ID.
     @available(*, deprecated, message: "use init(subscriptionID:)")
     public convenience init() {
         self.init(subscriptionID: UUID().uuidString)
     }
 
-    // The designated initializers of a subscription are overridden, so that the convenience initializers are inherited
-    // which apps add to it.
+    // The class overrides the designated initializers of a subscription, so that it inherits the convenience
+    // initializers that apps add to `CKSubscription`.
     override init(_ subscriptionID: ID, _ type: SubscriptionType, _ notificationInfo: NotificationInfo? = nil) {
         raise("CKDatabaseSubscription has no such initializer.")
     }
@@ -29,7 +28,7 @@ open class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
         super.init(subscriptionID, .database, notificationInfo)
     }
 
-    /// The type of the records whose changes count; nil is every type.
+    /// The type of the records whose changes notify; nil means every type.
     open var recordType: CKRecord.RecordType? {
         get { type.withLock { $0 } }
         set { type.exchange(newValue) }
@@ -37,7 +36,7 @@ open class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
 
     // MARK: Copying, archives and comparing
 
-    /// Restores a subscription. From an archive that holds none it makes an empty one, and fails the coder.
+    /// Restores a subscription. An archive without one fails the coder and yields an empty subscription.
     public required init(coder aDecoder: NSCoder) {
         type = Locked(aDecoder.string(forKey: ArchiveKey.recordType))
         super.init(coder: aDecoder)

@@ -1,5 +1,5 @@
-/// Fetches subscriptions by their IDs, or all that the account has in a database (CKFetchSubscriptionsOperation,
-/// Apple's documentation).
+/// Fetches subscriptions by their IDs, or all of the account's subscriptions in a database
+/// (CKFetchSubscriptionsOperation, Apple's documentation).
 open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendable {
     private struct Request {
         var subscriptionIDs: [CKSubscription.ID]?
@@ -22,9 +22,9 @@ open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendab
         self.subscriptionIDs = subscriptionIDs
     }
 
-    /// An operation that fetches all subscriptions; its `subscriptionIDs` are nil and stay without effect.
+    /// An operation that fetches all subscriptions and ignores `subscriptionIDs`, which is nil.
     ///
-    /// A subclass cannot make itself so, and stops the program: Swift would have it declare `init()` as required.
+    /// Stops the program when called on a subclass: to create one, Swift would require a `required init()`.
     open class func fetchAllSubscriptionsOperation() -> Self {
         let operation = CKFetchSubscriptionsOperation()
         operation.request.wantsAll = true
@@ -54,7 +54,7 @@ open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendab
         set { report.blocks.result = newValue }
     }
 
-    /// Called once, at the end, with the subscriptions that were found; if others failed, with a `partialFailure`.
+    /// Called once, at the end, with the fetched subscriptions; if others failed, with a `partialFailure`.
     @available(*, deprecated, message: "use fetchSubscriptionsResultBlock")
     open var fetchSubscriptionCompletionBlock: (([CKSubscription.ID: CKSubscription]?, (any Error)?) -> Void)? {
         get { report.blocks.completion }

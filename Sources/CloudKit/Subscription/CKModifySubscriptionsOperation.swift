@@ -1,7 +1,7 @@
 import NephosWire
 
-/// Saves and deletes subscriptions (CKModifySubscriptionsOperation, Apple's documentation). Saving one whose ID is
-/// taken replaces the one that has it.
+/// Saves and deletes subscriptions (CKModifySubscriptionsOperation, Apple's documentation). Saving a subscription
+/// replaces an existing one with its ID.
 open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Sendable {
     private struct Request {
         var subscriptionsToSave: [CKSubscription]?
@@ -15,7 +15,7 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
 
     public override init() { super.init() }
 
-    /// An operation with something to do; at least one of the two should be given.
+    /// An operation that saves and deletes subscriptions; at least one of the two lists should be given.
     public convenience init(
         subscriptionsToSave: [CKSubscription]? = nil, subscriptionIDsToDelete: [CKSubscription.ID]? = nil
     ) {
@@ -24,13 +24,13 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
         self.subscriptionIDsToDelete = subscriptionIDsToDelete
     }
 
-    /// What the account is to be notified of from now on.
+    /// The subscriptions to create or replace.
     open var subscriptionsToSave: [CKSubscription]? {
         get { request.subscriptionsToSave }
         set { request.subscriptionsToSave = newValue }
     }
 
-    /// What the account is no longer to be notified of.
+    /// The IDs of the subscriptions that no longer notify.
     open var subscriptionIDsToDelete: [CKSubscription.ID]? {
         get { request.subscriptionIDsToDelete }
         set { request.subscriptionIDsToDelete = newValue }
@@ -58,7 +58,8 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
         set { report.blocks.result = newValue }
     }
 
-    /// Called once, at the end, with what was saved and deleted; if some items failed, with a `partialFailure`.
+    /// Called once, at the end, with the saved and deleted subscriptions; if some items failed, with a
+    /// `partialFailure`.
     @available(*, deprecated, message: "use modifySubscriptionsResultBlock")
     open var modifySubscriptionsCompletionBlock: (([CKSubscription]?, [CKSubscription.ID]?, (any Error)?) -> Void)? {
         get { report.blocks.completion }
@@ -77,7 +78,7 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
             throw CKError(
                 .invalidArguments, "You can't save and delete the same subscription: \(both)", context.errors)
         }
-        // Of two with one ID the last is what the service ends up with.
+        // Of two subscriptions with one ID, the service keeps the last.
         let sent = Dictionary(saved.map { ($0.subscriptionID, $0) }) { $1 }
         var errors: [CKSubscription.ID: CKError] = [:]
         var operations: [SubscriptionOperation] = []

@@ -1,10 +1,10 @@
 public import Foundation
 import NephosWire
 
-/// Tells of records that match a query when they are created, changed or deleted (CKQuerySubscription, Apple's
-/// documentation). For the public and the private database.
+/// A subscription to the creation, change and deletion of records that match a query (CKQuerySubscription, Apple's
+/// documentation). The public and the private database support it.
 open class CKQuerySubscription: CKSubscription, @unchecked Sendable {
-    /// What has to happen to a record.
+    /// The changes to records that notify.
     public struct Options: OptionSet, Hashable, Sendable, BitwiseCopyable {
         public let rawValue: UInt
 
@@ -16,20 +16,21 @@ open class CKQuerySubscription: CKSubscription, @unchecked Sendable {
         public static let firesOnRecordUpdate = Options(rawValue: 1 << 1)
         /// A record that matches is deleted.
         public static let firesOnRecordDeletion = Options(rawValue: 1 << 2)
-        /// The service deletes the subscription after its first notification; beside at least one of the others.
+        /// The service deletes the subscription after its first notification. Requires at least one of the other
+        /// options.
         public static let firesOnce = Options(rawValue: 1 << 3)
     }
 
     private static let occasions: Options = [.firesOnRecordCreation, .firesOnRecordUpdate, .firesOnRecordDeletion]
 
-    /// What is looked for; its order has no meaning here.
+    /// The query to match; its order is ignored.
     let query: CKQuery
     private let options: Options
     private let zone: Locked<CKRecordZone.ID?>
 
-    /// Tells of records of a type that match a predicate, in every zone unless `zoneID` is set.
+    /// A subscription to records of a type that match a predicate, in every zone unless `zoneID` is set.
     ///
-    /// Stops the program, as Apple's framework does, unless the options have one of creation, update and deletion.
+    /// Stops the program, as Apple's framework does, unless the options include creation, update or deletion.
     public init(
         recordType: CKRecord.RecordType, predicate: NSPredicate, subscriptionID: CKSubscription.ID,
         options querySubscriptionOptions: CKQuerySubscription.Options = [
@@ -43,8 +44,7 @@ open class CKQuerySubscription: CKSubscription, @unchecked Sendable {
         super.init(subscriptionID, .query)
     }
 
-    /// Tells of records of a type that match a predicate. The subscription gets a UUID as its ID, and so another one
-    /// each time.
+    /// A subscription to records of a type that match a predicate. Each call creates a new UUID as the ID.
     @available(*, deprecated, message: "use init(recordType:predicate:subscriptionID:options:)")
     public convenience init(
         recordType: CKRecord.RecordType, predicate: NSPredicate,
@@ -57,8 +57,8 @@ open class CKQuerySubscription: CKSubscription, @unchecked Sendable {
             options: querySubscriptionOptions)
     }
 
-    // The designated initializers of a subscription are overridden, so that the convenience initializers are inherited
-    // which apps add to it.
+    // The class overrides the designated initializers of a subscription, so that it inherits the convenience
+    // initializers that apps add to `CKSubscription`.
     override init(_ subscriptionID: ID, _ type: SubscriptionType, _ notificationInfo: NotificationInfo? = nil) {
         raise("CKQuerySubscription has no such initializer.")
     }
@@ -88,24 +88,24 @@ open class CKQuerySubscription: CKSubscription, @unchecked Sendable {
             """)
     }
 
-    /// Of which type the records are whose changes notify.
+    /// The type of the records whose changes notify.
     open var recordType: CKRecord.RecordType? { query.recordType }
 
-    /// The condition that the records match.
+    /// The condition that a record must match.
     open var predicate: NSPredicate { query.predicate }
 
-    /// The zone that the records are in; nil is every zone of the database.
+    /// The zone to observe; nil means every zone of the database.
     open var zoneID: CKRecordZone.ID? {
         get { zone.withLock { $0 } }
         set { zone.exchange(newValue) }
     }
 
-    /// What has to happen to a record.
+    /// The changes to records that notify.
     open var querySubscriptionOptions: CKQuerySubscription.Options { options }
 
     // MARK: Copying, archives and comparing
 
-    /// Restores a subscription. From an archive that holds none it makes an empty one, and fails the coder.
+    /// Restores a subscription. An archive without one fails the coder and yields an empty subscription.
     public required init(coder aDecoder: NSCoder) {
         let query = aDecoder.object(of: CKQuery.self, forKey: ArchiveKey.query)
         if query == nil { aDecoder.failWithError(CocoaError(.coderReadCorrupt)) }
@@ -116,7 +116,7 @@ open class CKQuerySubscription: CKSubscription, @unchecked Sendable {
         super.init(coder: aDecoder)
     }
 
-    /// Writes the subscription; a predicate made from a block has no form in an archive and stops the program.
+    /// Writes the subscription. Stops the program for a predicate made from a block, which cannot be archived.
     open override func encode(with coder: NSCoder) {
         super.encode(with: coder)
         coder.encode(query, forKey: ArchiveKey.query)

@@ -1,26 +1,26 @@
 public import Foundation
 
-/// Tells of every change in a record zone (CKRecordZoneSubscription, Apple's documentation). For the private database,
-/// and for zones that can fetch changes: the default zone cannot.
+/// A subscription to every change in a record zone (CKRecordZoneSubscription, Apple's documentation). The private
+/// database supports it, in zones that can fetch changes: all but the default zone.
 open class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable {
     private let zone: CKRecordZone.ID
     private let type: Locked<CKRecord.RecordType?>
 
-    /// Tells of changes in a zone.
+    /// A subscription to changes in a zone.
     public init(zoneID: CKRecordZone.ID, subscriptionID: CKSubscription.ID) {
         zone = zoneID
         type = Locked(nil)
         super.init(subscriptionID, .recordZone)
     }
 
-    /// Tells of changes in a zone. The subscription gets a UUID as its ID, and so another one each time.
+    /// A subscription to changes in a zone. Each call creates a new UUID as the ID.
     @available(*, deprecated, message: "use init(zoneID:subscriptionID:)")
     public convenience init(zoneID: CKRecordZone.ID) {
         self.init(zoneID: zoneID, subscriptionID: UUID().uuidString)
     }
 
-    // The designated initializers of a subscription are overridden, so that the convenience initializers are inherited
-    // which apps add to it.
+    // The class overrides the designated initializers of a subscription, so that it inherits the convenience
+    // initializers that apps add to `CKSubscription`.
     override init(_ subscriptionID: ID, _ type: SubscriptionType, _ notificationInfo: NotificationInfo? = nil) {
         raise("CKRecordZoneSubscription has no such initializer.")
     }
@@ -37,10 +37,10 @@ open class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable {
         super.init(subscriptionID, .recordZone, notificationInfo)
     }
 
-    /// In which zone a change notifies.
+    /// The zone whose changes notify.
     open var zoneID: CKRecordZone.ID { zone }
 
-    /// The type of the records whose changes count; nil is every type.
+    /// The type of the records whose changes notify; nil means every type.
     open var recordType: CKRecord.RecordType? {
         get { type.withLock { $0 } }
         set { type.exchange(newValue) }
@@ -48,7 +48,7 @@ open class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable {
 
     // MARK: Copying, archives and comparing
 
-    /// Restores a subscription. From an archive that holds none it makes an empty one, and fails the coder.
+    /// Restores a subscription. An archive without one fails the coder and yields an empty subscription.
     public required init(coder aDecoder: NSCoder) {
         let zoneID = aDecoder.object(of: CKRecordZone.ID.self, forKey: ArchiveKey.zoneID)
         if zoneID == nil { aDecoder.failWithError(CocoaError(.coderReadCorrupt)) }

@@ -1,10 +1,10 @@
 public import Foundation
 
 extension CKSubscription {
-    /// How a subscription's notifications look and what they bring along (CKSubscription.NotificationInfo, Apple's
+    /// The form and the payload of a subscription's notifications (CKSubscription.NotificationInfo, Apple's
     /// documentation).
     open class NotificationInfo: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
-        // Unchecked, because an open class cannot be checked: everything in here is behind the lock.
+        // Unchecked, because an open class cannot be checked: all mutable state is behind the lock.
 
         struct Content: Hashable, Sendable {
             var alertBody: String?
@@ -29,12 +29,12 @@ extension CKSubscription {
 
         private let content: Locked<Content>
 
-        /// Asks for nothing; set what is wanted.
+        /// Requests nothing; set the wanted properties.
         public override init() { content = Locked(Content()) }
 
         init(_ content: Content) { self.content = Locked(content) }
 
-        /// Asks for what is given.
+        /// Requests the given properties.
         public convenience init(
             alertBody: String? = nil, alertLocalizationKey: String? = nil,
             alertLocalizationArgs: [CKRecord.FieldKey] = [], title: String? = nil,
@@ -59,7 +59,7 @@ extension CKSubscription {
                     collapseIDKey: collapseIDKey))
         }
 
-        /// Everything at once.
+        /// All properties, read atomically.
         var snapshot: Content { content.withLock { $0 } }
 
         func copied() -> NotificationInfo { NotificationInfo(snapshot) }
@@ -72,13 +72,13 @@ extension CKSubscription {
             set { content.alertBody = newValue }
         }
 
-        /// The alert's text by its key in the app's `Localizable.strings`.
+        /// The key of the alert's text in the app's `Localizable.strings`.
         open var alertLocalizationKey: String? {
             get { content.alertLocalizationKey }
             set { content.alertLocalizationKey = newValue }
         }
 
-        /// The fields whose values take the places of `%@` in the localized text: strings, numbers and dates.
+        /// The fields whose values replace `%@` in the localized text: strings, numbers and dates.
         open var alertLocalizationArgs: [CKRecord.FieldKey]? {
             get { content.alertLocalizationArgs }
             set { content.alertLocalizationArgs = newValue }
@@ -90,13 +90,13 @@ extension CKSubscription {
             set { content.title = newValue }
         }
 
-        /// The alert's title by its key in the app's `Localizable.strings`.
+        /// The key of the alert's title in the app's `Localizable.strings`.
         open var titleLocalizationKey: String? {
             get { content.titleLocalizationKey }
             set { content.titleLocalizationKey = newValue }
         }
 
-        /// The fields whose values take the places of `%@` in the localized title.
+        /// The fields whose values replace `%@` in the localized title.
         open var titleLocalizationArgs: [CKRecord.FieldKey]? {
             get { content.titleLocalizationArgs }
             set { content.titleLocalizationArgs = newValue }
@@ -108,25 +108,25 @@ extension CKSubscription {
             set { content.subtitle = newValue }
         }
 
-        /// The alert's subtitle by its key in the app's `Localizable.strings`.
+        /// The key of the alert's subtitle in the app's `Localizable.strings`.
         open var subtitleLocalizationKey: String? {
             get { content.subtitleLocalizationKey }
             set { content.subtitleLocalizationKey = newValue }
         }
 
-        /// The fields whose values take the places of `%@` in the localized subtitle.
+        /// The fields whose values replace `%@` in the localized subtitle.
         open var subtitleLocalizationArgs: [CKRecord.FieldKey]? {
             get { content.subtitleLocalizationArgs }
             set { content.subtitleLocalizationArgs = newValue }
         }
 
-        /// The text of the alert's action by its key in the app's `Localizable.strings`.
+        /// The key of the text of the alert's action in the app's `Localizable.strings`.
         open var alertActionLocalizationKey: String? {
             get { content.alertActionLocalizationKey }
             set { content.alertActionLocalizationKey = newValue }
         }
 
-        /// The image that is shown while the app is started from the alert.
+        /// The image shown while the app launches from the alert.
         open var alertLaunchImage: String? {
             get { content.alertLaunchImage }
             set { content.alertLaunchImage = newValue }
@@ -138,46 +138,46 @@ extension CKSubscription {
             set { content.soundName = newValue }
         }
 
-        // MARK: What comes along
+        // MARK: The payload
 
-        /// The fields that come along with the notification of a query subscription, three at most: references,
-        /// locations, dates, numbers and strings.
+        /// The fields whose values a query subscription's notification carries, three at most: references, locations,
+        /// dates, numbers and strings.
         open var desiredKeys: [CKRecord.FieldKey]? {
             get { content.desiredKeys }
             set { content.desiredKeys = newValue }
         }
 
-        /// Whether the app's badge counts one more.
+        /// Whether a notification increments the app's badge.
         open var shouldBadge: Bool {
             get { content.shouldBadge }
             set { content.shouldBadge = newValue }
         }
 
-        /// Whether the app is woken to fetch what is new.
+        /// Whether a notification wakes the app to fetch changes.
         open var shouldSendContentAvailable: Bool {
             get { content.shouldSendContentAvailable }
             set { content.shouldSendContentAvailable = newValue }
         }
 
-        /// Whether a service extension of the app's may change the notification before it is shown.
+        /// Whether the app's service extension may change a notification before it is shown.
         open var shouldSendMutableContent: Bool {
             get { content.shouldSendMutableContent }
             set { content.shouldSendMutableContent = newValue }
         }
 
-        /// The group of actions that the notification has.
+        /// The notification's category, which selects its group of actions.
         open var category: String? {
             get { content.category }
             set { content.category = newValue }
         }
 
-        /// Names what a later notification replaces.
+        /// The collapse key: a later notification with the same key replaces an earlier one.
         open var collapseIDKey: String? {
             get { content.collapseIDKey }
             set { content.collapseIDKey = newValue }
         }
 
-        // MARK: Copying, archives and comparing
+        // MARK: Copying, archives and equality
 
         open func copy(with zone: NSZone? = nil) -> Any { copied() }
 

@@ -1,11 +1,11 @@
 import Foundation
 import NephosWire
 
-// Between our subscriptions and the service's.
+// Conversions between `CKSubscription` and the service's form.
 
 extension CKSubscription {
-    /// The subscription as it is sent.
-    /// - Throws: what of a query subscription's predicate no query can ask.
+    /// Returns the subscription in the service's form.
+    /// - Throws: `PredicateRefusal` for a part of a query subscription's predicate that queries do not support.
     final func wireValue() throws(PredicateRefusal) -> SubscriptionDictionary {
         var wire = SubscriptionDictionary(
             subscriptionID: subscriptionID, subscriptionType: .database,
@@ -31,7 +31,7 @@ extension CKSubscription {
         return wire
     }
 
-    /// A subscription that came from the service; nil where it lacks what its type needs.
+    /// Converts a subscription of the service; nil if it lacks a value that its type needs.
     static func subscription(
         wire: SubscriptionDictionary, currentUserRecordName: String?
     ) -> CKSubscription? {

@@ -1,23 +1,24 @@
 public import Foundation
 
-/// Something that happens in a database and of which an app is to be told (CKSubscription, Apple's documentation).
+/// A kind of change in a database of which the service notifies an app (CKSubscription, Apple's documentation).
 ///
-/// What can be saved are its subclasses: `CKQuerySubscription`, `CKRecordZoneSubscription`, `CKDatabaseSubscription`. A
-/// subscription belongs to the account that saved it, in one database; it is told of what others do, and of what the
-/// same account does elsewhere.
+/// Only instances of its subclasses can be saved: `CKQuerySubscription`, `CKRecordZoneSubscription`,
+/// `CKDatabaseSubscription`. A subscription belongs to the account that saved it, in one database. It covers changes by
+/// other accounts, and those that the same account makes elsewhere.
 open class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
-    // Unchecked, because an open class cannot be checked: what changes is behind locks, here and in the subclasses.
+    // Unchecked, because an open class cannot be checked: all mutable state is behind locks, here and in the
+    // subclasses.
 
-    /// Names a subscription in its database; the app chooses it.
+    /// A subscription's name in its database, chosen by the app.
     public typealias ID = String
 
-    /// Of what a subscription tells.
+    /// The kinds of changes that subscriptions cover.
     public enum SubscriptionType: Int, Sendable, BitwiseCopyable {
-        /// Records that match a query.
+        /// Changes to records that match a query.
         case query = 1
-        /// Every change in one zone notifies.
+        /// Every change in one zone.
         case recordZone = 2
-        /// Every change in the custom zones of a database notifies.
+        /// Every change in the custom zones of a database.
         case database = 3
     }
 
@@ -37,21 +38,21 @@ open class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
     /// The subscription's name in its database.
     open var subscriptionID: CKSubscription.ID { id }
 
-    /// Of what the subscription tells.
+    /// The kind of changes that the subscription covers.
     open var subscriptionType: CKSubscription.SubscriptionType { type }
 
-    /// How a notification looks and what it brings along; nil shows nothing. What is set is copied; what is got is the
-    /// subscription's own, and is changed in place.
+    /// The form and the payload of a notification; nil shows nothing. The setter keeps a copy. The getter returns the
+    /// subscription's own object, which can be changed in place.
     open var notificationInfo: CKSubscription.NotificationInfo? {
         get { info.withLock { $0 } }
         set { info.exchange(newValue?.copied()) }
     }
 
-    // MARK: Copying, archives and comparing
+    // MARK: Copying, archives and equality
 
     open class var supportsSecureCoding: Bool { true }
 
-    /// Restores a subscription. From an archive that holds none it makes an empty one, and fails the coder.
+    /// Restores a subscription. An archive without one fails the coder and yields an empty subscription.
     public required init(coder aDecoder: NSCoder) {
         let id = aDecoder.string(forKey: ArchiveKey.subscriptionID)
         let type = SubscriptionType(rawValue: aDecoder.decodeInteger(forKey: ArchiveKey.subscriptionType))
@@ -71,7 +72,7 @@ open class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
 
     open func copy(with zone: NSZone? = nil) -> Any { duplicate() }
 
-    /// A subscription of the same content, which changes by itself.
+    /// Returns an independent copy.
     func duplicate() -> CKSubscription { CKSubscription(id, type, notificationInfo) }
 
     open override func isEqual(_ object: Any?) -> Bool {
@@ -81,7 +82,7 @@ open class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
                 && hasSameSubject(as: other))
     }
 
-    /// Whether `other`, which is of the same type, tells of the same things.
+    /// Whether `other`, which is of the same type, covers the same changes.
     func hasSameSubject(as other: CKSubscription) -> Bool { true }
 
     open override var hash: Int { id.hashValue }
@@ -90,14 +91,14 @@ open class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
         "<\(ArchivedClass.name(of: self)): \(address(of: self)); subscriptionID=\(id)\(subjectDescription)>"
     }
 
-    /// What the description says of the subject, beginning with a comma.
+    /// The subject in the description, beginning with a comma.
     var subjectDescription: String { "" }
 
     open override var debugDescription: String { description }
 }
 
 extension ArchivedClass {
-    /// What Apple's framework calls a subscription's class.
+    /// The name of a subscription's class in Apple's framework.
     fileprivate static func name(of subscription: CKSubscription) -> String {
         switch subscription.subscriptionType {
         case .query: querySubscription.name

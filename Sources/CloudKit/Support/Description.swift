@@ -1,4 +1,4 @@
-/// An object's address as descriptions show it.
+/// An object's address in the form of descriptions.
 func address(of object: AnyObject) -> String {
     "0x" + String(UInt(bitPattern: Unmanaged.passUnretained(object).toOpaque()), radix: 16)
 }

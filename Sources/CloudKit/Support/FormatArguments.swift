@@ -2,17 +2,17 @@
 
 public import Foundation
 
-/// Not for use by name: what is written `value as CVarArg` for a format's `%@`.
+/// Not for use by name: makes `value as CVarArg` compile for a format's `%@`.
 ///
-/// Apple's platforms turn every value with an Objective-C class into such an argument, and Xcode itself suggests
-/// `NSPredicate(format: "date > %@", date as CVarArg)`. Foundation has it here for strings alone. A predicate takes the
-/// value as it is; other formats (`String(format:)`, `NSLog`) print its description, as `%@` does everywhere.
+/// On Apple's platforms every value with an Objective-C class is such an argument, and Xcode itself suggests
+/// `NSPredicate(format: "date > %@", date as CVarArg)`. Foundation supports only strings here. A predicate uses the
+/// value itself; other formats (`String(format:)`, `NSLog`) print its description, as `%@` does everywhere.
 public protocol _FormatArgument: _CVarArgObject {}
 
 extension _FormatArgument {
-    /// What is printed in its place.
+    /// The printed text.
     public var _cVarArgObject: any CVarArg { NSString(string: String(describing: self)) }
-    /// Nothing: the object above is what is encoded.
+    /// No encoding of its own: `_cVarArgObject` is encoded.
     public var _cVarArgEncoding: [Int] { [0] }
 }
 

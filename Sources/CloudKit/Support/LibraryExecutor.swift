@@ -1,14 +1,15 @@
 import Foundation
 
-/// Runs the library's own work on threads of its own. An app may block every thread that Swift's tasks have, waiting
-/// for a completion handler: Apple's framework calls it all the same, as its work is not on those threads.
+/// Runs the library's own work on dedicated threads. While an app waits for a completion handler, it may block every
+/// thread of Swift's cooperative pool. Apple's framework calls the handler even then, because its work does not use
+/// those threads.
 final class LibraryExecutor: TaskExecutor {
     static let shared = LibraryExecutor()
 
-    /// Serial queues, which get a thread each whatever other threads wait for; concurrent ones would share the threads
-    /// that an app can block.
+    /// Serial queues: each gets its own thread, whichever other threads are blocked. Concurrent queues would share the
+    /// threads that an app can block.
     private let lanes: [DispatchQueue]
-    /// How many jobs each lane has.
+    /// The number of jobs in each lane.
     private let loads: Locked<[Int]>
 
     private init() {
@@ -30,7 +31,7 @@ final class LibraryExecutor: TaskExecutor {
         }
     }
 
-    /// Does `work`, then calls `deliver`, which may be the app's and may block, with what came of it.
+    /// Runs `work`, then passes its result to `deliver`, which may be the app's and may block.
     static func run<Value: Sendable>(
         _ work: @escaping @Sendable () async -> Value, then deliver: @escaping @Sendable (Value) -> Void
     ) {

@@ -1,8 +1,9 @@
 public import Foundation
 
 extension NSKeyedUnarchiver {
-    /// Decodes a dictionary, such as apps keep of change tokens by zone. Apple's Foundation has it, Linux's has not.
-    /// - Throws: what decoding fails with.
+    /// Decodes a dictionary, such as an app's change tokens by zone. Apple's Foundation has this method; Linux's lacks
+    /// it.
+    /// - Throws: the error of the decoding.
     public static func unarchivedDictionary<Key: NSObject & NSCopying & NSCoding, Object: NSObject & NSCoding>(
         ofKeyClass keyClass: Key.Type, objectClass: Object.Type, from data: Data
     ) throws -> [Key: Object]? {

@@ -1,9 +1,9 @@
 import Foundation
 
-/// Where Apple's framework raises an exception for a name: for an empty one, and for a record type or a field key that
-/// holds other characters than a name can. Everything else that a name must be, the service checks when it is sent
-/// ("Limits", Apple's documentation of CKRecord.ID, CKRecordZone.ID and CKRecord): apps make such IDs as placeholders
-/// and for comparing.
+/// The name rules for which Apple's framework raises an exception: no name is empty, and a record type or field key
+/// contains only valid characters. The service checks all other rules when it receives the name ("Limits", Apple's
+/// documentation of CKRecord.ID, CKRecordZone.ID and CKRecord), because apps make such IDs as placeholders and for
+/// comparison.
 enum NameRules {
     /// Keys that would hide a record's own metadata.
     static let reservedFieldKeys: Set<String> = [
@@ -11,18 +11,18 @@ enum NameRules {
         "modifiedByDevice", "recordChangeTag", "recordID", "recordType",
     ]
 
-    /// Stops the program where `name` cannot be a record's name.
+    /// Stops the program if `name` cannot be a record's name.
     static func checkRecordName(_ name: String) {
         raise(unless: !name.isEmpty, "CKRecord.ID: the record name is empty.")
     }
 
-    /// Stops the program where `name` cannot be a zone's name.
+    /// Stops the program if `name` cannot be a zone's name.
     static func checkZoneName(_ name: String) {
         raise(unless: !name.isEmpty, "CKRecordZone.ID: the zone name is empty.")
     }
 
-    /// Stops the program where `type` cannot be a record type: a letter or underscore, then letters, digits and
-    /// underscores. One that begins with an underscore is the system's, and refused by the service.
+    /// Stops the program if `type` is no record type: a letter or underscore, then letters, digits and underscores. A
+    /// type that begins with an underscore belongs to the system, and the service refuses it.
     static func checkRecordType(_ type: String) {
         raise(unless: !type.isEmpty, "CKRecord: the record type is empty.")
         raise(
@@ -33,10 +33,10 @@ enum NameRules {
             """)
     }
 
-    /// Stops the program where `key` cannot name a field. One that begins with an underscore is the system's, and
-    /// refused by the service.
+    /// Stops the program if `key` is no field key. A key that begins with an underscore belongs to the system, and the
+    /// service refuses it.
     static func checkFieldKey(_ key: String) {
-        // A share's own fields are called "cloudkit.title" and the like.
+        // A share's own fields have names such as "cloudkit.title".
         raise(
             unless: isIdentifier(key) || key.hasPrefix("cloudkit."),
             "CKRecord: the field key \"\(key)\" is not a letter followed by letters, digits and underscores.")

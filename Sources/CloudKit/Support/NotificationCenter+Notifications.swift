@@ -1,11 +1,11 @@
 public import Foundation
 
-// Foundation's part of two things that code around CloudKit does all the time, where this platform's Foundation lacks
-// it. The methods are disfavoured, so that Foundation's own win once it has them; `Notifications` has to go then.
+// Two parts of Foundation that code around CloudKit uses constantly and this platform's Foundation lacks. The methods
+// are disfavoured, so that Foundation's own win once they exist; `Notifications` has to be removed then.
 
 extension NotificationCenter {
-    /// The notifications of a name, as they are posted. Observing starts with this call, and ends when the sequence and
-    /// its iterators are gone.
+    /// Returns the notifications of a name, as they are posted. Observation starts with this call, and ends once the
+    /// sequence and its iterators are released.
     ///
     /// Code written for Apple's platforms waits for `CKAccountChanged` this way.
     @_disfavoredOverload
@@ -13,7 +13,7 @@ extension NotificationCenter {
         Notifications(of: self, named: name, object: object)
     }
 
-    /// What `notifications(named:object:)` gives, under the name that Apple's Foundation has for it.
+    /// The result of `notifications(named:object:)`, under its name in Apple's Foundation.
     public final class Notifications: AsyncSequence, @unchecked Sendable {
         // Unchecked: the stream has its own lock, and Foundation does not mark its element, a notification, Sendable.
 
@@ -25,7 +25,7 @@ extension NotificationCenter {
         init(of center: NotificationCenter, named name: Notification.Name, object: AnyObject?) {
             let (stream, continuation) = AsyncStream.makeStream(of: Notification.self)
             let observer = center.addObserver(forName: name, object: object, queue: nil) { notification in
-                // A value that was posted is not changed any more.
+                // A posted value does not change any more.
                 nonisolated(unsafe) let posted = notification
                 continuation.yield(posted)
             }
@@ -34,16 +34,16 @@ extension NotificationCenter {
             self.stream = stream
         }
 
-        /// One walk over the notifications.
+        /// An iteration over the notifications.
         public struct Iterator: AsyncIteratorProtocol {
             private var notifications: AsyncStream<Notification>.Iterator
 
             init(_ notifications: AsyncStream<Notification>.Iterator) { self.notifications = notifications }
 
-            /// The next notification; nil once the task was cancelled.
+            /// Waits for the next notification; nil once the task is cancelled.
             public mutating func next() async -> Notification? { await notifications.next() }
 
-            /// The next notification; nil once the task was cancelled.
+            /// Waits for the next notification; nil once the task is cancelled.
             public mutating func next(isolation actor: isolated (any Actor)?) async -> Notification? {
                 await notifications.next(isolation: actor)
             }
@@ -53,8 +53,8 @@ extension NotificationCenter {
     }
 }
 
-/// An observer that is to be removed. Unchecked: the centre's methods may be called from any thread, and the observer
-/// is only handed back to it.
+/// An observer to remove. Unchecked: the centre's methods may be called from any thread, and the observer is only
+/// passed back to it.
 private struct Observation: @unchecked Sendable {
     let center: NotificationCenter
     let observer: any NSObjectProtocol
@@ -63,7 +63,7 @@ private struct Observation: @unchecked Sendable {
 }
 
 extension NSKeyedUnarchiver {
-    /// An array of objects of one class from an archive; nil where the archive's root is something else.
+    /// Decodes an array of objects of one class; nil if the archive's root is something else.
     @_disfavoredOverload
     public static func unarchivedArrayOfObjects<Object: NSObject & NSCoding>(
         ofClass type: Object.Type, from data: Data

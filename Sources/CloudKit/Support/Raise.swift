@@ -1,10 +1,10 @@
-/// Stops the program where Apple's framework raises an exception, with the rule that was broken. `preconditionFailure`
-/// would leave the rule out in an optimised build, which is what apps are shipped as.
+/// Stops the program where Apple's framework raises an exception, and prints the violated rule. `preconditionFailure`
+/// would omit the rule in an optimised build, which is the one that apps ship.
 func raise(_ rule: String, file: StaticString = #fileID, line: UInt = #line) -> Never {
     fatalError(rule, file: file, line: line)
 }
 
-/// The same unless a condition holds.
+/// Stops the program with the violated rule unless a condition holds.
 func raise(
     unless condition: Bool, _ rule: @autoclosure () -> String, file: StaticString = #fileID, line: UInt = #line
 ) {

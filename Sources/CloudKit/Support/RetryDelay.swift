@@ -1,10 +1,10 @@
-/// How long to wait before something that failed is tried again.
+/// The delay before a failed operation is retried: exponential back-off with jitter.
 enum RetryDelay {
-    /// Seconds: the longest wait that grows by itself.
+    /// The maximum back-off in seconds; the service may request more.
     static let longestWait = 300.0
 
-    /// Seconds: 1, 2, 4 and so on, spread over half of that by `random`, a number from 0 to 1; and never less than the
-    /// service asked for.
+    /// Returns the delay in seconds: 1, 2, 4 and so on, shortened by up to half with `random`, a number from 0 to 1. It
+    /// is never shorter than `retryAfter`, the service's request.
     static func seconds(afterFailures failures: Int, retryAfter: Double?, random: Double) -> Double {
         var seconds = 1.0
         for _ in 1..<max(failures, 1) where seconds < longestWait { seconds *= 2 }

@@ -28,11 +28,11 @@ package struct KeyPlace: Hashable, Sendable {
 
     package func listContext() -> SealContext { context("nephos.device") }
 
-    /// The context of the request of a device that is to be approved, and of its reply.
+    /// The context of a join request, by a device that awaits approval, and of its reply.
     package func requestContext() -> SealContext { context("nephos.join") }
     package func replyContext() -> SealContext { context("nephos.joined") }
 
-    /// - Parameter use: the value derived from a secret that a person carries.
+    /// - Parameter use: the value derived from a secret that a person enters.
     package func secretContext(_ use: String, _ secret: [UInt8]) -> SealContext {
         var context = context("nephos.secret")
         context.append(use)
@@ -50,7 +50,7 @@ package enum GroupKeyID {
     package static func of(box: [UInt8]) -> [UInt8] { Array(ContentHash.of(box).prefix(size)) }
 }
 
-/// A zone of its owner's.
+/// A zone in its owner's account.
 package struct ZonePlace: Hashable, Sendable {
     package var account: KeyPlace
     package var zoneName: String
@@ -66,7 +66,7 @@ package struct ZonePlace: Hashable, Sendable {
         return context
     }
 
-    /// The context of a record's values, without field, type and key.
+    /// The context of a record's values, before field, type and key are appended.
     package func valueContext(recordName: String) -> SealContext {
         var context = context("nephos.value")
         context.append(recordName)

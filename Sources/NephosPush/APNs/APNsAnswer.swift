@@ -5,7 +5,7 @@ package import NephosService
 ///
 /// - 200: the service has accepted the notification.
 /// - 410, and 400 `BadDeviceToken`: the token is not, or no longer, valid; a 410 says since when.
-/// - 403 `ExpiredProviderToken`: the request was right but for our token.
+/// - 403 `ExpiredProviderToken`: only our token is invalid; the request is right.
 /// - 403 otherwise, 404: our configuration is wrong; the notification waits until it is corrected.
 /// - 400 otherwise, 405, 413: the service will never accept this notification.
 /// - 429, 500, 503 and all others: retry later.

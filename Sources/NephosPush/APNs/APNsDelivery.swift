@@ -37,7 +37,7 @@ package struct APNsConfiguration: Sendable {
         }
     }
 
-    /// Apple's documentation, Sending notification requests to APNs.
+    /// The base URL of requests (Apple's documentation, Sending notification requests to APNs).
     func base(for environment: DeviceToken.Environment) -> String {
         if let address { return String(address.text.reversed().drop { $0 == "/" }.reversed()) }
         return switch environment {

@@ -39,7 +39,7 @@ final class Cloud {
     /// The data directory that `close` closes.
     private let opened: DataDirectory?
 
-    /// The same cloud with another account, database, environment or container, which need not exist.
+    /// Returns the same cloud with another account, database, environment or container, which need not exist.
     func with(_ address: CloudAddress) -> Cloud { Cloud(address, address.container ?? container, local) }
 
     private init(_ address: CloudAddress, _ container: String, _ local: Local?) {
@@ -173,7 +173,7 @@ final class Cloud {
         return Self.recordTypes(inSchema: String(decoding: body, as: UTF8.self))
     }
 
-    /// Exports have a fixed layout: each type begins its own line.
+    /// Returns the record types of an exported schema, whose layout is fixed: each type begins its own line.
     static func recordTypes(inSchema text: String) -> [String] {
         text.split(separator: "\n").compactMap { line in
             let words = line.split(separator: " ")

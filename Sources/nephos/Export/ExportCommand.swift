@@ -107,7 +107,7 @@ struct ExportCommand {
                 missing = failure
                 continue
             }
-            // Anybody may read it, and reading as an account would create the account.
+            // Reading the public database needs no account, and reading as an account would create the account.
             (database.database, database.token) = ("public", nil)
             databases.append(database)
             databases += names.sorted().map { privateDatabase(of: $0, database) }

@@ -155,7 +155,7 @@ struct RecordImport {
                     "\(lines.path):\(missing.line): record '\(missing.recordName)' refers to '\(missing.target)', which is in"
                     + " none of the lines and not in the database. \(progress.count) records are imported.")
         }
-        // These are counted once they are complete.
+        // The second pass counts these records, once they are complete.
         let (count, kept) = (progress.count, keptFields)
         _ = try save(waiting) { $0.withoutNeeds }
         progress.advance(by: count - progress.count)

@@ -35,7 +35,7 @@ enum RecordLine {
         _ entry: RecordFields.Entry, _ file: (AssetValue, String) throws -> AssetValue?
     ) throws -> RecordFields.Entry? {
         guard let assets = entry.field.value?.assets, !assets.isEmpty else { return entry }
-        // Continues after a left-out asset, so that all of them are counted.
+        // Continues after an asset that is left out, so that all such assets are counted.
         let taken = try assets.compactMap { try file($0, entry.name) }
         if taken.count < assets.count { return nil }
         var (entry, rest) = (entry, taken[...])

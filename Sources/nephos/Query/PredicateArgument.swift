@@ -41,7 +41,7 @@ enum PredicateArgument {
         return try? Date(text, strategy: .iso8601)
     }
 
-    /// Without a zone it points into the zone of the referencing record.
+    /// Parses a reference. Without a zone, it refers to the zone of the referencing record.
     private static func reference(_ text: String) -> ReferenceValue? {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         guard parts.count <= 2, parts.allSatisfy({ !$0.isEmpty }) else { return nil }
