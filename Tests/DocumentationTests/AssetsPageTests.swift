@@ -4,7 +4,7 @@ import Testing
 
 /// The code of Documentation/Assets.md.
 @Suite struct AssetsPageTests {
-    @Test func `a file goes with its record`() async throws {
+    @Test func `a file is deleted with its record`() async throws {
         let database = try CKContainer.local().privateCloudDatabase
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).jpg")
         try Data("photo".utf8).write(to: file)

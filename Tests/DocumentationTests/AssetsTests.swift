@@ -5,7 +5,7 @@ import Testing
 
 /// The code of Documentation/Assets.md.
 @Suite struct AssetsTests {
-    @Test func `a file is saved in a record and comes back`() async throws {
+    @Test func `a file is saved in a record and fetched`() async throws {
         let database = try CKContainer.local().privateCloudDatabase
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("photo-\(UUID().uuidString)")
         try Data("pixels".utf8).write(to: file)

@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-/// Every Swift block of a page is code of a source that is compiled here or in `Examples`, so that no page shows what
-/// does not build. Most of it is run by the tests beside this file.
+/// Every Swift block of a page is code of a source that is compiled here or in `Examples`, so that all code of the pages
+/// builds. Most of it is run by the tests beside this file.
 @Suite struct DocumentedCodeTests {
     @Test(arguments: try Checkout.pages())
-    func `every Swift block of a page is compiled`(page: String) throws {
+    func `every Swift block of a page is in a compiled source`(page: String) throws {
         let sources = try Checkout.sources()
         for block in try CodeBlock.swift(inPage: page) where !sources.contains(where: { $0.contains(block.code) }) {
             Issue.record("\(page):\(block.line): no source of Tests/DocumentationTests or Examples has this block.")
@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(arguments: try Checkout.pages())
-    func `a block that a page gives a file's name is the whole file`(page: String) throws {
+    func `a block under a file's name is the whole file`(page: String) throws {
         for block in try CodeBlock.swift(inPage: page) {
             if let file = block.file {
                 guard Checkout.exists(file) else {
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func `what a block shows is known by the comment or the words above it`() {
+    @Test func `a block's kind follows from the comment or the words above it`() {
         let page = [
             "Here `A/b.swift`, which", "is short:", "", "<!-- file: X/A/b.swift -->", "<!-- example -->", "```swift",
             "  a", "```", "and `c.swift`:", "", "```swift", "b", "```", "", "Other `words` of it:", "```swift", "c",
@@ -40,7 +40,7 @@ import Testing
         #expect(blocks.map(\.lines) == [["  a"], ["b"], ["c"]])
     }
 
-    @Test func `a page that shows other code than the sources is found`() {
+    @Test func `a page whose code differs from the sources is found`() {
         let source = CodeBlock.normalised(["func f() {", "    let one = 1", "", "    use(one)", "}"])
         #expect(source.contains(CodeBlock.normalised(["let one = 1", "", "use(one)"])))
         #expect(!source.contains(CodeBlock.normalised(["let one = 2"])))

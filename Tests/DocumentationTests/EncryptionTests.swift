@@ -24,7 +24,7 @@ final class KeysOfTheApp: DeviceKeyStore {
         #expect(name == "Maria Ruiz")
     }
 
-    @Test func `a program passes a store of its own`() throws {
+    @Test func `a program passes its own key store`() throws {
         var environment = CloudKitEnvironment()
         environment.keyStore = KeysOfTheApp()
         let store = try #require(environment.keyStore)

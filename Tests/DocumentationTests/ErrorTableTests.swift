@@ -3,7 +3,7 @@ import CloudKitLocal
 import Foundation
 import Testing
 
-/// Documentation/Errors.md is what the service and the library say, word for word.
+/// Documentation/Errors.md has the messages of the service and the library, word for word.
 @Suite struct ErrorTableTests {
     /// With this variable set the test writes the page instead of comparing it.
     private static let writes = ProcessInfo.processInfo.environment["WRITE_ERRORS_PAGE"] != nil
@@ -11,7 +11,7 @@ import Testing
     private static let begin = "<!-- errors: written by ErrorTableTests -->"
     private static let end = "<!-- /errors -->"
 
-    @Test func `the page of errors says what is said`() async throws {
+    @Test func `the page of errors has the actual messages`() async throws {
         var lines: [String] = []
         for chapter in ErrorSituation.chapters {
             lines += ["", "## \(chapter.title)", "", "| what was done | error | its description |", "|---|---|---|"]
@@ -35,14 +35,14 @@ import Testing
             "WRITE_ERRORS_PAGE=1 scripts/run-tests --filter ErrorTableTests writes \(Self.page)")
     }
 
-    @Test func `the table has forty situations at least, and no error twice for nothing`() {
+    @Test func `the table has at least forty situations, and no duplicate error`() {
         let situations = ErrorSituation.chapters.flatMap { $0.situations }
         #expect(situations.count >= 40)
         #expect(Set(situations.map { $0.title }).count == situations.count)
     }
 }
 
-/// Something that is refused, and how it comes to it.
+/// A refused request, and its preparation.
 struct ErrorSituation: Sendable {
     let title: String
     let provoke: @Sendable () async throws -> Void

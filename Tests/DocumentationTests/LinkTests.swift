@@ -4,7 +4,7 @@ import Testing
 /// Links between the pages: to a file of the checkout, and to a heading of it.
 @Suite struct LinkTests {
     @Test(arguments: try Checkout.pages())
-    func `every link of a page leads somewhere`(page: String) throws {
+    func `every link of a page has a target`(page: String) throws {
         for link in Link.all(in: try Checkout.lines(of: page)) where !link.target.contains("://") {
             let path = link.target.isEmpty ? page : Checkout.path(link.target, from: page)
             guard Checkout.exists(path) else {
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func `links are found with their anchors, as GitHub names headings`() {
+    @Test func `links are found with their anchors, named as GitHub names headings`() {
         let links = Link.all(in: ["[a](A.md) and [b](../B.md#one-two), `[c](d)`", "```", "[e](f)", "```", "[g](#h)"])
         #expect(links.map(\.target) == ["A.md", "../B.md", ""])
         #expect(links.map(\.anchor) == [nil, "one-two", "h"])

@@ -1,6 +1,6 @@
 import CloudKit
 
-/// An app's notes on one device. A sync engine keeps them in step with the account's other devices.
+/// An app's notes on one device. A sync engine synchronises them with the account's other devices.
 actor NotesDevice: CKSyncEngineDelegate {
     static let zoneID = CKRecordZone.ID(zoneName: "Notes")
 

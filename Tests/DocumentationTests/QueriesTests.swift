@@ -5,7 +5,7 @@ import Testing
 
 /// The code of Documentation/Queries.md.
 @Suite struct QueriesTests {
-    @Test func `queries beyond Apple's are counted and explained`() async throws {
+    @Test func `extended queries are counted and explained`() async throws {
         let database = try CKContainer.local().privateCloudDatabase
         for stars in 1...5 {
             let note = CKRecord(recordType: "Note")

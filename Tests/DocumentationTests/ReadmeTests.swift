@@ -2,7 +2,7 @@ import CloudKit
 import CloudKitLocal
 import Testing
 
-@Test func savesANote() async throws {
+@Test func `a note is saved`() async throws {
     let container = try CKContainer.local()
     let database = container.privateCloudDatabase
     let note = try await database.save(CKRecord(recordType: "Note"))

@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func renamingANoteKeepsItsText() async throws {
+    @Test func `renaming a note keeps its text`() async throws {
         let database = try CKContainer.local().privateCloudDatabase
 
         let note = CKRecord(recordType: "Note")
@@ -36,7 +36,7 @@ import Testing
         #expect(fetched["text"] == "Once upon a time")
     }
 
-    @Test func twoEditsOfOneNoteAreAConflict() async throws {
+    @Test func `two edits of one note are a conflict`() async throws {
         let database = try CKContainer.local().privateCloudDatabase
         let note = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "shopping"))
         note["text"] = "Milk"
@@ -60,7 +60,7 @@ import Testing
         #expect(try await database.record(for: note.recordID)["text"] == "Milk, bread, eggs")
     }
 
-    @Test func everybodyReadsThePublicDatabaseAndTheirOwnPrivateOne() async throws {
+    @Test func `every account reads the public database and its own private one`() async throws {
         let cloud = try LocalCloud()
         let mei = cloud.container(account: "mei")
         let tom = cloud.container(account: "tom")
@@ -83,7 +83,7 @@ import Testing
         #expect(refused?.code == .permissionFailure)
     }
 
-    @Test func notesSurviveARestart() async throws {
+    @Test func `notes survive a restart`() async throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: directory) }
         let note = CKRecord(recordType: "Note")
@@ -98,7 +98,7 @@ import Testing
         await second.close()
     }
 
-    @Test func deletingAListDeletesItsItems() async throws {
+    @Test func `deleting a list deletes its items`() async throws {
         let cloud = try LocalCloud()
         let database = cloud.container().privateCloudDatabase
         let list = CKRecord(recordType: "List")
@@ -113,7 +113,7 @@ import Testing
         #expect(gone?.code == .unknownItem)
     }
 
-    @Test func tooManyRecordsAreRefused() async throws {
+    @Test func `too many records are refused`() async throws {
         let database = try CKContainer.local().privateCloudDatabase
         let notes = (0...400).map { _ in CKRecord(recordType: "Note") }
 
@@ -123,7 +123,7 @@ import Testing
         #expect(refused?.code == .limitExceeded)  // 400 are CloudKit's limit
     }
 
-    @Test func productionTakesWhatWasDeployed() async throws {
+    @Test func `production accepts what was deployed`() async throws {
         let cloud = try LocalCloud()
         try await cloud.importSchema(
             """
@@ -151,7 +151,7 @@ import Testing
         #expect(unsorted?.localizedDescription.contains("not marked sortable") == true)
     }
 
-    @Test func anotherDeviceIsNotified() async throws {
+    @Test func `another device is notified`() async throws {
         let cloud = try LocalCloud()
         let phone = cloud.container()
         let tablet = cloud.container()  // the same account's: each container of a cloud is a device
@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    @Test func twoDevicesAgree() async throws {
+    @Test func `two devices agree`() async throws {
         let cloud = try LocalCloud()
         let (phone, tablet) = (NotesDevice(), NotesDevice())
         let phoneEngine = await phone.start(cloud.container().privateCloudDatabase)

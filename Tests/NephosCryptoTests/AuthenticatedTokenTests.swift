@@ -11,8 +11,8 @@ struct AuthenticatedTokenTests {
         AuthenticatedToken(text, key, purpose: purpose, context: context)?.content
     }
 
-    @Test("A token gives its content back, for the key, the purpose and the context it was made for", arguments: 0..<40)
-    func survives(count: Int) {
+    @Test(arguments: 0..<40)
+    func `a token decodes for its key, purpose and context`(count: Int) {
         let content = RandomBytes.make(count)
         let text = AuthenticatedToken(content).text(Self.key, purpose: "cursor", context: [1, 2])
         #expect(read(text) == content)
@@ -23,8 +23,7 @@ struct AuthenticatedTokenTests {
         #expect(text.utf8.allSatisfy { $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "=") })
     }
 
-    @Test("A text with one character changed, missing or more is no token")
-    func changed() {
+    @Test func `a text with one character changed, missing or added does not decode`() {
         let text = AuthenticatedToken(Array("content".utf8)).text(Self.key, purpose: "cursor", context: [1, 2])
         let characters = Array(text)
         for index in characters.indices {
@@ -39,8 +38,7 @@ struct AuthenticatedTokenTests {
         #expect(read(" " + text) == nil)
     }
 
-    @Test("A text shows nothing of its content, and is the same for the same")
-    func hidden() {
+    @Test func `a text reveals nothing of its content, and is deterministic`() {
         let one = AuthenticatedToken(Array(repeating: 0x41, count: 300)).text(Self.key, purpose: "cursor", context: [])
         let same = AuthenticatedToken(Array(repeating: 0x41, count: 300)).text(Self.key, purpose: "cursor", context: [])
         let other = AuthenticatedToken(Array(repeating: 0x41, count: 301)).text(
@@ -51,8 +49,7 @@ struct AuthenticatedTokenTests {
         #expect(one.prefix(4) != one.dropFirst(4).prefix(4) || one.dropFirst(4).prefix(4) != one.dropFirst(8).prefix(4))
     }
 
-    @Test("A key has 32 bytes")
-    func keys() {
+    @Test func `a key has 32 bytes`() {
         #expect(AuthenticationKey([UInt8](repeating: 1, count: 31)) == nil)
         #expect(AuthenticationKey([UInt8](repeating: 1, count: 33)) == nil)
         #expect(AuthenticationKey.random() != AuthenticationKey.random())
@@ -65,8 +62,7 @@ struct StreamingHashTests {
         bytes.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
     }
 
-    @Test("SHA-256 of the pieces of \"abc\" is the one of FIPS 180-4's example")
-    func sha256() {
+    @Test func `SHA-256 of abc in pieces is the example of FIPS 180-4`() {
         let hash = StreamingHash(.sha256)
         hash.update(Array("ab".utf8))
         hash.update([])
@@ -75,8 +71,7 @@ struct StreamingHashTests {
             hexadecimal(hash.finish()) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
     }
 
-    @Test("BLAKE2b-256 of \"abc\" is what RFC 7693 makes it")
-    func blake2b() {
+    @Test func `BLAKE2b-256 of abc is the example of RFC 7693`() {
         let hash = StreamingHash(.blake2b)
         hash.update(Array("abc".utf8))
         #expect(

@@ -35,7 +35,7 @@ import Testing
         return opens ? output : nil
     }
 
-    @Test func `the vectors of the page`() throws {
+    @Test func `sealed content matches the page's test vectors`() throws {
         let text = try Self.seal(Array("Grüße".utf8))
         #expect(text.hex == "01404142434445464748494a4b4c4d4e" + "3233533e05ea37" + "a0fb160c90dc356247bddf1ac7de8c10")
         let nothing = try Self.seal([])
@@ -51,17 +51,17 @@ import Testing
         arguments: [
             (0, 32), (1, 33), (65_536, 65_568), (65_537, 65_585), (131_072, 131_120), (50 << 20, 52_441_616),
         ] as [(Int64, Int64)])
-    func `sizes`(content: Int64, sealed: Int64) {
+    func `sealed sizes follow from content sizes`(content: Int64, sealed: Int64) {
         #expect(ContentSeal.sealedSize(of: content) == sealed)
         #expect(ContentSeal.size(ofSealed: sealed) == content)
     }
 
     @Test(arguments: [0, 16, 31, 65_569, 65_584, 131_121] as [Int64])
-    func `no content has such a size once it is sealed`(size: Int64) {
+    func `impossible sealed sizes have no content size`(size: Int64) {
         #expect(ContentSeal.size(ofSealed: size) == nil)
     }
 
-    @Test func `a chunk opens alone, in its place alone, with its key alone`() throws {
+    @Test func `a chunk opens alone, only at its position and only with its key`() throws {
         let content = (0..<(2 * Self.chunk + 5)).map { UInt8(truncatingIfNeeded: $0 &* 7) }
         let sealed = try Self.seal(content)
         #expect(try Self.open(sealed, at: 1, isLast: false) == Array(content[Self.chunk..<(2 * Self.chunk)]))
@@ -80,12 +80,12 @@ import Testing
         }
     }
 
-    @Test func `a header of another length or format is none`() {
+    @Test func `a header of another length or format is refused`() {
         #expect(ContentSeal(Self.key, header: Self.header.dropLast()) == nil)
         #expect(ContentSeal(Self.key, header: [2] + Self.header.dropFirst()) == nil)
     }
 
-    @Test func `what is sealed twice is not the same bytes`() {
+    @Test func `sealing twice gives different bytes`() {
         #expect(ContentSeal(Self.key).header != ContentSeal(Self.key).header)
     }
 }

@@ -12,7 +12,7 @@ import Testing
         return context
     }
 
-    @Test func `what is sealed opens with the same key and context, and with nothing else`() {
+    @Test func `a sealed text opens only with the same key and context`() {
         let sealed = key.seal(content, context: context("a", "b"), header: [9, 9])
         #expect(sealed.count == 2 + SealKey.overhead + content.count && sealed.prefix(2) == [9, 9])
         #expect(key.open(sealed.dropFirst(2), context: context("a", "b")) == content)
@@ -22,13 +22,13 @@ import Testing
         #expect(key.seal(content, context: context("a", "b"), header: [9, 9]) != sealed, "a nonce comes once")
     }
 
-    @Test func `nothing can be sealed too`() {
+    @Test func `an empty text can be sealed`() {
         let sealed = key.seal([], context: context())
         #expect(sealed.count == SealKey.overhead)
         #expect(key.open(sealed[...], context: context()) == [])
     }
 
-    @Test func `every flipped bit, every shorter and every longer text does not open`() {
+    @Test func `a flipped bit, a shorter text and a longer text do not open`() {
         let sealed = key.seal(content, context: context())
         for index in sealed.indices {
             for bit in UInt8(0)..<8 {
@@ -41,7 +41,7 @@ import Testing
         #expect(key.open((sealed + [0])[...], context: context()) == nil)
     }
 
-    @Test func `a box is for one pair of keys`() throws {
+    @Test func `a box opens only with its key pair`() throws {
         let pair = BoxKeyPair.random()
         let box = try #require(BoxKeyPair.seal(content, for: pair.publicKey))
         #expect(box.count == content.count + BoxKeyPair.overhead)
@@ -51,7 +51,7 @@ import Testing
         #expect(BoxKeyPair.seal(content, for: [1]) == nil && BoxKeyPair(secretKey: [1]) == nil)
     }
 
-    @Test func `a signature is of one message and one pair of keys`() {
+    @Test func `a signature is valid only for its message and key pair`() {
         let pair = SigningKeyPair.random()
         let signature = pair.signature(of: content)
         #expect(SigningKeyPair(seed: pair.seed)?.publicKey == pair.publicKey)

@@ -4,7 +4,7 @@ import NephosHTTP
 import Synchronization
 import Testing
 
-/// Bodies that come from files and streams, and go there.
+/// Bodies that are read from files and streams, and written to them.
 @Suite struct HTTPBodyTests {
     private let bytes = (0..<1_500_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
 
@@ -139,7 +139,7 @@ import Testing
         #expect(received.withLock { $0 } == total)
     }
 
-    @Test func `an answer goes into a file`() async throws {
+    @Test func `an answer is written to a file`() async throws {
         let bytes = bytes
         let server = try SocketServer { connection in
             while let request = connection.request() {
@@ -172,7 +172,7 @@ import Testing
         }
     }
 
-    @Test func `a prefix of a long answer is all that is held of it`() async throws {
+    @Test func `only a prefix of a long answer is buffered`() async throws {
         let server = try SocketServer { $0.answerAll(String(repeating: "ab", count: 500_000)) }
         defer { server.close() }
         var request = HTTPRequest(.get, server.url)

@@ -4,7 +4,7 @@ import NephosHTTP
 import Synchronization
 import Testing
 
-/// What a request brings back, and over which connections.
+/// Answers of requests, and the reuse of connections.
 @Suite struct HTTPClientTests {
     @Test func `requests share a connection that stays open`() async throws {
         let server = try SocketServer { $0.answerAll("hello") }
@@ -19,7 +19,7 @@ import Testing
         #expect(Set(server.requests.map(\.connection)) == [1])
     }
 
-    @Test func `more requests than connections wait for room`() async throws {
+    @Test func `requests beyond the connection limit wait`() async throws {
         let server = try SocketServer { $0.answerAll("x") }
         defer { server.close() }
         let client = HTTPClient(requestsAtOnce: 20, connectionsPerHost: 2)
@@ -109,7 +109,7 @@ import Testing
         #expect(server.requests.map(\.connection) == [1, 1, 2])
     }
 
-    @Test func `an empty save takes no connection that may have been closed`() async throws {
+    @Test func `an empty save reuses no connection that may be closed`() async throws {
         let server = try breakingServer()
         defer { server.close() }
         let client = HTTPClient()
@@ -138,7 +138,7 @@ import Testing
         await expectFailure(.cannotConnect) { try await HTTPClient().send(HTTPRequest(.get, closed)) }
     }
 
-    @Test func `a silent server is given up after the limit, a slow one after its own`() async throws {
+    @Test func `a silent server times out after the limit, a slow one after its own`() async throws {
         let server = try SocketServer { connection in
             guard let request = connection.request() else { return }
             guard request.line.contains("drip") else { return connection.waitForEnd() }
@@ -186,7 +186,7 @@ import Testing
         await expectFailure(.cancelled) { try await task.value }
     }
 
-    @Test func `a closed client fails what is under way and what comes`() async throws {
+    @Test func `a closed client fails current and later requests`() async throws {
         let arrived = Signal<Void>()
         let server = try SocketServer { connection in
             _ = connection.request()
@@ -205,7 +205,7 @@ import Testing
 
     // MARK: Redirects
 
-    @Test func `another server gets no header that says who asks`() async throws {
+    @Test func `a redirect to another server drops the account's header`() async throws {
         let other = try SocketServer { $0.answerAll("there") }
         defer { other.close() }
         let target = other.url
@@ -229,7 +229,7 @@ import Testing
         for name in ["authorization", "x-api-key", "cookie"] { #expect(last.headers[name] == nil) }
     }
 
-    @Test func `a redirect is the answer to a save, and to one too many`() async throws {
+    @Test func `a redirect answers a save, and so does one redirect too many`() async throws {
         let server = try SocketServer { connection in
             while connection.request() != nil { connection.answer(307, headers: ["Location: /again"]) }
         }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NephosObjectStorage
 
-/// Files in object storage, against one that checks signatures.
+/// Files in object storage, against a stand-in that verifies signatures.
 @Suite(.onThreads, .enabled(if: ObjectStorageStandIn.isInstalled, ObjectStorageStandIn.missing))
 struct ObjectAssetStoreTests {
     private let service: ObjectStorageStandIn
@@ -48,7 +48,7 @@ struct ObjectAssetStoreTests {
 
     private func bytes(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) } }
 
-    @Test func `a file of any size is what was written, from any offset`() throws {
+    @Test func `a file of any size reads back as it was written, from any offset`() throws {
         defer { try? FileManager.default.removeItem(at: spool) }
         let store = store()
         for (number, size) in [0, 1, 2 << 20, (2 << 20) + 1, 5_000_000].enumerated() {
@@ -68,7 +68,7 @@ struct ObjectAssetStoreTests {
         #expect(throws: StorageError.self) { _ = try store.open("../other") }
     }
 
-    @Test func `objects and files that are none of ours are passed over`() throws {
+    @Test func `foreign objects and files are skipped`() throws {
         defer { try? FileManager.default.removeItem(at: spool) }
         let store = store()
         for name in ["file-1", "file-3"] { try write([1], as: name, to: store).settle() }
@@ -90,7 +90,7 @@ struct ObjectAssetStoreTests {
         #expect(try store.leftovers(olderThan: 0).isEmpty && entries() == ["a.tar.gz"])
     }
 
-    @Test func `an upload is one request, and a small file's download another`() throws {
+    @Test func `an upload takes one request, and so does a small file's download`() throws {
         defer { try? FileManager.default.removeItem(at: spool) }
         let store = store()
         try write(bytes(1_000_000), as: "file", to: store).settle()
@@ -99,7 +99,7 @@ struct ObjectAssetStoreTests {
         #expect(try service.requests() == ["GET"])
     }
 
-    @Test func `who has not the secret is told so, and nothing is stored`() throws {
+    @Test func `a wrong secret is an error, and nothing is stored`() throws {
         defer { try? FileManager.default.removeItem(at: spool) }
         let stranger = store(secret: "wrong")
         let error = #expect(throws: StorageError.self) { try write([1], as: "file", to: stranger) }
@@ -109,7 +109,7 @@ struct ObjectAssetStoreTests {
         #expect(try store().files(after: "", limit: 10) == [])
     }
 
-    @Test func `what could not be stored takes no room, and is removed once the service can be reached`() throws {
+    @Test func `a failed upload uses no quota, and is removed once the service is reachable`() throws {
         defer { try? FileManager.default.removeItem(at: spool) }
         let store = store()
         // It may have been stored all the same.
@@ -123,7 +123,7 @@ struct ObjectAssetStoreTests {
         #expect(try entries() == [] && store.files(after: "", limit: 10) == [])
     }
 
-    @Test func `an answer of 500, a slow and a cut one are repeated, and not for ever`() throws {
+    @Test func `answers of 500, slow answers and cut answers are retried a limited number of times`() throws {
         defer { try? FileManager.default.removeItem(at: spool) }
         let store = store { $0.silence = .seconds(1) }
         try service.setFaults(["500", "500"])
@@ -141,7 +141,7 @@ struct ObjectAssetStoreTests {
         #expect(try service.requests().count == 4)
     }
 
-    @Test func `a list that repeats itself is an error, and no list without end`() throws {
+    @Test func `a repeating list is an error, and no list is endless`() throws {
         defer { try? FileManager.default.removeItem(at: spool) }
         let store = store()
         for name in ["file-a", "file-b", "file-c"] { try write([1], as: name, to: store).settle() }
@@ -154,7 +154,7 @@ struct ObjectAssetStoreTests {
         #expect(try store.files(after: "file-b", limit: 2) == ["file-c"])
     }
 
-    @Test func `what a crash leaves between the object and its row is ended by the next start`() throws {
+    @Test func `an object whose row a crash prevented is removed by the next start`() throws {
         defer { try? FileManager.default.removeItem(at: spool) }
         do {
             let store = store()
@@ -173,7 +173,7 @@ struct ObjectAssetStoreTests {
         #expect(try entries() == [] && next.leftovers(olderThan: 0).isEmpty)
     }
 
-    @Test func `a discarded file is gone, and stays to be removed where the service is out of reach`() throws {
+    @Test func `a discarded file is gone, and its removal stays pending while the service is unreachable`() throws {
         defer { try? FileManager.default.removeItem(at: spool) }
         let store = store()
         try write([1], as: "file", to: store).discard()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import NephosPostgres
 
-/// Servers over one database keep the files of assets in one place.
+/// Servers over one database share one asset directory.
 @Suite(.overPostgreSQL) struct AssetPlaceTests {
     private let options = TestCluster.options(connections: 1)
 
@@ -13,7 +13,7 @@ import Testing
         try PostgresStores(try TestCluster.address.get(), options: options)
     }
 
-    /// What a server is told that would keep files in a place, and that is refused.
+    /// The refusal of a server that would use an asset directory.
     private func refusal(_ place: AssetPlace) throws -> String {
         let stores = try server()
         defer { stores.close() }
@@ -34,7 +34,7 @@ import Testing
         try body(folder)
     }
 
-    @Test func `a server whose directory is not that of the others is refused, and nothing is left in it`() throws {
+    @Test func `a server with another asset directory is refused, and leaves nothing in it`() throws {
         try withFolder { folder in
             let (shared, own) = (folder.appendingPathComponent("shared"), folder.appendingPathComponent("own"))
             try keep(.directory(shared.path))
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `a directory is known wherever it is, and one of another database is another`() throws {
+    @Test func `a directory is recognised at any path, and another database's is not`() throws {
         try withFolder { folder in
             let (before, after) = (folder.appendingPathComponent("before"), folder.appendingPathComponent("after"))
             try keep(.directory(before.path))
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `object storage is known by its bucket and prefix`() throws {
+    @Test func `object storage is identified by its bucket and prefix`() throws {
         try keep(.objects("s3://files/app"))
         try keep(.objects("s3://files/app"))
         #expect(try refusal(.objects("s3://files/other")).contains("but in s3://files/app. All"))
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `what only looks notes nothing`() throws {
+    @Test func `a check of the asset directory records nothing`() throws {
         try withFolder { folder in
             let stores = try server()
             defer { stores.close() }
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `of servers that start at once in different places one is there`() async throws {
+    @Test func `of servers that start at once with different directories one succeeds`() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: folder) }
         let servers = try (0..<4).map { _ in try server() }

@@ -7,8 +7,8 @@ import Testing
 
 @testable import NephosPostgres
 
-/// A database that is replaced by another one while a service runs: what clients hold of it has expired where it may be missing
-/// something, and no feed goes on in silence.
+/// A database that is replaced by another one while a service runs: tokens of clients expire if the new one may lack
+/// commits, and no feed continues with a gap.
 @Suite(.overPostgreSQL, .oneAtATime) struct IncarnationTests {
     /// A cloud over a store of its own, and what changes its database behind its back.
     private struct Replaced {
@@ -66,11 +66,11 @@ import Testing
 
     @Test(
         arguments: [
-            // A standby that was promoted and may be behind; a dump that was loaded, whose transactions count anew.
+            // A standby that was promoted and may be behind; a dump that was loaded, whose transaction IDs restart.
             "timeline = timeline - 1, synchronous = 0", "system_identifier = 1, synchronous = 0",
             "system_identifier = 1, synchronous = 1",
         ])
-    func `tokens expire where the database may lack what was answered`(_ change: String) async throws {
+    func `tokens expire if the database may lack acknowledged commits`(_ change: String) async throws {
         let replaced = try await Replaced()
         try await replaced.save("a")
         let (_, token) = try await replaced.changes(since: nil)
@@ -88,7 +88,7 @@ import Testing
         await replaced.cloud.close()
     }
 
-    @Test func `tokens expire where a dump was loaded into the same cluster`() async throws {
+    @Test func `tokens expire if a dump was loaded into the same cluster`() async throws {
         let replaced = try await Replaced()
         try await replaced.save("a")
         let (_, token) = try await replaced.changes(since: nil)
@@ -102,9 +102,7 @@ import Testing
         await replaced.cloud.close()
     }
 
-    @Test func `tokens stay good after a synchronous standby was promoted, and what comes is above all before`()
-        async throws
-    {
+    @Test func `tokens stay valid after a synchronous failover, and new versions are higher`() async throws {
         let replaced = try await Replaced()
         try await replaced.save("a")
         let (_, token) = try await replaced.changes(since: nil)

@@ -4,10 +4,10 @@ import Testing
 
 @testable import NephosPostgres
 
-/// Plans that are made while the tables are small, and kept while they grow.
+/// Plans that are made for small tables, and cached while the tables grow.
 @Suite(.overPostgreSQL) struct KeptPlanTests {
     @Test(arguments: [SQL.recordByName, .recordsByNames, .expectedRecords, .expectedSharedRecords, .recordNumber])
-    func `records are found by their names where the planner knows of few`(_ sql: SQL) async throws {
+    func `records are looked up by name although the planner expects few`(_ sql: SQL) async throws {
         try await withStore(PostgresOptions(acceptsUnsafeServer: true)) { connection, _ in
             try connection.execute("\(Self.records(20)); ANALYZE; SET plan_cache_mode = force_generic_plan")
             for mode in [PostgresSQL.Mode.reading, .writing] {
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func `tables that have grown are analysed, and plans made anew`() async throws {
+    @Test func `grown tables are analysed and their plans remade`() async throws {
         try await withStore(PostgresOptions(acceptsUnsafeServer: true)) { connection, schema in
             try connection.execute("ANALYZE; SET plan_cache_mode = force_generic_plan")
             // Of an empty table any index is as good.
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `a store's first writes have its tables analysed`() async throws {
+    @Test func `a store's first writes analyse its tables`() async throws {
         let options = TestCluster.options(connections: 2)
         let stores = try PostgresStores(try TestCluster.address.get(), options: options)
         let engine = try stores.open(TestCluster.newStore())

@@ -7,8 +7,7 @@ import Testing
 
 /// An app's code over PostgreSQL.
 @Suite(.overPostgreSQL, .oneAtATime) struct LocalCloudPostgresTests {
-    @Test("What one cloud saved, the next one over the same database has")
-    func keeps() async throws {
+    @Test func `a second cloud over the same database has the first one's records`() async throws {
         let storage = try TestCluster.text.get()
         let container = "iCloud.\(UUID().uuidString)"
         let first = try LocalCloud(storage: storage, acceptsUnsafeServer: true)
@@ -22,8 +21,7 @@ import Testing
         await second.close()
     }
 
-    @Test("An account that one server deleted is not read by another that knew it")
-    func deletedElsewhere() async throws {
+    @Test func `an account deleted on one server is not readable through another that cached it`() async throws {
         let storage = try TestCluster.text.get()
         let container = "iCloud.\(UUID().uuidString)"
         let (here, elsewhere) = (
@@ -49,8 +47,7 @@ import Testing
         for cloud in [here, elsewhere] { await cloud.close() }
     }
 
-    @Test("A database that cannot be reached is an error that says so")
-    func unreachable() {
+    @Test func `an unreachable database is an error that says so`() {
         let error = #expect(throws: LocalCloudError.self) { _ = try LocalCloud(storage: "host=/nowhere dbname=x") }
         #expect(error?.description.contains("PostgreSQL") == true)
     }

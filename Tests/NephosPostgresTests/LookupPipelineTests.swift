@@ -6,7 +6,7 @@ import Testing
 
 @testable import NephosPostgres
 
-/// Single records that are looked up by many at once.
+/// Concurrent lookups of single records.
 @Suite(.overPostgreSQL, .oneAtATime) struct LookupPipelineTests {
     private static let names = (0..<20).map { "record\($0)" }
 
@@ -50,7 +50,7 @@ import Testing
             try TestCluster.address.get(), PostgresOptions(acceptsUnsafeServer: true), damage: nil)
     }
 
-    @Test func `lookups that wait go together, of all stores, sixteen at a time`() async throws {
+    @Test func `waiting lookups of all stores are pipelined, sixteen at a time`() async throws {
         try await withStores(2) { _, stores in
             let (opening, opened) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
             let address = try TestCluster.address.get()
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func `a lookup that has to wait for a lock keeps no other store's waiting`() async throws {
+    @Test func `a lookup that waits for a lock does not delay another store's`() async throws {
         try await withStores(2) { _, stores in
             for (engine, _) in stores { #expect(try await Self.lookup("record1", in: engine) != nil) }
             let other = try connection()
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func `a store whose lookups fail is left to ordinary reads, and others' go on`() async throws {
+    @Test func `a store with failing lookups falls back to ordinary reads, and others do not`() async throws {
         try await withStores(2) { _, stores in
             let address = try TestCluster.address.get()
             let (opening, opened) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    @Test func `callers that hold many rows leave no room for more`() async throws {
+    @Test func `callers that hold many rows block further lookups`() async throws {
         try await withStores(1) { _, stores in
             let address = try TestCluster.address.get()
             let pipeline = LookupPipeline(threads: 1, losses: ConnectionLosses()) {

@@ -10,7 +10,7 @@ import Testing
 
 @testable import CloudKit
 
-/// An answer that is lost on its way: the request was carried out, and is not carried out again.
+/// Lost answers: the request was executed, and is not executed again.
 @Suite(.overPostgreSQL, .oneAtATime) struct LostAnswerTests {
     /// Loses so many of the answers to what contains a text.
     private func losing(
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: [CuttingProxy.Fate.losesAnswer, .cut])
-    func `an answer of the server that is lost is asked for again`(_ fate: CuttingProxy.Fate) async throws {
+    func `a lost answer of the server is requested again`(_ fate: CuttingProxy.Fate) async throws {
         let service = NephosService(stores: MemoryStores())
         let responder = Responder(service)
         let server = try HTTPServer(ListeningSocket.loopback(port: 0)) { await responder.respond(to: $0) }
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: [CuttingProxy.Fate.losesAnswer, .cut])
-    func `an answer of PostgreSQL to a commit that is lost is found out`(_ fate: CuttingProxy.Fate) async throws {
+    func `the outcome of a commit is found after its answer was lost`(_ fate: CuttingProxy.Fate) async throws {
         // The address of the tests' cluster names the directory of its socket.
         let address = try TestCluster.text.get()
         let directory = try #require(

@@ -6,8 +6,7 @@ import Testing
 
 @testable import NephosPostgres
 
-/// Reads whose connection is lost, as when a server is restarted or another takes over: they have no effect, so they are
-/// repeated.
+/// Reads whose connection is lost, as in a restart or a failover of the server: they have no effect, so they are retried.
 @Suite(.overPostgreSQL, .oneAtATime) struct LostReadTests {
     /// Runs `body` with a store behind a proxy.
     private func withProxy(
@@ -40,7 +39,7 @@ import Testing
         proxy.close()
     }
 
-    @Test func `stores are looked for on one connection, and on another where that was lost`() async throws {
+    @Test func `a store lookup is retried on another connection after a loss`() async throws {
         try await withStores(connections: 1) { stores, proxy in
             let (made, other) = (TestCluster.newStore(), TestCluster.newStore())
             try await stores.open(made).close()
@@ -69,9 +68,7 @@ import Testing
     }
 
     @Test(arguments: [CuttingProxy.Fate.losesAnswer, .cut])
-    func `a read is repeated where its connection is lost, also where that was new`(_ fate: CuttingProxy.Fate)
-        async throws
-    {
+    func `a read is retried after a lost connection, also after a new one's`(_ fate: CuttingProxy.Fate) async throws {
         try await withProxy(connections: 1) { engine, proxy in
             // The first read is on a new connection; the last loses one that was used, and the new one that follows.
             for losses in [1, 1, 2] {
@@ -89,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `where one connection is lost none that was made before it is used again`() async throws {
+    @Test func `after a lost connection no older one is reused`() async throws {
         try await withProxy(connections: 2) { engine, proxy in
             /// Two reads, each of which waits until the other has begun.
             func readBoth() async throws {

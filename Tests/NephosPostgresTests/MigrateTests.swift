@@ -10,7 +10,7 @@ import Testing
 @testable import CloudKit
 @testable import CloudKitLocal
 
-/// Stores from files to PostgreSQL and back: what apps hold of them goes on.
+/// Migrations of stores from files to PostgreSQL and back: the tokens and tags of apps stay valid.
 @Suite(.overPostgreSQL, .oneAtATime) struct MigrateTests {
     private let container = "iCloud.org.example.Moved"
 
@@ -22,7 +22,7 @@ import Testing
         return (names.sorted(), page.changeToken)
     }
 
-    @Test func `records, tokens, tags and subscriptions go on in PostgreSQL, and back in files`() async throws {
+    @Test func `records, tokens, tags and subscriptions survive a migration to PostgreSQL and back`() async throws {
         let place = FileManager.default.temporaryDirectory.appending(path: "nephos-move-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: place) }
         let (old, new) = (place.appending(path: "old").path, place.appending(path: "new").path)
@@ -52,7 +52,7 @@ import Testing
         await first.close()
 
         /// What has to hold wherever the store is: a change tag and a token are good, and changes come after it.
-        func goOn(_ database: CKDatabase, _ new: String) async throws {
+        func expectContinuity(_ database: CKDatabase, _ new: String) async throws {
             held["n"] = 1
             held["text"] = new
             held = try await database.save(held)
@@ -77,7 +77,7 @@ import Testing
         directory.close()
         let second = LocalCloud(stores: stores)
         database = second.container(container).privateCloudDatabase
-        try await goOn(database, "pg")
+        try await expectContinuity(database, "pg")
         await second.close()
 
         // And back.
@@ -88,7 +88,7 @@ import Testing
         directory.close()
         let third = LocalCloud(stores: try DataDirectory(path: new))
         database = third.container(container).privateCloudDatabase
-        try await goOn(database, "files")
+        try await expectContinuity(database, "files")
         await third.close()
     }
 

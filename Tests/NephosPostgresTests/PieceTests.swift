@@ -4,7 +4,7 @@ import Testing
 
 @testable import NephosPostgres
 
-/// Statements that change a piece of a table at a time.
+/// Statements that change a table piece by piece.
 @Suite(.overPostgreSQL) struct PieceTests {
     @Test func `no statement joins a table with the first rows of a query`() {
         for sql in SQL.allCases {
@@ -19,7 +19,7 @@ import Testing
     @Test(arguments: [
         SQL.purgeRecords, .purgeReferencesOfRecords, .purgeIndexEntries, .removeIndexEntries, .purgeSharedRecords,
     ])
-    func `a piece is found once, whatever the planner believes`(_ sql: SQL) async throws {
+    func `a piece is read once, whatever the planner estimates`(_ sql: SQL) async throws {
         try await withStore { connection in
             let text = PostgresSQL.text(sql, .alone)
             let count = text.matches(of: #/\$\d/#).map { Int($0.output.dropFirst()) ?? 0 }.max() ?? 0
@@ -32,9 +32,7 @@ import Testing
         }
     }
 
-    @Test func `a zone's changes are removed a hundred at a time, though the planner believes that there is one`()
-        async throws
-    {
+    @Test func `a zone's changes are removed a hundred at a time, although the planner expects one`() async throws {
         try await withStore { connection in
             // As after an ANALYZE when there was one, and thousands came since.
             try connection.execute(

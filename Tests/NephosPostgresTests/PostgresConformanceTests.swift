@@ -7,7 +7,7 @@ import Testing
 /// The contract's suite over PostgreSQL.
 @Suite(.overPostgreSQL, .serialized) struct PostgresConformanceTests {
     @Test(arguments: StorageConformance.checks)
-    func holds(_ check: StorageCheck) async throws {
+    func `PostgreSQL passes every conformance check`(_ check: StorageCheck) async throws {
         let stores = try TestCluster.quietStores.get()
         let id = TestCluster.newStore()
         try await check.run(

@@ -6,11 +6,11 @@ import Testing
 
 @testable import NephosPostgres
 
-/// Feeds are complete without a lock that writers wait for: what commits late is not passed over.
+/// Feeds are complete without a lock that blocks writers: late commits are not skipped.
 @Suite(.overPostgreSQL, .oneAtATime) struct PostgresFeedTests {
-    @Test(
-        "Who follows a feed gets every record as it last was, whatever order writers commit in", arguments: [1, 2, 3])
-    func feed(seed: UInt64) async throws {
+    @Test(arguments: [1, 2, 3])
+    func `a feed's reader gets every record's last version, in whatever order writers commit`(seed: UInt64) async throws
+    {
         let stores = try TestCluster.stores.get()
         let engine = try stores.open(TestCluster.newStore())
         let zone = try await engine.write {
@@ -60,8 +60,7 @@ import Testing
         await engine.close()
     }
 
-    @Test("After one's own save a feed waits for it; one that cannot be complete gives what is")
-    func ownSave() async throws {
+    @Test func `a feed waits for the caller's own save, and answers without it if it stays incomplete`() async throws {
         var options = TestCluster.options(connections: 4)
         options.horizonNanoseconds = 300_000_000
         let stores = try PostgresStores(try TestCluster.address.get(), options: options)
@@ -92,8 +91,7 @@ import Testing
         stores.close()
     }
 
-    @Test("A feed waits for what another server saved, and only for that of its own zone")
-    func otherServersSave() async throws {
+    @Test func `a feed waits for another server's save in its own zone only`() async throws {
         // Longer than any test: what waits for the end of it fails by its time.
         var options = TestCluster.options(connections: 4)
         options.horizonNanoseconds = 3_600_000_000_000
@@ -137,8 +135,7 @@ import Testing
         for stores in [first, second] { stores.close() }
     }
 
-    @Test("A zone's last change is kept when its newest record is written again and is not complete yet")
-    func monotone() async throws {
+    @Test func `a zone's last change is kept when its newest record is rewritten and not yet complete`() async throws {
         let stores = try TestCluster.stores.get()
         let engine = try stores.open(TestCluster.newStore())
         let zone = try await engine.write {

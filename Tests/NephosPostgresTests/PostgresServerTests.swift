@@ -6,22 +6,21 @@ import Testing
 
 @testable import NephosPostgres
 
-/// What a server has to be, and what happens when it is not there for a moment.
+/// The requirements on a server, and its short outages.
 @Suite(.overPostgreSQL, .oneAtATime) struct PostgresServerTests {
-    @Test("A server that may lose what was answered is refused, and why is said")
-    func unsafe() async throws {
+    @Test func `a server that may lose acknowledged commits is refused with the reason`() async throws {
         let error = #expect(throws: StorageError.self) { _ = try PostgresStores(try TestCluster.address.get()) }
         #expect(error?.code == .constraint)
         #expect(error?.message.contains("fsync = off") == true)
     }
 
     @Test(
-        "Each setting that loses or alters data, or holds up feeds, is refused by its name",
         arguments: [
             ("server_version_num", "140011"), ("server_encoding", "SQL_ASCII"), ("server_encoding", "LATIN1"),
             ("fsync", "off"), ("synchronous_commit", "off"), ("max_prepared_transactions", "10"),
         ])
-    func settings(name: String, value: String) {
+    func `each setting that loses or alters data, or blocks feeds, is refused by its name`(name: String, value: String)
+    {
         let fine = [
             "server_version_num": "150004", "server_encoding": "UTF8", "fsync": "on", "synchronous_commit": "on",
             "max_prepared_transactions": "0",
@@ -48,24 +47,21 @@ import Testing
     }
 
     @Test(
-        "On another machine TLS with its certificate checked is needed",
         arguments: [
             ("postgresql://db.example.org/nephos", true), ("postgresql://localhost/nephos", false),
             ("postgresql://a,b/nephos?sslmode=verify-full", false), ("postgresql://localhost,b/nephos", true),
             ("postgresql://db.example.org/nephos?sslmode=require", true), ("host=/tmp dbname=x", false),
         ])
-    func exposed(address: String, isExposed: Bool) throws {
+    func `a remote server needs TLS with a verified certificate`(address: String, isExposed: Bool) throws {
         #expect(try PostgresAddress(address).isExposed == isExposed)
     }
 
-    @Test("An address that is none is refused without repeating it")
-    func wrongAddress() {
+    @Test func `an invalid address is refused without repeating it`() {
         let error = #expect(throws: StorageError.self) { _ = try PostgresAddress("postgresql://u:secret@[") }
         #expect(error?.message.contains("secret") == false)
     }
 
-    @Test("A server that cannot be reached is an error in time")
-    func unreachable() throws {
+    @Test func `an unreachable server is an error within the time limit`() throws {
         var options = PostgresOptions()
         options.connectMilliseconds = 300
         let error = #expect(throws: StorageError.self) {
@@ -74,8 +70,9 @@ import Testing
         #expect(error?.code == .inputOutput)
     }
 
-    @Test("What one server signals another hears, and not itself; both look when the connection was lost")
-    func signals() async throws {
+    @Test func `one server's notification reaches the other servers, and all look after a lost connection`()
+        async throws
+    {
         let name = "nephos-signals-\(UUID().uuidString)"
         let address = try PostgresAddress("\(try TestCluster.text.get()) application_name=\(name)")
         var options = TestCluster.options(connections: 1)
@@ -109,7 +106,7 @@ import Testing
         for stores in [first, second] { stores.close() }
     }
 
-    @Test func `a signal is heard that comes while the database's clock is read`() async throws {
+    @Test func `a notification arrives during a read of the database's clock`() async throws {
         var options = TestCluster.options(connections: 1)
         options.lookMilliseconds = 20
         let address = try TestCluster.address.get()
@@ -144,7 +141,7 @@ import Testing
         stores.close()
     }
 
-    @Test func `the oldest transaction that writes is known with its age and its application's name`() async throws {
+    @Test func `the oldest writing transaction is reported with its age and application name`() async throws {
         var options = TestCluster.options(connections: 1)
         options.lookMilliseconds = 20
         let stores = try PostgresStores(try TestCluster.address.get(), options: options)
@@ -168,8 +165,7 @@ import Testing
         stores.close()
     }
 
-    @Test("Connections that the server ended are made anew, and statements are prepared again")
-    func reconnects() async throws {
+    @Test func `connections that the server closed are reopened, and statements are prepared again`() async throws {
         let name = "nephos-test-\(UUID().uuidString)"
         let address = try PostgresAddress("\(try TestCluster.text.get()) application_name=\(name)")
         let stores = try PostgresStores(address, options: TestCluster.options(connections: 3))
@@ -197,8 +193,7 @@ import Testing
         stores.close()
     }
 
-    @Test("What was prepared and is gone is prepared again")
-    func preparesAgain() async throws {
+    @Test func `a prepared statement that is gone is prepared again`() async throws {
         let stores = try PostgresStores(
             try TestCluster.address.get(), options: TestCluster.options(connections: 1))
         let engine = try stores.open(TestCluster.newStore())
@@ -212,8 +207,7 @@ import Testing
         stores.close()
     }
 
-    @Test("Who finds no connection free in time is refused, and so is who comes when too many wait")
-    func waiting() async throws {
+    @Test func `a request that gets no connection in time is refused, and so is one when too many wait`() async throws {
         var options = TestCluster.options(connections: 1)
         options.waitNanoseconds = 50_000_000
         options.waiting = 2
@@ -250,7 +244,7 @@ import Testing
 
 /// The documented role: no superuser, with the right to make schemas in its database.
 @Suite(.overPostgreSQL) struct PostgresRoleTests {
-    @Test func `a role that may make schemas keeps stores, and finds those with work`() async throws {
+    @Test func `a role that may create schemas can use stores, and finds those with work`() async throws {
         let name = "role_\(UInt32.random(in: .min ... .max))"
         let text = try TestCluster.text.get()
         let admin = try PostgresConnection(

@@ -13,7 +13,7 @@ import Testing
         _ = try await engine.write { try $0.insertZone(owner: .everyone, name: name, sequence: $0.nextSequence()) }
     }
 
-    @Test func `what a migration adds leaves the store open to the version before`() async throws {
+    @Test func `a migration keeps the store usable by the version before`() async throws {
         var options = TestCluster.options(connections: 2)
         let address = try TestCluster.address.get()
         let id = TestCluster.newStore()

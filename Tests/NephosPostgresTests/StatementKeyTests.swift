@@ -4,8 +4,8 @@ import Testing
 
 @testable import NephosPostgres
 
-/// Which statements find their rows by an owner or an account: those could go to a database of the owner's. The others look
-/// across owners, or at what a store has once.
+/// Statements that find their rows by an owner or an account, and could go to a database of the owner's. The others read
+/// across owners, or rows that a store has once.
 @Suite(.overPostgreSQL) struct StatementKeyTests {
     /// The catalogue of a store, its state, and transactions.
     private let ofTheStore: Set<SQL> = [
@@ -33,7 +33,7 @@ import Testing
     /// Scans of all owners' rows, of `nephos verify` alone.
     private let ofVerification: Set<SQL> = [.rowsWithoutZone, .rowsWithoutAccount]
 
-    @Test func `all statements but these find their rows by an owner or an account`() {
+    @Test func `all other statements find their rows by an owner or an account`() {
         let found = SQL.allCases.filter { sql in
             let text = PostgresSQL.text(sql, .writing)
             return !text.contains(/[ .(](owner|account) = (\$\d|wanted\.account)/)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import NephosPostgres
 
-/// Stores that alternate on one connection: whichever way a transaction ended before, the next reaches its own store's tables.
+/// Stores that alternate on one connection: each transaction reaches its own store's tables, whatever the previous outcome.
 @Suite(.overPostgreSQL, .oneAtATime) struct StoreAlternationTests {
     /// Called before the statements of a write that follow.
     private typealias Hook = @Sendable () -> Void
@@ -31,14 +31,14 @@ import Testing
                 try TestCluster.address.get(), PostgresOptions(acceptsUnsafeServer: true), damage: nil))
     }
 
-    @Test func `a store's transaction reaches its own tables after every ending of another's`() async throws {
+    @Test func `a store's transaction reaches its own tables after every outcome of another's`() async throws {
         let alternation = try await StoreAlternation(stores)
         try await alternation.check(StoreAlternation.endings + repeats + losses)
         await alternation.close()
         stores.close()
     }
 
-    @Test func `a statement outside of transactions that names no schema is refused`() async throws {
+    @Test func `a statement outside a transaction without a schema name is refused`() async throws {
         let engine = try stores.open(TestCluster.newStore())
         _ = try await engine.read { try $0.recordTypes() }
         _ = try await engine.write { try $0.insertRecordType("Note") }

@@ -10,12 +10,12 @@ import Testing
         return outcome
     }
 
-    @Test func twoHundredIsDelivered() {
+    @Test func `a status of 200 counts as delivered`() {
         #expect(outcome(200, nil) == .delivered)
     }
 
     @Test(arguments: [(400, "BadDeviceToken"), (410, "Unregistered"), (410, "ExpiredToken"), (410, nil)])
-    func aTokenThatIsNoDevicesIsRejected(_ status: Int, _ reason: String?) {
+    func `an invalid device token is rejected`(_ status: Int, _ reason: String?) {
         let text = "APNs answered \(status)" + (reason.map { " \($0)" } ?? "")
         #expect(outcome(status, reason) == .rejected(reason: text))
     }
@@ -26,7 +26,7 @@ import Testing
         (#"{"reason":"Unregistered","timestamp":"yesterday"}"#, "Unregistered", nil),
         (#"{"reason":7,"timestamp":1e300}"#, nil, nil), ("[]", nil, nil), ("", nil, nil),
     ])
-    func aTokenThatIsGoneIsSaidSinceWhen(_ body: String, _ reason: String?, _ since: Int64?) {
+    func `a rejection of an expired token says since when`(_ body: String, _ reason: String?, _ since: Int64?) {
         let text = "APNs answered 410" + (reason.map { " \($0)" } ?? "")
         #expect(APNsAnswer(status: 410, body: Array(body.utf8)) == .outcome(.rejected(reason: text, since: since)))
     }
@@ -34,7 +34,7 @@ import Testing
     @Test(arguments: [
         (400, "BadCollapseId"), (400, "PayloadEmpty"), (400, "DeviceTokenNotForTopic"), (413, "PayloadTooLarge"),
     ])
-    func whatIsNeverTakenIsNotTriedAgainAndKeepsTheDevice(_ status: Int, _ reason: String) {
+    func `a permanent refusal of a payload is not retried and keeps the device`(_ status: Int, _ reason: String) {
         #expect(outcome(status, reason) == .undeliverable(reason: "APNs answered \(status) \(reason)"))
     }
 
@@ -44,12 +44,12 @@ import Testing
         (503, "Shutdown"),
         (502, nil), (301, nil), (204, nil), (0, nil), (999, nil),
     ])
-    func allElseIsTriedAgain(_ status: Int, _ reason: String?) {
+    func `every other answer is retried`(_ status: Int, _ reason: String?) {
         let text = "APNs answered \(status)" + (reason.map { " \($0)" } ?? "")
         #expect(outcome(status, reason, retryAfter: .seconds(9)) == .retry(after: .seconds(9), reason: text))
     }
 
-    @Test func anExpiredProviderTokenIsRenewed() {
+    @Test func `an expired provider token is renewed`() {
         #expect(APNsAnswer(status: 403, reason: "ExpiredProviderToken") == .expiredProviderToken)
     }
 }

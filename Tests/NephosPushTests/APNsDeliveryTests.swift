@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 @Suite struct APNsDeliveryTests {
-    /// A delivery to a stand-in of Apple's push service, which answers as told.
+    /// A delivery to a stand-in of Apple's push service with scripted answers.
     func delivery(
         to standIn: StandIn, now: @escaping @Sendable () -> Int64 = systemNow, client: HTTPClient? = nil
     ) throws -> APNsDelivery {
@@ -17,7 +17,7 @@ import Testing
             configuration, client: try client ?? HTTPClient(certificates: standIn.value("certificates")), now: now)
     }
 
-    @Test func anAlertArrivesAsAppleDocumentsIt() async throws {
+    @Test func `an alert has the headers and body that Apple documents`() async throws {
         let standIn = try await StandIn.start("apns")
         let created = systemNow()
         let sent = notification(collapseID: "art", createdAt: created)
@@ -37,7 +37,7 @@ import Testing
             ])
     }
 
-    @Test func aSilentNotificationIsABackgroundPushOfLowPriority() async throws {
+    @Test func `a silent notification is a background push of low priority`() async throws {
         let standIn = try await StandIn.start("apns")
         let sent = notification(silent, id: "not a UUID", isSilent: true)
         #expect(try await delivery(to: standIn).deliver(sent, to: device) == .delivered)
@@ -48,7 +48,7 @@ import Testing
         #expect(headers["apns-id"] == nil)
     }
 
-    @Test func theTopicOfTheDeviceGoesBeforeTheConfiguredOne() async throws {
+    @Test func `the device's topic takes precedence over the configured one`() async throws {
         let standIn = try await StandIn.start("apns")
         let other = NotificationDestination.device(
             DeviceToken(bytes: [1], environment: .production, topic: "org.example.Other"))
@@ -57,7 +57,7 @@ import Testing
         #expect(try await standIn.request().headers["apns-topic"] == "org.example.Other")
     }
 
-    @Test func aCollapseIdentifierThatNoHeaderHoldsIsHashed() async throws {
+    @Test func `a collapse identifier that is too long for its header is hashed`() async throws {
         let standIn = try await StandIn.start("apns")
         let delivery = try delivery(to: standIn)
         for identifier in [String(repeating: "a", count: 65), "line\r\nbreak: x", "Überschrift", "two words"] {
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func everyAnswerBecomesItsOutcome() async throws {
+    @Test func `every APNs answer maps to its outcome`() async throws {
         let standIn = try await StandIn.start(
             "apns",
             answers: """
@@ -95,7 +95,7 @@ import Testing
             ])
     }
 
-    @Test func aConnectionThatIsResetIsRetriedLaterAndThenOpenedAnew() async throws {
+    @Test func `a reset connection is retried later and then reopened`() async throws {
         let standIn = try await StandIn.start("apns", answers: #"[{"reset": true}]"#)
         let delivery = try delivery(to: standIn)
         guard case .retry(nil, let reason) = await delivery.deliver(notification(), to: device) else {
@@ -108,7 +108,7 @@ import Testing
         #expect(try await standIn.request().connection == 2)
     }
 
-    @Test func aServerThatIsNotTrustedGetsNothing() async throws {
+    @Test func `an untrusted server gets nothing`() async throws {
         let standIn = try await StandIn.start("apns")
         let delivery = try delivery(to: standIn, client: HTTPClient())
         guard case .retry = await delivery.deliver(notification(), to: device) else {
@@ -122,7 +122,7 @@ import Testing
         #expect(try await standIn.request().body == silent)
     }
 
-    @Test func manyNotificationsShareOneConnection() async throws {
+    @Test func `many notifications share one connection`() async throws {
         // Nobody is answered before all fifty are there.
         let standIn = try await StandIn.start("apns", answers: #"[{"gather": 50}]"#)
         let delivery = try delivery(to: standIn)
@@ -136,7 +136,7 @@ import Testing
 
     // MARK: - Provider tokens
 
-    @Test func theTokenStaysForFortyMinutesAndIsThenRenewed() async throws {
+    @Test func `a provider token is used for forty minutes and then renewed`() async throws {
         let standIn = try await StandIn.start("apns")
         let clock = Clock()
         let delivery = try delivery(to: standIn, now: clock.now)
@@ -150,7 +150,7 @@ import Testing
         #expect(tokens[3] != tokens[2] && tokens[3] == tokens[4])
     }
 
-    @Test func anExpiredTokenIsRenewedAndTheRequestSentOnceMore() async throws {
+    @Test func `an expired token is renewed and the request sent once more`() async throws {
         let standIn = try await StandIn.start("apns", answers: #"[{"status": 403, "reason": "ExpiredProviderToken"}]"#)
         #expect(try await delivery(to: standIn).deliver(notification(), to: device) == .delivered)
         let first = try await standIn.request()
@@ -159,7 +159,7 @@ import Testing
         #expect(first.body == second.body)
     }
 
-    @Test func aServiceThatCallsEveryTokenExpiredIsAskedAgainLater() async throws {
+    @Test func `a service that calls every token expired is retried later`() async throws {
         let expired = #"{"status": 403, "reason": "ExpiredProviderToken"}"#
         let standIn = try await StandIn.start("apns", answers: "[\(expired), \(expired), \(expired)]")
         let delivery = try delivery(to: standIn)
@@ -179,7 +179,7 @@ import Testing
 
     // MARK: - What is not sent
 
-    @Test func aPayloadOverTheLimitIsNotSent() async throws {
+    @Test func `a payload over the limit is not sent`() async throws {
         let standIn = try await StandIn.start("apns")
         let delivery = try delivery(to: standIn)
         func padded(_ size: Int) -> String {
@@ -193,7 +193,7 @@ import Testing
         #expect(try await standIn.request().body.utf8.count == 4096)
     }
 
-    @Test func aClosedClientFailsWhatIsUnderWayAndWhatComesLater() async throws {
+    @Test func `a closed client fails current and later deliveries`() async throws {
         let standIn = try await StandIn.start("apns", answers: #"[{"gather": 2}]"#)
         let client = HTTPClient(certificates: try standIn.value("certificates"))
         let delivery = try delivery(to: standIn, client: client)
@@ -206,7 +206,7 @@ import Testing
                 == .retry(after: nil, reason: "APNs: the client is closed"))
     }
 
-    @Test func aCancelledDeliveryEndsAndTheConnectionGoesOn() async throws {
+    @Test func `a cancelled delivery ends and the connection stays open`() async throws {
         let standIn = try await StandIn.start("apns", answers: #"[{"gather": 2}]"#)
         let delivery = try delivery(to: standIn)
         let waiting = Task { await delivery.deliver(notification(), to: device) }
@@ -215,7 +215,7 @@ import Testing
         #expect(await waiting.value == .retry(after: nil, reason: "APNs: cancelled"))
     }
 
-    @Test func whatIsWrongWithTheSetupIsSaid() throws {
+    @Test func `a wrong configuration is refused with its reason`() throws {
         let key = try #require(SigningKey(pem: Array(SampleKeys.p256.utf8)))
         let identity = try ProviderIdentity(key: key, keyID: "ABC123DEFG", teamID: "DEF123GHIJ")
         for topic in ["", "org.example/App", "org example", "ä"] {

@@ -21,7 +21,7 @@ import Testing
         String((0..<10).compactMap { _ in "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789".randomElement(using: &random) })
     }
 
-    @Test func anotherImplementationVerifiesEveryTokenAndReadsWhatWasPutIn() async throws {
+    @Test func `another implementation verifies every token and reads its claims`() async throws {
         let seed: UInt64 = 1
         var random = SplitMix(state: seed)
         let key = try #require(SigningKey(pem: Array(SampleKeys.p256.utf8)))
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func aKeyThatIsNotOnP256IsRefused() {
+    @Test func `a key that is not on P-256 is refused`() {
         #expect(SigningKey(pem: Array(SampleKeys.p256.utf8)) != nil)
         #expect(SigningKey(pem: Array(SampleKeys.p384.utf8)) == nil)
         #expect(SigningKey(pem: Array(SampleKeys.ed25519.utf8)) == nil)
@@ -57,7 +57,7 @@ import Testing
         #expect(SigningKey(pem: Array(SampleKeys.p256.utf8.dropLast(60))) == nil)
     }
 
-    @Test func damagedKeysAreRefusedOrStillSign() {
+    @Test func `damaged keys are refused or still sign`() {
         let seed: UInt64 = 1
         var random = SplitMix(state: seed)
         for _ in 0..<300 {
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: ["", "abc123defg", "ABC123DEF", "ABC123DEFGH", "ABC 23DEFG", "ÄBC123DEF", "ABC123DEF\n"])
-    func anIdentifierIsTenCapitalLettersAndDigits(_ identifier: String) throws {
+    func `an identifier is ten capital letters and digits`(_ identifier: String) throws {
         let key = try #require(SigningKey(pem: Array(SampleKeys.p256.utf8)))
         #expect(throws: NotificationSetupError.self) {
             try ProviderIdentity(key: key, keyID: identifier, teamID: "DEF123GHIJ")
@@ -84,18 +84,18 @@ import Testing
 
     // MARK: - When it is replaced
 
-    @Test func aTokenIsUsedForFortyMinutes() {
+    @Test func `a token is used for forty minutes`() {
         let rules = ProviderTokenRules(issuedAt: 10_000)
         #expect(!rules.isOver(now: 10_000))
         #expect(!rules.isOver(now: 10_000 + 40 * 60 - 1))
         #expect(rules.isOver(now: 10_000 + 40 * 60))
     }
 
-    @Test func aTokenOfTheFutureIsReplaced() {
+    @Test func `a token from the future is replaced`() {
         #expect(ProviderTokenRules(issuedAt: 10_000).isOver(now: 9_999))
     }
 
-    @Test func aRefusedTokenIsReplacedOnceInTwentyMinutes() {
+    @Test func `a refused token is replaced once in twenty minutes`() {
         #expect(ProviderTokenRules(issuedAt: 10_000).mayReplaceRefused(now: 10_001))
         let again = ProviderTokenRules(issuedAt: 10_001, refusedAt: 10_001)
         #expect(!again.mayReplaceRefused(now: 10_002))

@@ -21,7 +21,7 @@ import Testing
         return outcomes
     }
 
-    @Test func aReceiverCanVerifyTheSignatureAndReadTheNotification() async throws {
+    @Test func `a receiver can verify the signature and read the notification`() async throws {
         let standIn = try await StandIn.start("web_hook")
         let hook = try hook(standIn)
         let delivery = WebHookDelivery([hook], client: HTTPClient(), now: systemNow)
@@ -37,7 +37,7 @@ import Testing
                 + #""subscriptionID":"sub-1","notification":\#(alert)}}"#)
     }
 
-    @Test func everyAttemptHasTheSameIdentifierAndBody() async throws {
+    @Test func `every attempt has the same identifier and body`() async throws {
         let standIn = try await StandIn.start("web_hook", answers: #"[{"status": 500}]"#)
         let hook = try hook(standIn)
         let delivery = WebHookDelivery([hook], client: HTTPClient(), now: systemNow)
@@ -54,7 +54,7 @@ import Testing
         #expect(second.problem == nil)
     }
 
-    @Test func everyAnswerBecomesItsOutcome() async throws {
+    @Test func `every answer of a web hook maps to its outcome`() async throws {
         let standIn = try await StandIn.start(
             "web_hook",
             answers: """
@@ -74,14 +74,14 @@ import Testing
             ])
     }
 
-    @Test func aWebHookThatIsGoneGetsNothingMore() async throws {
+    @Test func `a web hook that is gone gets no more notifications`() async throws {
         let standIn = try await StandIn.start("web_hook", answers: #"[{"status": 410}]"#)
         let gone = DeliveryOutcome.rejected(reason: "the web hook answered 410")
         // The stand-in would answer 200 to the second.
         #expect(try await deliver(3, to: standIn) == [gone, gone, gone])
     }
 
-    @Test func aRedirectionIsNotFollowed() async throws {
+    @Test func `a redirect is not followed`() async throws {
         let statuses = [301, 302, 303, 307, 308]
         let answers = statuses.map { #"{"status": \#($0), "headers": {"Location": "/elsewhere"}}"# }
         let standIn = try await StandIn.start("web_hook", answers: "[\(answers.joined(separator: ","))]")
@@ -95,22 +95,22 @@ import Testing
         }
     }
 
-    @Test func aReceiverThatDoesNotAnswerIsGivenUpInTime() async throws {
+    @Test func `a receiver that does not answer times out`() async throws {
         let standIn = try await StandIn.start("web_hook", answers: #"[{"silent": true}]"#)
         let outcomes = try await deliver(to: standIn, timeout: .milliseconds(200))
         #expect(outcomes == [.retry(after: nil, reason: "web hook: no answer in the time that was set")])
     }
 
-    @Test func nobodyListeningIsRetried() async throws {
+    @Test func `a refused connection is retried`() async throws {
         let secret = try #require(WebHookSecret("whsec_" + Data(count: 32).base64EncodedString()))
-        // The port of TCP's multiplexer, where nobody has listened for decades.
+        // The port of TCP's multiplexer, which has had no listener for decades.
         let hook = try WebHook(url: "http://127.0.0.1:1/", secret: secret)
         let delivery = WebHookDelivery([hook], client: HTTPClient(), now: systemNow)
         let outcome = await delivery.deliver(notification(), to: .webHook(hook.destination))
         #expect(outcome == .retry(after: nil, reason: "web hook: Connection refused"))
     }
 
-    @Test func aWebHookThatIsNotSetUpIsRejected() async throws {
+    @Test func `a web hook that is not configured is rejected`() async throws {
         let delivery = WebHookDelivery([], client: HTTPClient(), now: systemNow)
         let outcome = await delivery.deliver(
             notification(), to: .webHook(WebHookDestination(url: "http://127.0.0.1:1/")))
@@ -124,26 +124,26 @@ import Testing
         "http://", "https:///path", "https://user:secret@example.org/", "https://example.org/#part",
         "https://example.org/a b", "https://example.org/\r\nX: y", "https://exämple.org/", "http://example.org:99999/",
     ])
-    func aURLThatIsNotHTTPIsRefusedAndNotRepeated(_ url: String) throws {
+    func `a URL that is not HTTP is refused without repeating it`(_ url: String) throws {
         let secret = try #require(WebHookSecret("whsec_" + Data(count: 32).base64EncodedString()))
         let error = #expect(throws: NotificationSetupError.self) { try WebHook(url: url, secret: secret) }
         #expect(error?.description.contains("secret") == false)
     }
 
     @Test(arguments: ["http://localhost:9000", "https://example.org/a?b=c", "HTTPS://[::1]:8443/x%20y"])
-    func aURLThatIsHTTPIsTakenAsItIs(_ url: String) throws {
+    func `an HTTP URL is accepted as it is`(_ url: String) throws {
         let secret = try #require(WebHookSecret("whsec_" + Data(count: 24).base64EncodedString()))
         #expect(try WebHook(url: url, secret: secret).destination.url == url)
     }
 
-    @Test func aSecretHas24To64Bytes() {
+    @Test func `a secret has 24 to 64 bytes`() {
         for count in [24, 32, 64] { #expect(WebHookSecret("whsec_" + Data(count: count).base64EncodedString()) != nil) }
         for count in [0, 23, 65] { #expect(WebHookSecret("whsec_" + Data(count: count).base64EncodedString()) == nil) }
         #expect(WebHookSecret(Data(count: 32).base64EncodedString()) == nil)
         #expect(WebHookSecret("whsec_not base64") == nil)
     }
 
-    @Test func aSecretIsNeverPrinted() throws {
+    @Test func `a secret is never printed`() throws {
         let text = "whsec_" + Data(repeating: 0xA5, count: 32).base64EncodedString()
         let secret = try #require(WebHookSecret(text))
         let hook = try WebHook(url: "https://example.org/", secret: secret)
@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func aSecretFileIsReadAndItsFaultsAreNamed() async throws {
+    @Test func `a secret file is read and its faults are named`() async throws {
         let text = "whsec_" + Data(repeating: 1, count: 32).base64EncodedString()
         try await withTemporaryDirectory { directory in
             let file = directory.appendingPathComponent("secret")

@@ -3,10 +3,9 @@ import Testing
 @testable import NephosSQLite
 @testable import NephosStorage
 
-/// How the write-ahead log gets into the database.
+/// Checkpoints of the write-ahead log.
 @Suite struct CheckpointerTests {
-    @Test("The writer leaves a short log alone, and moves the rest of a long one once the thread has moved most of it")
-    func steps() throws {
+    @Test func `the writer leaves a short log alone, and checkpoints the rest of a long one after the thread`() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("store.sqlite")
         let writer = try StoreFile.open(path, SQLiteOptions())
@@ -17,12 +16,12 @@ import Testing
         // Nobody else does it: at the latest at twice the limit.
         let finished = (40...80).first { checkpointer.committed(pages: $0) == .finish }
         #expect(finished != nil)
-        // The log started anew.
+        // The log restarted.
         #expect(checkpointer.committed(pages: 2) == .nothing)
     }
 
-    @Test("The log of a store that is always written stays bounded, and everything is kept", arguments: [1, 4])
-    func bounded(writers: Int) async throws {
+    @Test(arguments: [1, 4])
+    func `the log of a busy store stays bounded, and every write is kept`(writers: Int) async throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("store.sqlite")
         let (pages, saves) = (20, 400)
@@ -54,8 +53,8 @@ import Testing
         await again.close()
     }
 
-    @Test("What is in the log gets into the database once nobody writes, again and again", .timeLimit(.minutes(2)))
-    func quiet() async throws {
+    @Test(.timeLimit(.minutes(2)))
+    func `the log is checkpointed whenever writers are idle`() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("store.sqlite")
         let options = SQLiteOptions(durability: .normal, idleNanoseconds: 1_000_000, idlePages: 1)

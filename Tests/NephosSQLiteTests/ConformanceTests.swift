@@ -5,20 +5,20 @@ import NephosStorageTesting
 import NephosThreads
 import Testing
 
-/// The contract's suite on each way in which SQLite is used.
+/// The contract's suite in each configuration of SQLite.
 @Suite struct ConformanceTests {
     @Test(arguments: StorageConformance.checks)
-    func onDisk(_ check: StorageCheck) async throws {
+    func `SQLite on disk passes every conformance check`(_ check: StorageCheck) async throws {
         try await check.run(try onDisk(.full))
     }
 
     @Test(arguments: StorageConformance.checks)
-    func onDiskWithNormalDurability(_ check: StorageCheck) async throws {
+    func `SQLite on disk with normal durability passes every conformance check`(_ check: StorageCheck) async throws {
         try await check.run(try onDisk(.normal))
     }
 
     @Test(arguments: StorageConformance.checks)
-    func inMemory(_ check: StorageCheck) async throws {
+    func `SQLite in memory passes every conformance check`(_ check: StorageCheck) async throws {
         let store = StorageUnderTest(keepsData: false, readsDuringWrites: false) {
             try MemoryStores().open(StoreID(container: "iCloud.test", environment: "development"))
         }
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: StorageConformance.checks)
-    func onDiskReadOnThreadsThatMayBlock(_ check: StorageCheck) async throws {
+    func `SQLite on disk with blocking reads passes every conformance check`(_ check: StorageCheck) async throws {
         let store = try onDisk(.normal)
         let blocking = StorageUnderTest(keepsData: true, readsDuringWrites: true, damage: store.damage) {
             BlockingReads(engine: try store.open())

@@ -4,7 +4,7 @@ import NephosStorage
 import Synchronization
 import Testing
 
-/// Records whose bytes changed in the file, behind SQLite's back.
+/// Records with bytes that changed in the file outside SQLite.
 @Suite struct DamageTests {
     private let directory: TemporaryDirectory
     private let path: String
@@ -49,10 +49,10 @@ import Testing
         return zone
     }
 
-    @Test(
-        "A record of which one byte changed is damaged on every way to it, named once, and gives nothing of it away",
-        arguments: ["Typemiddle", "parent-middle", "share-middle", "fields-middle"])
-    func flippedByte(_ text: String) async throws {
+    @Test(arguments: ["Typemiddle", "parent-middle", "share-middle", "fields-middle"])
+    func `a record with one flipped byte is damaged in every read, named once, and reveals nothing`(_ text: String)
+        async throws
+    {
         let zone = try await makeStore()
         try edit(path) { data in
             guard let place = data.range(of: Data(text.utf8)) else {
@@ -95,8 +95,7 @@ import Testing
         #expect(lines.all[0].contains("record middle") && lines.all[0].contains(path))
     }
 
-    @Test("Whatever byte of the file changes, no record is read that differs from what was written and is not damaged")
-    func anyByte() async throws {
+    @Test func `with any byte of the file changed, every record reads as written or as damaged`() async throws {
         let zone = try await makeStore()
         let whole = try open()
         let written = try await whole.read { try $0.records(zone: zone, after: 0, limit: 10) }

@@ -17,8 +17,7 @@ import Testing
         try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
     }
 
-    @Test("A store is the file of its container and environment, closed to others")
-    func layout() async throws {
+    @Test func `a store is the file of its container and environment, private to its owner`() async throws {
         let directory = try DataDirectory(path: path)
         let engine = try directory.open(store)
         _ = try await engine.fill(1)
@@ -31,8 +30,7 @@ import Testing
         directory.close()
     }
 
-    @Test("Stores are apart from each other, are listed, and are there when the directory is opened again")
-    func stores() async throws {
+    @Test func `stores are separate, are listed, and exist after the directory is reopened`() async throws {
         let ids = [
             StoreID(container: "B", environment: "production"), StoreID(container: "A", environment: "production"),
             StoreID(container: "A", environment: "development"),
@@ -60,8 +58,7 @@ import Testing
         again.close()
     }
 
-    @Test("What lies in the directory and is no store is not listed")
-    func strangers() throws {
+    @Test func `other files in the directory are not listed`() throws {
         let directory = try DataDirectory(path: path)
         let files = FileManager.default
         try files.createDirectory(atPath: "\(path)/empty", withIntermediateDirectories: true)
@@ -74,12 +71,11 @@ import Testing
     }
 
     @Test(
-        "A name that could lead out of the directory is refused",
         arguments: [
             "", ".", "..", "../x", "a/b", "/etc", "a\0b", ".hidden", "a b", "ä", "a\n", "~", "a\\b", "%2e%2e", "a:b",
             String(repeating: "a", count: 201),
         ])
-    func escape(name: String) async throws {
+    func `a name that would escape the directory is refused`(name: String) async throws {
         let directory = try DataDirectory(path: path)
         for id in [
             StoreID(container: name, environment: "development"), StoreID(container: "A", environment: name),
@@ -91,8 +87,7 @@ import Testing
         directory.close()
     }
 
-    @Test("A second opening of the directory is refused until the first is closed")
-    func twice() async throws {
+    @Test func `a second opening of the directory is refused until the first is closed`() async throws {
         let first = try DataDirectory(path: path)
         let error = try #require(try await storageError { _ = try DataDirectory(path: path) })
         #expect(error.code == .inUse)
@@ -102,8 +97,7 @@ import Testing
         second.close()
     }
 
-    @Test("A lock file that somebody deletes lets nobody in")
-    func deletedLock() async throws {
+    @Test func `a deleted lock file does not unlock the directory`() async throws {
         let first = try DataDirectory(path: path)
         try FileManager.default.removeItem(atPath: "\(path)/.lock")
         #expect(try await storageError { _ = try DataDirectory(path: path) }?.code == .inUse)
@@ -111,8 +105,7 @@ import Testing
         try DataDirectory(path: path).close()
     }
 
-    @Test("A store that is open is not opened a second time")
-    func storeTwice() async throws {
+    @Test func `an open store is not opened a second time`() async throws {
         let directory = try DataDirectory(path: path)
         let engine = try directory.open(store)
         #expect(try await storageError { _ = try directory.open(store) }?.code == .inUse)
@@ -122,8 +115,7 @@ import Testing
         directory.close()
     }
 
-    @Test("A directory that another process has is refused, and can be opened once that process is gone")
-    func otherProcess() async throws {
+    @Test func `a directory in use by another process is refused until that process ends`() async throws {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         let holder = Process()
         holder.executableURL = URL(fileURLWithPath: "/usr/bin/flock")
@@ -150,8 +142,7 @@ import Testing
         directory.close()
     }
 
-    @Test("A path that cannot be a directory is refused with the system's reason")
-    func impossible() async throws {
+    @Test func `a path that cannot be a directory is refused with the system's reason`() async throws {
         try makeFile(temporary.file("file"))
         for path in [temporary.file("file"), temporary.file("file/below"), "/proc/nowhere/data"] {
             let error = try #require(try await storageError { _ = try DataDirectory(path: path) })

@@ -4,8 +4,9 @@ import Testing
 @testable import NephosStorage
 
 @Suite struct DiskFullTests {
-    @Test("A full disk fails the write that does not fit; what was answered is kept, and small writes go on")
-    func diskFull() async throws {
+    @Test func `a full disk fails a write that does not fit, keeps acknowledged writes and allows small ones`()
+        async throws
+    {
         let directory = try TemporaryDirectory()
         let connection = try StoreFile.open(directory.file("store.sqlite"), SQLiteOptions())
         try connection.execute("PRAGMA max_page_count = 100")

@@ -4,10 +4,10 @@ import Testing
 
 /// Readers that map the file into memory while the writer changes it.
 @Suite struct MappedReadsTests {
-    @Test(
-        "Readers see every commit, whether its pages are in the log, mapped or behind what is mapped",
-        arguments: [0, 1 << 20, 1 << 30])
-    func commits(mapped: Int) async throws {
+    @Test(arguments: [0, 1 << 20, 1 << 30])
+    func `readers see every commit, whether its pages are in the log, mapped or beyond the map`(mapped: Int)
+        async throws
+    {
         let directory = try TemporaryDirectory()
         let options = SQLiteOptions(durability: .normal, readerCache: 64, mapped: mapped, checkpointPages: 50)
         let engine = try SQLiteEngine(path: directory.file("store.sqlite"), options: options)

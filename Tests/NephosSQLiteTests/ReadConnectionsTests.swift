@@ -51,10 +51,8 @@ import Testing
         return tasks
     }
 
-    @Test(
-        "Short reads are answered while all threads and connections but one are held up by long ones",
-        arguments: [2, 3, 4])
-    func heldUp(limit: Int) async throws {
+    @Test(arguments: [2, 3, 4])
+    func `short reads are answered while long ones block all threads and connections but one`(limit: Int) async throws {
         let pool = pool(limit: limit, threads: limit)
         let release = DispatchSemaphore(value: 0)
         let long = await hold(limit - 1, pool, release)
@@ -64,8 +62,7 @@ import Testing
         await pool.close()
     }
 
-    @Test("Reads wait when every connection is held up, and closing finishes them")
-    func full() async throws {
+    @Test func `reads wait for a busy connection, and closing finishes them`() async throws {
         let pool = pool(limit: 2)
         let release = DispatchSemaphore(value: 0)
         let long = await hold(2, pool, release)
@@ -77,8 +74,7 @@ import Testing
         #expect(try await storageError { try await pool.read { _ in } }?.code == .closed)
     }
 
-    @Test("The long reads of one store hold up no other's")
-    func neighbours() async throws {
+    @Test func `long reads of one store do not delay another's`() async throws {
         let threads = BlockingPool("test", .init(threads: 3))
         let (busy, other) = (pool(limit: 2, sharing: threads), pool(limit: 2, sharing: threads))
         let release = DispatchSemaphore(value: 0)
@@ -92,8 +88,7 @@ import Testing
         await other.close()
     }
 
-    @Test("A thread that may block reads by itself where a connection is free, and does not wait where none is")
-    func borrowing() async throws {
+    @Test func `a thread that may block borrows a free connection, and does not wait for one`() async throws {
         let pool = pool(limit: 1)
         #expect(try pool.readHere { try $0.zones(owner: .everyone).count } == 1)
         let release = DispatchSemaphore(value: 0)
@@ -105,8 +100,7 @@ import Testing
         #expect(throws: StorageError.self) { _ = try pool.readHere { _ in } as Void? }
     }
 
-    @Test("A connection that cannot be opened fails the read, and is tried again for the next")
-    func opening() async throws {
+    @Test func `a connection that cannot be opened fails the read, and the next read retries`() async throws {
         let attempts = Atomic(0)
         let pool = ReadConnections(limit: 1) { [path] in
             if attempts.add(1, ordering: .relaxed).oldValue < 2 { throw StorageError(.inputOutput, "not yet") }
@@ -117,8 +111,7 @@ import Testing
         await pool.close()
     }
 
-    @Test("Reads that come in bursts of every size, and one by one, are all answered")
-    func bursts() async throws {
+    @Test func `reads in bursts of every size, and one by one, are all answered`() async throws {
         let pool = pool(limit: 3)
         for size in 1...40 {
             let sum = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -131,8 +124,7 @@ import Testing
         await pool.close()
     }
 
-    @Test("A read that throws does not disturb those that share its snapshot")
-    func throwing() async throws {
+    @Test func `a read that throws does not disturb the other reads of its snapshot`() async throws {
         struct Refusal: Error {}
         let pool = pool(limit: 1)
         let release = DispatchSemaphore(value: 0)
@@ -156,9 +148,7 @@ import Testing
         await pool.close()
     }
 
-    @Test func `a read that does more work than a short one may ends, and the store's own begin again as long ones`()
-        async throws
-    {
+    @Test func `a read over the budget of a short one may end, and is restarted as a long one`() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("store.sqlite")
         let engine = try SQLiteEngine(path: path)
@@ -192,7 +182,7 @@ import Testing
         await roomy.close()
     }
 
-    @Test func `work is rows, bytes and what the database does within a statement`() async throws {
+    @Test func `work counts rows, bytes and steps within a statement`() async throws {
         let connection = try Connection(path: ":memory:", access: .writing)
         func rows(_ text: String) throws -> Int {
             let statement = try connection.prepare(text: text)
@@ -217,14 +207,14 @@ import Testing
         #expect(work(9, tens(10)).isExceeded)
         #expect(work(1 + 128, "SELECT zeroblob(65536)") == (129, false))
         #expect(work(129, "SELECT zeroblob(65536) UNION ALL SELECT 1").isExceeded)
-        // One row, for which many are looked at.
+        // One row, for which many are scanned.
         #expect(work(1000, "SELECT count(*) FROM (\(tens(100_000)))").isExceeded)
         // Without a limit.
         #expect(try rows(tens(10_000)) == 10_000 && !meter.end().isExceeded)
         connection.close()
     }
 
-    @Test func `a read in memory fails where it takes too long, and the next ones do not`() async throws {
+    @Test func `a read in memory that takes too long fails, and the next ones do not`() async throws {
         @Sendable func count(_ reader: StorageReader) throws -> Int {
             // Enough for a look at the clock.
             for _ in 0..<500 { _ = try? reader.zones(after: 0, limit: 10) }
@@ -242,7 +232,7 @@ import Testing
         }
     }
 
-    @Test func `a read that is expected to be long is begun once, where long ones are`() async throws {
+    @Test func `a read that is expected to be long starts once, as a long read`() async throws {
         let pool = ReadConnections(limit: 2, threads: BlockingPool("test", .init(threads: 1)), short: 0, long: .max / 2)
         { [path] in
             try StoreFile.openReader(path, SQLiteOptions())
@@ -256,7 +246,7 @@ import Testing
         await pool.close()
     }
 
-    @Test func `a request's reads add up their work, on disk and in memory`() async throws {
+    @Test func `the work of a request's reads adds up, on disk and in memory`() async throws {
         let memory = try SQLiteEngine(inMemory: SQLiteOptions())
         _ = try await memory.fill(10)
         for engine in [try SQLiteEngine(path: path), memory] {

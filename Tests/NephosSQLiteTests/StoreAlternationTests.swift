@@ -3,14 +3,14 @@ import NephosStorageTesting
 import Testing
 
 @Suite struct StoreAlternationTests {
-    @Test func `a store on disk has its own rows after every ending of another's transaction`() async throws {
+    @Test func `a store on disk keeps its own rows after every outcome of another's transaction`() async throws {
         let directory = try TemporaryDirectory()
         let alternation = try await StoreAlternation(try DataDirectory(path: directory.file("data")))
         try await alternation.check(StoreAlternation.endings)
         await alternation.close()
     }
 
-    @Test func `a store in memory has its own rows after every ending of another's transaction`() async throws {
+    @Test func `a store in memory keeps its own rows after every outcome of another's transaction`() async throws {
         let alternation = try await StoreAlternation(MemoryStores())
         try await alternation.check(StoreAlternation.endings)
         await alternation.close()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NephosSQLite
 
-/// What opening a file that is not simply a store of ours does.
+/// Opening files that are damaged, foreign, of another version or no store.
 @Suite struct StoreFileTests {
     private let directory: TemporaryDirectory
     private let path: String
@@ -36,8 +36,7 @@ import Testing
         await engine.close()
     }
 
-    @Test("A store is one file when it is closed, readable by its owner alone, and marked as ours")
-    func file() async throws {
+    @Test func `a closed store is one file, readable by its owner alone, with its application ID`() async throws {
         try await makeStore()
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["store.sqlite"])
         let attributes = try FileManager.default.attributesOfItem(atPath: path)
@@ -47,8 +46,7 @@ import Testing
         #expect(try await open() == nil)
     }
 
-    @Test("An empty file is refused and left empty: a store that was cut short is not taken for a new one")
-    func emptyFile() async throws {
+    @Test func `an empty file is refused and left empty, as it may be a truncated store`() async throws {
         try makeFile(path)
         let error = try #require(try await open())
         #expect(error.code == .damaged)
@@ -56,15 +54,13 @@ import Testing
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)).isEmpty)
     }
 
-    @Test("A store that a crash left half made is made anew")
-    func halfMade() async throws {
+    @Test func `a store that a crash left half made is made again`() async throws {
         try Data("half".utf8).write(to: URL(fileURLWithPath: "\(path).new"))
         #expect(try await open() == nil)
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["store.sqlite"])
     }
 
-    @Test("A store whose file is gone is not begun anew beside its log")
-    func logWithoutFile() async throws {
+    @Test func `a missing file with a log is refused as damaged`() async throws {
         try Data("log".utf8).write(to: URL(fileURLWithPath: "\(path)-wal"))
         let error = try #require(try await open())
         #expect(error.code == .damaged)
@@ -72,9 +68,8 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
-    @Test(
-        "A file that is not SQLite's is refused as damaged, named, and left as it was", arguments: [1, 99, 100, 5000])
-    func garbage(size: Int) async throws {
+    @Test(arguments: [1, 99, 100, 5000])
+    func `a file that is not SQLite's is refused as damaged, by name, and left unchanged`(size: Int) async throws {
         let garbage = Data((0..<size).map { UInt8(truncatingIfNeeded: $0 * 7 + 13) })
         try garbage.write(to: URL(fileURLWithPath: path))
         let error = try #require(try await open())
@@ -84,15 +79,15 @@ import Testing
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == garbage)
     }
 
-    @Test("A truncated store is refused as damaged", arguments: [0.1, 0.3, 0.5, 0.9, 0.999])
-    func truncated(part: Double) async throws {
+    @Test(arguments: [0.1, 0.3, 0.5, 0.9, 0.999])
+    func `a truncated store is refused as damaged`(part: Double) async throws {
         try await makeStore()
         try edit(path) { $0 = $0.prefix(Int(Double($0.count) * part)) }
         #expect(try await open()?.code == .damaged)
     }
 
-    @Test("A SQLite database of somebody else's is refused and left as it was", arguments: [0, 0x1234])
-    func foreign(application: Int) async throws {
+    @Test(arguments: [0, 0x1234])
+    func `another program's SQLite database is refused and left unchanged`(application: Int) async throws {
         try makeFile(path)
         let connection = try Connection(path: path, access: .writing)
         try connection.execute("CREATE TABLE mine (a); PRAGMA application_id = \(application)")
@@ -104,14 +99,12 @@ import Testing
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
     }
 
-    @Test("A directory in the file's place is refused")
-    func directoryInPlace() async throws {
+    @Test func `a directory in place of the file is refused`() async throws {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
         #expect(try await open()?.code == .inputOutput)
     }
 
-    @Test("A store whose pages are damaged is refused when they are read, with SQLite's message")
-    func damagedPages() async throws {
+    @Test func `a store with damaged pages is refused when they are read, with SQLite's message`() async throws {
         try await makeStore(records: 2000)
         try edit(path) { data in
             let start = data.count / 2
@@ -122,8 +115,7 @@ import Testing
         #expect(error.message.contains("malformed"))
     }
 
-    @Test("Whatever bytes a store's file has, opening and reading it works or throws a StorageError")
-    func randomDamage() async throws {
+    @Test func `opening and reading a store of random bytes works or throws a StorageError`() async throws {
         let original = directory.file("original.sqlite")
         try await makeStore(records: 60)
         try FileManager.default.copyItem(atPath: path, toPath: original)
@@ -148,8 +140,9 @@ import Testing
 
     private let later = Migration(script: "CREATE TABLE later (a {integer} NOT NULL, b {text})")
 
-    @Test("A store is brought to the last migration, keeps its rows, and is refused by a version without it")
-    func migration() async throws {
+    @Test func `a store is migrated to the last version, keeps its rows, and is refused by older versions`()
+        async throws
+    {
         try await makeStore(records: 10)
         let newer = SQLiteOptions(migrations: Migration.all + [later])
         #expect(try await open(newer) == nil)
@@ -168,8 +161,7 @@ import Testing
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
     }
 
-    @Test("A migration that fails leaves the store at the version before it")
-    func failingMigration() async throws {
+    @Test func `a failing migration leaves the store at the version before it`() async throws {
         try await makeStore(records: 10)
         let newer = Migration.all + [later]
         let broken = Migration(script: "CREATE TABLE third (a {integer}); INSERT INTO nowhere VALUES (1)")
@@ -181,10 +173,8 @@ import Testing
         #expect(try await open(SQLiteOptions(migrations: newer)) == nil)
     }
 
-    @Test(
-        "A store of a version that is not known, from before the first release or wrong, is refused and left as it was",
-        arguments: [0, 1, 9, 10, 0x7fff_ffff, -1])
-    func otherVersion(_ version: Int) async throws {
+    @Test(arguments: [0, 1, 9, 10, 0x7fff_ffff, -1])
+    func `a store of an unknown version is refused and left unchanged`(_ version: Int) async throws {
         try await makeStore(records: 10)
         let connection = try Connection(path: path, access: .writing)
         try connection.execute("PRAGMA journal_mode = DELETE; PRAGMA user_version = \(version)")
@@ -197,24 +187,21 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["store.sqlite"])
     }
 
-    @Test("A script that is edited makes another version")
-    func versions() {
+    @Test func `an edited script has another version`() {
         #expect([Migration]().version == 0)
         #expect(Migration.all.version != [later].version)
         #expect((Migration.all + [later]).version != [later, Migration.all[0]].version)
         #expect((0x4000_0000...0x7fff_ffff).contains(Migration.all.version))
     }
 
-    @Test("Every statement is prepared, with its parameters in order, on the tables of the last migration")
-    func statements() throws {
+    @Test func `every statement prepares, with its parameters in order, on the migrated tables`() throws {
         let connection = try Connection(path: ":memory:", access: .writing)
         try connection.migrate(Migration.all)
         // An assertion in `Statement` checks the parameters.
         for sql in SQL.allCases { #expect(throws: Never.self, "\(sql)") { _ = try connection.prepare(sql) } }
     }
 
-    @Test("No statement sorts rows or scans a table whose size follows the data")
-    func plans() throws {
+    @Test func `no statement sorts rows or scans a table whose size follows the data`() throws {
         let connection = try Connection(path: ":memory:", access: .writing)
         try connection.migrate(Migration.all)
         let small: Set<SQL> = [

@@ -32,7 +32,7 @@ import Testing
         try #require(try json(response)["records"] as? [[String: Any]])
     }
 
-    @Test func aRecordThatWasSavedIsFetchedAgain() async throws {
+    @Test func `a saved record is fetched again`() async throws {
         try await withService { connection in
             let saved = try await connection.request(
                 "POST", "\(Self.database)/private/records/modify?ckAPIToken=any&ckWebAuthToken=dev:alice",
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func aPrivateRecordIsNotThereForSomebodyElse() async throws {
+    @Test func `a private record is invisible to another account`() async throws {
         try await withService { connection in
             let body =
                 #"{"operations":[{"operationType":"create","record":{"recordName":"mine","recordType":"Note"}}]}"#
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func aZoneIsMadeListedAndDeleted() async throws {
+    @Test func `a zone is made, listed and deleted`() async throws {
         try await withService { connection in
             func zones(_ action: String, _ body: String) async throws -> [[String: Any]] {
                 let response = try await connection.request(
@@ -107,7 +107,7 @@ import Testing
         #"{"operations":[{"operationType":"create","record":{"recordType":"T","recordName":"\#(tooLong)"}}]}"#,
         #"{"operations":[\#(tooMany)]}"#, #"{"operations":[\#(intoAnotherZone)]}"#,
     ])
-    func aRequestThatMakesNoSenseIsRefusedWholeAndChangesNothing(_ body: String) async throws {
+    func `a malformed request is refused as a whole and changes nothing`(_ body: String) async throws {
         try await withService { connection in
             let response = try await connection.request(
                 "POST", "\(Self.database)/public/records/modify?ckWebAuthToken=dev:alice", body: body)
@@ -131,7 +131,7 @@ import Testing
         + #"{"recordName":"x","zoneID":{"zoneName":"Other"}},"type":"REFERENCE"}}}}"#
 
     @Test(arguments: [("records/modify", 17), ("records/query", 3), ("zones/modify", 3)])
-    func aBodyThatIsTooLongIsRefusedAndTheConnectionStays(action: String, megabytes: Int) async throws {
+    func `a body over the limit is refused and the connection stays open`(action: String, megabytes: Int) async throws {
         try await withService { connection in
             let body = "{\"operations\":\"" + String(repeating: "x", count: megabytes << 20) + "\"}"
             let response = try await connection.request(
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func manyClientsSaveAtOnce() async throws {
+    @Test func `many clients save at once`() async throws {
         try await withService { first in
             let port = first.port
             try await withThrowingTaskGroup(of: Int.self) { group in

@@ -5,7 +5,7 @@ import Testing
 
 @testable import NephosServer
 
-/// Requests in the forms in which clients of CloudKit Web Services in other languages send them.
+/// Requests in the forms of CloudKit Web Services clients in other languages.
 @Suite struct ForeignClientTests {
     private static let app = "/database/1/iCloud.org.example.App/development"
     private static let me = "?ckAPIToken=any&ckWebAuthToken=dev:me"
@@ -90,8 +90,7 @@ import Testing
         ]
     }
 
-    @Test("answers have Apple's keys alone, unless a client asks for ours")
-    func additions() async throws {
+    @Test func `answers have Apple's keys alone, unless a client asks for additions`() async throws {
         try await withCloud { cloud in
             var all: Set<String> = []
             for (action, body) in try await makeAdditions(cloud) {
@@ -140,8 +139,7 @@ import Testing
         return result
     }
 
-    @Test("records come with the zone's syncToken where a client asks for it")
-    func currentSyncToken() async throws {
+    @Test func `records come with the zone's syncToken if a client asks for it`() async throws {
         try await withCloud { cloud in
             _ = try await cloud.ask(
                 "zones/modify", #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Z"}}}]}"#)
@@ -173,8 +171,7 @@ import Testing
         }
     }
 
-    @Test("an update without its recordChangeTag says what there is to do")
-    func updateWithoutTag() async throws {
+    @Test func `an update without its recordChangeTag is refused with a remedy`() async throws {
         try await withCloud { cloud in
             for (type, other) in [("update", "forceUpdate"), ("replace", "forceReplace")] {
                 let answer = try await cloud.ask(
@@ -190,8 +187,7 @@ import Testing
         }
     }
 
-    @Test("a query of a type that no record has is a BAD_REQUEST in the words of Apple's service")
-    func unknownType() async throws {
+    @Test func `a query of a type without records is a BAD_REQUEST in Apple's words`() async throws {
         try await withCloud { cloud in
             let answer = try await cloud.ask("records/query", #"{"query":{"recordType":"Artwork"}}"#)
             #expect(answer.status == 400)
@@ -200,8 +196,7 @@ import Testing
         }
     }
 
-    @Test("truth values may be strings")
-    func truthInStrings() async throws {
+    @Test func `boolean values may be strings`() async throws {
         try await withCloud { cloud in
             _ = try await cloud.items("records/modify", #"{"operations":[\#(create("a", #"{"n":{"value":5}}"#))]}"#)
             let texts = try await cloud.items(
@@ -222,8 +217,7 @@ import Testing
         }
     }
 
-    @Test("change tags can be looked for, as records have them now")
-    func changeTags() async throws {
+    @Test func `change tags can be queried, as records have them now`() async throws {
         try await withCloud { cloud in
             func tagged(_ tag: String) async throws -> [String?] {
                 try await cloud.items(
@@ -246,8 +240,7 @@ import Testing
         }
     }
 
-    @Test("an operation says itself whether its numbers are strings")
-    func numbersAsStringsOfAnOperation() async throws {
+    @Test func `numbersAsStrings may be set per operation`() async throws {
         try await withCloud { cloud in
             func value(_ item: [String: Any]) -> Any? {
                 ((item["fields"] as? [String: Any])?["n"] as? [String: Any])?["value"]
@@ -267,8 +260,7 @@ import Testing
         }
     }
 
-    @Test("bytes may be broken into lines, as many languages' libraries do")
-    func base64Lines() async throws {
+    @Test func `base64 may be broken into lines, as many languages' libraries do`() async throws {
         try await withCloud { cloud in
             let bytes = Data((0..<100).map { UInt8($0) })
             let lines = bytes.base64EncodedString(options: [.lineLength76Characters, .endLineWithLineFeed]) + "\n"
@@ -290,8 +282,7 @@ import Testing
         }
     }
 
-    @Test("a value that the schema does not allow is refused at its record, and the others are saved")
-    func valueOfAnotherType() async throws {
+    @Test func `a value that the schema forbids is refused at its record, and the others are saved`() async throws {
         try await withCloud { cloud in
             _ = try await cloud.items("records/modify", #"{"operations":[\#(create("a", #"{"n":{"value":1}}"#))]}"#)
             let records = try await cloud.items(
@@ -312,8 +303,7 @@ import Testing
         }
     }
 
-    @Test("in a custom zone such a record takes the batch along, each with its own error")
-    func valueOfAnotherTypeInAnAtomicBatch() async throws {
+    @Test func `in a custom zone such a value fails the whole batch, each record with its own error`() async throws {
         try await withCloud { cloud in
             _ = try await cloud.items(
                 "zones/modify",
@@ -329,8 +319,7 @@ import Testing
         }
     }
 
-    @Test("an encrypted field is refused at its record in the public database")
-    func encryptedInPublic() async throws {
+    @Test func `an encrypted field is refused at its record in the public database`() async throws {
         try await withCloud { cloud in
             let secret = #"{"s":{"value":"x","type":"STRING","isEncrypted":true}}"#
             let records = try await cloud.items(
@@ -341,8 +330,7 @@ import Testing
         }
     }
 
-    @Test("an update of a record that is not there says so in Apple's words")
-    func updateOfNothing() async throws {
+    @Test func `an update of a missing record fails in Apple's words`() async throws {
         try await withCloud { cloud in
             let records = try await cloud.items(
                 "records/modify",
@@ -357,13 +345,12 @@ import Testing
 
     /// A client in Dart compares a system field with `{"recordName": …}` and declares it as it declares the field.
     @Test(
-        "a record name may be compared with in every form that tells it",
         arguments: [
             #"{"value":{"recordName":"a"},"type":"STRING"}"#, #"{"value":{"recordName":"a"},"type":"REFERENCE"}"#,
             #"{"value":{"recordName":"a"}}"#, #"{"value":"a","type":"STRING"}"#, #"{"value":"a"}"#,
             #"{"value":"a","type":"REFERENCE"}"#,
         ])
-    func recordNameFilters(_ value: String) async throws {
+    func `a recordName filter takes every form of a record name`(_ value: String) async throws {
         try await withCloud { cloud in
             _ = try await cloud.items(
                 "records/modify", #"{"operations":[\#(create("a", "{}")),\#(create("b", "{}"))]}"#)
@@ -377,8 +364,7 @@ import Testing
         }
     }
 
-    @Test("an empty token begins at the beginning")
-    func emptyTokens() async throws {
+    @Test func `an empty token starts the feed from the beginning`() async throws {
         try await withCloud { cloud in
             _ = try await cloud.items(
                 "zones/modify",
@@ -396,8 +382,7 @@ import Testing
     }
 
     /// A client in Dart polls the courier with POST.
-    @Test("the courier may be asked with POST")
-    func courierByPost() async throws {
+    @Test func `the courier accepts POST`() async throws {
         try await withCloud { cloud in
             _ = try await cloud.items("records/modify", #"{"operations":[\#(create("a", "{}"))]}"#)
             _ = try await cloud.items(
@@ -416,8 +401,7 @@ import Testing
         }
     }
 
-    @Test("nobody is discovered, and only who signed in may ask")
-    func discovery() async throws {
+    @Test func `discovery finds no users, and needs a signed-in account`() async throws {
         try await withCloud { cloud in
             let infos = #"{"lookupInfos":[{"emailAddress":"a@example.org"},{"phoneNumber":"+15550100"}]}"#
             #expect(try await cloud.items("users/discover", infos, "users", database: "public").isEmpty)

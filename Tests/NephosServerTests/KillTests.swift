@@ -2,13 +2,13 @@ import Foundation
 import Glibc
 import Testing
 
-/// An acknowledged write is never lost: the server is killed while it saves, again and again, and every record that was
-/// answered is there afterwards.
+/// An acknowledged write is never lost: the server is killed repeatedly while it saves, and every acknowledged record exists
+/// afterwards.
 @Suite struct KillTests {
     private static let target =
         "/database/1/iCloud.org.example.App/development/private/records/%@?ckAPIToken=any&ckWebAuthToken=dev:me"
 
-    @Test func everyAnsweredSaveOutlivesFiftyKills() async throws {
+    @Test func `every acknowledged save survives fifty kills`() async throws {
         try await withTemporaryDirectory { directory in
             let arguments = ["dev", "--port", "0", "--data", directory.path]
             var answered: Set<String> = []

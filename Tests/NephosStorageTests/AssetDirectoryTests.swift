@@ -18,11 +18,11 @@ import Testing
         return Array(bytes.prefix(count))
     }
 
-    @Test func `a file is opened without waiting where the file system tells what is in memory`() throws {
+    @Test func `a file is opened without blocking if the file system reports the resident set`() throws {
         let (name, other) = ("ab" + String(repeating: "0", count: 30), "ab" + String(repeating: "1", count: 30))
         try publish([1, 2, 3], as: name)
         try publish([4], as: other)
-        // It has not told yet.
+        // The file system has not reported yet.
         #expect(try files.openNow(name) == nil)
         let first = try #require(try files.open(name))
         let told = try readNow(first)

@@ -2,9 +2,9 @@ import Testing
 
 @testable import NephosStorage
 
-/// Where a request's time goes.
+/// The times of a request's stages.
 @Suite struct RequestTimesTests {
-    @Test func `the stages add up to the whole, whichever follows which`() {
+    @Test func `the stages add up to the total in any order`() {
         let times = RequestTimes(at: 1000)
         times.enter(.queue, at: 1010)
         times.enter(.storage, at: 1030)
@@ -17,7 +17,7 @@ import Testing
         #expect(nanoseconds.reduce(0, +) == 600)
     }
 
-    @Test func `no more is moved to another stage than there was`() {
+    @Test func `a stage gives away at most the time it has`() {
         let times = RequestTimes(at: 0)
         times.enter(.commit, at: 0)
         times.enter(.service, at: 5)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NephosStorage
 
-/// When a read connection keeps its snapshot, step by step, on a connection that only takes notes.
+/// The life of a read connection's snapshot, step by step, on a recording connection.
 @Suite struct SnapshotTests {
     private let log = Log()
     private let readers: ReadConnections
@@ -19,15 +19,13 @@ import Testing
         }
     }
 
-    @Test("Reads with no write between them share a snapshot")
-    func sharing() throws {
+    @Test func `reads with no write between them share a snapshot`() throws {
         try read("a")
         try read("b")
         #expect(log.entries == ["begin", "a", "b"])
     }
 
-    @Test("A write ends the snapshot that waits, so that the next read sees what it wrote")
-    func writing() throws {
+    @Test func `a write ends the waiting snapshot, so that the next read sees the write`() throws {
         try read("a")
         readers.willWrite()
         readers.didWrite()
@@ -35,8 +33,7 @@ import Testing
         #expect(log.entries == ["begin", "a", "rollback", "begin", "b"])
     }
 
-    @Test("A snapshot that the log is moved under is not kept, whether it waits or is in use")
-    func moving() throws {
+    @Test func `a snapshot is dropped when a checkpoint runs, whether it waits or is in use`() throws {
         try read("a")
         readers.renew()
         try read("b") { readers.renew() }
@@ -44,8 +41,7 @@ import Testing
         #expect(log.entries == ["begin", "a", "rollback", "begin", "b", "rollback", "begin", "c"])
     }
 
-    @Test("A snapshot taken while a transaction writes is not kept, nor one that the transaction overtook")
-    func overtaken() throws {
+    @Test func `a snapshot that overlaps a write transaction is dropped`() throws {
         readers.willWrite()
         try read("during")
         readers.didWrite()
@@ -65,8 +61,7 @@ import Testing
             ])
     }
 
-    @Test("A read that begins while a transaction writes and ends after it keeps nothing")
-    func begunWhileWriting() throws {
+    @Test func `a read that begins during a transaction and ends after it keeps no snapshot`() throws {
         readers.willWrite()
         try read("a") {
             readers.didWrite()
@@ -74,8 +69,7 @@ import Testing
         #expect(log.entries == ["begin", "a", "rollback"])
     }
 
-    @Test("A zone that was found in a snapshot is not asked for again, and one that was written since is")
-    func zones() throws {
+    @Test func `a zone that a snapshot found is not looked up again, one written since is`() throws {
         func find(_ owner: OwnerID = .everyone) throws {
             // The connection finds one without a name.
             _ = try readers.readHere { try $0.zone(owner: owner, named: "") }
@@ -93,8 +87,7 @@ import Testing
         #expect(log.entries.suffix(3) == ["rollback", "begin", "zoneByName"])
     }
 
-    @Test("No more than eight zones of a snapshot are kept")
-    func manyZones() throws {
+    @Test func `a snapshot caches at most eight zones`() throws {
         for _ in 0..<2 {
             for owner in Int64(1)...9 {
                 _ = try readers.readHere { try $0.zone(owner: OwnerID(rawValue: owner), named: "") }
@@ -103,8 +96,7 @@ import Testing
         #expect(log.entries.count { $0 == "zoneByName" } > 9)
     }
 
-    @Test("A reader that is kept after its body tells nothing of the zones that it found")
-    func keptReader() throws {
+    @Test func `a reader that outlives its body returns no cached zones`() throws {
         var kept: StorageReader?
         _ = try readers.readHere { reader in
             _ = try reader.zone(owner: .everyone, named: "")
@@ -114,8 +106,7 @@ import Testing
         #expect(throws: StorageError.self) { try reader.zone(owner: .everyone, named: "") }
     }
 
-    @Test("A read that fails keeps no snapshot")
-    func failing() throws {
+    @Test func `a failing read keeps no snapshot`() throws {
         #expect(throws: FakeError.self) {
             _ = try readers.readHere { _ in throw FakeError() } as Void?
         }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NephosStorage
 
-/// How writes are grouped, step by step, on a connection that only takes notes.
+/// The grouping of writes, step by step, on a recording connection.
 @Suite struct WriteQueueTests {
     /// Hands in works while the thread is busy with a first one, so that they form one group; returns what happened
     /// after the first.
@@ -25,8 +25,7 @@ import Testing
         return Array(log[((log.firstIndex(of: "answer first") ?? -1) + 1)...])
     }
 
-    @Test("A write that waits alone has no savepoint and is answered after its commit")
-    func alone() async throws {
+    @Test func `a write that waits alone has no savepoint and is answered after its commit`() async throws {
         let connection = FakeConnection()
         let queue = try WriteQueue(connection: connection)
         queue.add(write: FakeWork("a", connection.log) { _ = try $0.nextSequence() })
@@ -34,8 +33,9 @@ import Testing
         #expect(connection.log.entries == ["begin", "run a", "setLastSequence", "commit", "answer a", "close"])
     }
 
-    @Test("Writes that wait together share one commit, one change of the sequence, and are answered after it")
-    func together() async throws {
+    @Test func `writes that wait together share one commit and one sequence change, and are answered after it`()
+        async throws
+    {
         let connection = FakeConnection()
         let works = ["a", "b"].map { FakeWork($0, connection.log) { _ = try $0.nextSequence() } }
         #expect(
@@ -44,8 +44,7 @@ import Testing
             ])
     }
 
-    @Test("A write that throws before it changed anything leaves nothing to undo")
-    func throwing() async throws {
+    @Test func `a write that throws before its first change leaves nothing to roll back`() async throws {
         let connection = FakeConnection()
         let works = [
             FakeWork("a", connection.log), FakeWork("b", connection.log) { _ in throw FakeError() },
@@ -57,8 +56,9 @@ import Testing
             ])
     }
 
-    @Test("When a write throws that changed something, it and those before it run again, each in a savepoint")
-    func throwingAfterAChange() async throws {
+    @Test func `after a write throws mid-change, it and the writes before it are retried, each in a savepoint`()
+        async throws
+    {
         let connection = FakeConnection()
         let zone = ZoneKey(owner: .everyone, id: 1)
         let works = [
@@ -79,8 +79,7 @@ import Testing
             ])
     }
 
-    @Test("Changes to one zone are noted once for a group")
-    func notedOnce() async throws {
+    @Test func `changes to one zone are noted once per group`() async throws {
         let connection = FakeConnection()
         let works = ["a", "b"].map {
             FakeWork($0, connection.log) { try $0.noteChange(zone: ZoneKey(owner: .everyone, id: 1)) }
@@ -91,8 +90,7 @@ import Testing
             ])
     }
 
-    @Test("A group of which nothing is left is rolled back, not committed")
-    func nothingLeft() async throws {
+    @Test func `an empty group is rolled back, not committed`() async throws {
         let connection = FakeConnection()
         let works = ["a", "b"].map { FakeWork($0, connection.log) { _ in throw FakeError() } }
         let log = try await group(works, connection)
@@ -100,8 +98,7 @@ import Testing
         #expect(log.suffix(4) == ["rollback", "fail a FakeError()", "fail b FakeError()", "close"])
     }
 
-    @Test("A commit that fails fails the whole group, and the next write is unharmed")
-    func failingCommit() async throws {
+    @Test func `a failing commit fails the whole group, and the next write succeeds`() async throws {
         let connection = FakeConnection()
         let works = [
             FakeWork("a", connection.log) { _ in connection.fails.insert("commit") },
@@ -112,8 +109,7 @@ import Testing
             log.suffix(5) == ["commit", "rollback", "fail a inputOutput: commit", "fail b FakeError()", "close"])
     }
 
-    @Test("A transaction that cannot begin fails those who wait for it")
-    func failingBegin() async throws {
+    @Test func `a transaction that cannot begin fails the waiting writes`() async throws {
         let connection = FakeConnection()
         connection.fails.insert("begin")
         let queue = try WriteQueue(connection: connection)
@@ -122,8 +118,9 @@ import Testing
         #expect(connection.log.entries == ["begin", "fail a inputOutput: begin", "close"])
     }
 
-    @Test("When the database gives up the transaction, those who ran in it fail and the others run in the next")
-    func lostTransaction() async throws {
+    @Test func `when the database rolls back a transaction, its writes fail and the others run in the next one`()
+        async throws
+    {
         let connection = FakeConnection()
         let works = [
             FakeWork("a", connection.log), FakeWork("b", connection.log) { _ in connection.isInTransaction = false },
@@ -138,8 +135,7 @@ import Testing
             ])
     }
 
-    @Test("A group is bounded, and nobody is left out")
-    func bounded() async throws {
+    @Test func `a group is bounded, and every write is answered`() async throws {
         let connection = FakeConnection()
         let works = (0..<1000).map { FakeWork("\($0)", connection.log) }
         let log = try await group(works, connection)
@@ -147,8 +143,7 @@ import Testing
         #expect(log.filter { $0.hasPrefix("answer") } == (0..<1000).map { "answer \($0)" })
     }
 
-    @Test("A sequence that a failed commit took is not given again")
-    func sequenceAfterFailure() async throws {
+    @Test func `a sequence number of a failed commit is not reused`() async throws {
         let connection = FakeConnection()
         connection.fails.insert("commit")
         let queue = try WriteQueue(connection: connection)
@@ -165,8 +160,7 @@ import Testing
         #expect(seen.withLock { $0 } == [1, 2])
     }
 
-    @Test("A closed queue refuses work")
-    func closed() async throws {
+    @Test func `a closed queue refuses work`() async throws {
         let connection = FakeConnection()
         let queue = try WriteQueue(connection: connection)
         await queue.close()

@@ -33,7 +33,7 @@ import Testing
         return tasks
     }
 
-    @Test(arguments: [1, 2, 5]) func `no more work runs at a time than there are threads, and all of it runs`(
+    @Test(arguments: [1, 2, 5]) func `concurrent work is limited to the number of threads, and all of it runs`(
         threads: Int
     ) async throws {
         let pool = BlockingPool("test", .init(threads: threads))
@@ -54,7 +54,7 @@ import Testing
         #expect(log.most.withLock(\.self) <= threads)
     }
 
-    @Test func `work beyond the queue's limit is refused, by the pool's name`() async throws {
+    @Test func `work beyond the queue's limit is refused with the pool's name`() async throws {
         let pool = BlockingPool("test", .init(threads: 2, queue: 3))
         let release = DispatchSemaphore(value: 0)
         let held = await hold(2, pool, release)
@@ -74,7 +74,7 @@ import Testing
         try await pool.run {}
     }
 
-    @Test func `a task that is cancelled while it waits does not run; other work does`() async throws {
+    @Test func `a task that is cancelled in the queue does not run, and other work does`() async throws {
         let pool = BlockingPool("test", .init(threads: 1))
         let release = DispatchSemaphore(value: 0)
         let held = await hold(1, pool, release)
@@ -91,14 +91,14 @@ import Testing
         #expect(pool.name == "test")
     }
 
-    @Test func `what work throws is thrown, and its thread works on`() async throws {
+    @Test func `an error of work is rethrown, and its thread continues`() async throws {
         struct Failure: Error {}
         let pool = BlockingPool("test", .init(threads: 1))
         for _ in 0..<3 { await #expect(throws: Failure.self) { try await pool.run { throw Failure() } } }
         #expect(try await pool.run { 7 } == 7)
     }
 
-    @Test func `a queue gives what it was given in its order, also beyond its first thousand`() throws {
+    @Test func `a queue is FIFO, also beyond its first thousand`() throws {
         var queue = Queue<Int>()
         for number in 0..<5000 { queue.append(number) }
         for number in 0..<3000 { #expect(queue.popFirst() == number) }

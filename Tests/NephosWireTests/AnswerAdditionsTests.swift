@@ -16,7 +16,7 @@ import Testing
         (#"{"nephosA":1,"nephosB":[1,null,"]"],"nephosC":"","z":[{"nephosD":-1.5e3}]}"#, #"{"z":[{}]}"#),
         (#"[{"nephosA":1},{"nephosA":1}]"#, "[{},{}]"),
     ])
-    func `additions go, wherever they are`(json: String, expected: String) {
+    func `additions are removed at every depth`(json: String, expected: String) {
         #expect(removed(json) == expected)
     }
 
@@ -26,11 +26,11 @@ import Testing
         #"{"value":["nephosErrorCode","nephosShare"],"nephos":1,"nephosity":2}"#,
         #"{"value":"\\","a":"nephosErrorCode"}"#, "{}", "",
     ])
-    func `what an app stores stays, whatever it is called`(json: String) {
+    func `an app's stored keys stay, whatever their names`(json: String) {
         #expect(removed(json) == json)
     }
 
-    @Test func `parts without additions are handed on as they are`() {
+    @Test func `parts without additions are passed on unchanged`() {
         let parts = [JSONBytes(#"{"a":"#), JSONBytes("1}")]
         let same = AnswerAdditions.removed(from: parts)
         #expect(same.count == 2 && same[0] === parts[0] && same[1] === parts[1])

@@ -3,7 +3,7 @@ import CloudKitLocal
 import NephosWire
 import Testing
 
-/// Archives that Apple's framework made open here.
+/// Archives that Apple's framework made can be decoded.
 @Suite struct AppleArchiveTests {
     private let created = Date(timeIntervalSinceReferenceDate: 700_000_000.125)
     private let modified = Date(timeIntervalSinceReferenceDate: 700_000_100.5)
@@ -36,7 +36,7 @@ import Testing
         #expect(record.share?.recordID == CKRecord.ID(recordName: "share-1", zoneID: zoneID))
     }
 
-    @Test func `system fields, at the top level of the archive`() throws {
+    @Test func `system fields are read at the top level of Apple's archive`() throws {
         var archive = AppleArchive()
         let top = systemFields(&archive)
         let coder = try NSKeyedUnarchiver(forReadingFrom: archive.data(top: top))
@@ -50,7 +50,7 @@ import Testing
         #expect(record.changedKeys() == ["gone"])
     }
 
-    @Test func `a whole record with its values and changes`() throws {
+    @Test func `a whole record is read from Apple's archive with its values and changes`() throws {
         var archive = AppleArchive()
         let owner = archive.reference(archive.recordID("list-1", zone: "Lists"), deleteSelf: true)
         let location = archive.add(
@@ -105,7 +105,7 @@ import Testing
         #expect(record.encryptedValues["pin"] == "1234")
     }
 
-    @Test func `a share`() throws {
+    @Test func `a share is read from Apple's archive`() throws {
         var archive = AppleArchive()
         var fields = systemFields(&archive, type: "cloudkit.share")
         fields["PublicPermission"] = 2
@@ -160,7 +160,7 @@ import Testing
             ])
     }
 
-    @Test func `a share's participants`() throws {
+    @Test func `a share's participants are read from Apple's archive`() throws {
         var archive = AppleArchive()
         var fields = systemFields(&archive, type: "cloudkit.share")
         let participants = [participant(&archive, user: "_ann"), participant(&archive, user: "_bob")].map(\.plist)
@@ -186,7 +186,7 @@ import Testing
     }
 
     /// Apps' tests keep one, to hand it to code that expects a cursor.
-    @Test func `a cursor, which no query goes on from`() async throws {
+    @Test func `a cursor is read from Apple's archive, and no query continues from it`() async throws {
         var archive = AppleArchive()
         let zoneID = archive.add(
             "CKRecordZoneID", values: ["ZoneName": archive.add("z"), "ownerName": archive.add("o")])
@@ -206,7 +206,7 @@ import Testing
         #expect(error?.code == .invalidArguments)
     }
 
-    @Test func `identifiers and a reference`() throws {
+    @Test func `identifiers and a reference are read from Apple's archive`() throws {
         var archive = AppleArchive()
         let reference = archive.reference(archive.recordID("a", zone: "z", owner: "_owner"), deleteSelf: true)
         let data = try archive.data(top: ["root": reference])
@@ -218,7 +218,7 @@ import Testing
     }
 
     /// The names are known before any code of the program runs: here, nothing touches CloudKit before the archive.
-    @Test func `an archive opens when that is the first thing a program does`() async {
+    @Test func `an archive opens as the first call of a program`() async {
         await #expect(processExitsWith: .success) {
             var archive = AppleArchive()
             let root = archive.recordID("a", zone: "z")

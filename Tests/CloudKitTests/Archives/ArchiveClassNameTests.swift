@@ -22,7 +22,7 @@ class InvitationDouble: CKShare.Metadata, @unchecked Sendable {
         #expect(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.Reference.self, from: data) == reference)
     }
 
-    @Test func `a record's archive has the class names of every part`() throws {
+    @Test func `a record's archive has the class names of all its parts`() throws {
         let zoneID = CKRecordZone.ID(zoneName: "z")
         let share = CKShare(rootRecord: CKRecord(recordType: "List", recordID: CKRecord.ID(zoneID: zoneID)))
         share["place"] = CLLocation(latitude: 1, longitude: 2)
@@ -41,7 +41,7 @@ class InvitationDouble: CKShare.Metadata, @unchecked Sendable {
     }
 
     /// `CKShare.Metadata` is no name that Foundation can write or find, and the archive of a subclass needs both.
-    @Test func `a subclass of a class within another is archived as that one`() throws {
+    @Test func `a nested class's subclass is archived under its own name`() throws {
         let data = try NSKeyedArchiver.archivedData(withRootObject: InvitationDouble(), requiringSecureCoding: true)
         #expect(try classes(in: data).contains(["CKShareMetadata", "NSObject"]))
         let opened = try NSKeyedUnarchiver.unarchivedObject(ofClass: CKShare.Metadata.self, from: data)

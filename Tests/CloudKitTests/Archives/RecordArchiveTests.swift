@@ -160,7 +160,7 @@ import Testing
         #expect(restored.publicPermission == .readWrite)
     }
 
-    @Test func `an archive that holds no record gives none`() throws {
+    @Test func `an archive without a record decodes to nil`() throws {
         let coder = NSKeyedArchiver(requiringSecureCoding: true)
         coder.encode("x" as NSString, forKey: "other")
         let reader = try NSKeyedUnarchiver(forReadingFrom: coder.encodedData)

@@ -24,7 +24,7 @@ import Testing
             category: "14", collapseIDKey: "15")
     }
 
-    @Test func `notification info survives an archive with everything it asks for`() throws {
+    @Test func `notification info survives an archive with all its properties`() throws {
         #expect(try restored(everything) == everything)
         let empty = CKSubscription.NotificationInfo()
         let back = try #require(try restored(empty))
@@ -53,7 +53,7 @@ import Testing
         #expect(try restored(database) == database)
     }
 
-    @Test func `a subscription is restored as the class it was, asked for by the base class`() throws {
+    @Test func `a subscription is decoded as its own class through the base class`() throws {
         let subscriptions: [CKSubscription] = [
             CKQuerySubscription(recordType: "Item", predicate: NSPredicate(value: true), subscriptionID: "q"),
             CKRecordZoneSubscription(zoneID: zoneID, subscriptionID: "z"), CKDatabaseSubscription(subscriptionID: "d"),

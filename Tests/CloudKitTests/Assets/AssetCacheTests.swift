@@ -4,7 +4,7 @@ import Testing
 
 @testable import CloudKit
 
-/// Downloaded files on this side: what stays, and what goes when.
+/// The cache of downloaded files, and its eviction.
 @Suite struct AssetCacheTests {
     private let files: TestFiles
     private let cache: AssetFiles
@@ -35,7 +35,7 @@ import Testing
         return Set(try FileManager.default.contentsOfDirectory(atPath: folder))
     }
 
-    @Test func `the cache has bounds, and loses what was not used for the longest time`() throws {
+    @Test func `the cache is bounded, and evicts the least recently used file`() throws {
         // What is examined is bounded too, so the first addition looks at all, and later ones after 64 MB.
         try add("first", megabytes: 1, hoursAgo: 5)
         for (number, hours) in [4, 3, 2, 1].enumerated() {
@@ -45,7 +45,7 @@ import Testing
         #expect(mode(root.appendingPathComponent("contents/account")) == 0o700)
     }
 
-    @Test func `a content that is larger than the whole cache stays until the next comes`() throws {
+    @Test func `a content larger than the whole cache stays until the next one`() throws {
         try add("first", megabytes: 1, hoursAgo: 2)
         try add("huge", megabytes: 1100, hoursAgo: 3)
         #expect(try cached() == ["huge"])
@@ -53,7 +53,7 @@ import Testing
         #expect(try cached() == ["huger"])
     }
 
-    @Test func `an asset keeps its file when its content leaves the cache`() throws {
+    @Test func `an asset keeps its file when its content is evicted`() throws {
         let file = try cache.makeTemporary("account")
         try Data("content".utf8).write(to: file)
         try cache.add(file, as: "name", of: "account")
@@ -64,7 +64,7 @@ import Testing
         #expect(mode(copy.url.deletingLastPathComponent()) == 0o700)
     }
 
-    @Test func `files of a process that lives stay however old, those of one that ended go after a day`() throws {
+    @Test func `a running process's files stay, and an ended one's are deleted after a day`() throws {
         func folder(_ name: String) throws -> URL {
             let folder = root.appendingPathComponent("copies/\(name)")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -87,7 +87,7 @@ import Testing
     }
 }
 
-/// What happens to files while they are on their way, and in shared databases.
+/// Files during their upload, and in shared databases.
 @Suite struct AssetSituationTests {
     @Test(arguments: Transport.allCases)
     func `a file that changes while it is uploaded is assetFileModified`(transport: Transport) async throws {
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `a participant reads and writes assets of a share, and nobody else does`(transport: Transport) async throws {
+    func `only participants read and write assets of a share`(transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in
             let files = try TestFiles()
             let list = try await SharedList(cloud.container("alice"))

@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `a list of files, an empty file and one of the public database by another account`(
+    func `a list of files, an empty file and another account's public file are fetched`(
         transport: Transport
     ) async throws {
         try await Cloud.with(transport) { cloud in
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `queries and zone changes bring files too`(transport: Transport) async throws {
+    func `queries and zone changes download files`(transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in
             let files = try TestFiles()
             let database = cloud.database()
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `a file that does not exist is assetFileNotFound, and nothing of its record is saved`(
+    func `a missing file is assetFileNotFound, and its record is not saved`(
         transport: Transport
     ) async throws {
         try await Cloud.with(transport) { cloud in
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `what the app writes to a fetched file reaches no other record and no later fetch`(
+    func `the app's writes to a fetched file affect no other record and no later fetch`(
         transport: Transport
     ) async throws {
         try await Cloud.with(transport) { cloud in
@@ -133,7 +133,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `a file can be replaced, taken out, and saved in another record`(transport: Transport) async throws {
+    func `a file can be replaced, removed, and saved in another record`(transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in
             let files = try TestFiles()
             let database = cloud.database()
@@ -184,7 +184,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `progress moves with the bytes and ends with 1`(transport: Transport) async throws {
+    func `progress follows the bytes and ends with 1`(transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in
             let files = try TestFiles()
             let record = note("photo")

@@ -7,10 +7,10 @@ import Testing
 
 @testable import CloudKit
 
-/// Downloads whose connection ends before the file does.
+/// Downloads that are cut before the end of the file.
 @Suite struct CutDownloadTests {
     @Test(arguments: [true, false])
-    func `a download that is cut at every tenth leaves nothing half there, and the next one is whole`(
+    func `a download cut at every tenth leaves nothing partial, and the next one is whole`(
         isSealed: Bool
     ) async throws {
         let files = try TestFiles()

@@ -2,7 +2,7 @@ import CloudKit
 import Foundation
 import Testing
 
-/// Files as a system has them: texts, images, programs, some of them the same.
+/// Files of an operating system: texts, images, programs, some of them equal.
 @Suite struct SystemFilesTests {
     /// Those of /usr/share that are not large, as many as there are up to `count`.
     private func files(_ count: Int) throws -> [URL] {

@@ -20,7 +20,7 @@ import Testing
 
     // MARK: Changes of zones
 
-    @Test func `a new operation asks for nothing in particular, and keeps what it is told`() async throws {
+    @Test func `a new operation has no options, and keeps those that are set`() async throws {
         try await database.makeZones("A")
         let token = try await database.recordZoneChanges(inZoneWith: a, since: nil).changeToken
         let fetch = CKFetchRecordZoneChangesOperation()
@@ -47,7 +47,7 @@ import Testing
         #expect(zones.previousServerChangeToken == databaseToken && zones.resultsLimit == 7 && !zones.fetchAllChanges)
     }
 
-    @Test func `without zone IDs the zones that have a configuration are fetched, with no zone none`() async throws {
+    @Test func `without zone IDs the configured zones are fetched, without zones none`() async throws {
         try await database.makeZones("A", "B")
         try await database.put("x", zone: "A", text: "1")
         try await database.put("y", zone: "B", text: "2")
@@ -81,7 +81,7 @@ import Testing
         #expect(log.lines == ["a3=1", "zone A", "b1=-", "tokens B", "b2=-", "zone B", "end"])
     }
 
-    @Test func `what the client gave comes with the tokens of every batch`() async throws {
+    @Test func `the client's data comes with the tokens of every batch`() async throws {
         try await database.makeZones("A")
         let records = ["a1", "a2"].map { CKRecord(recordType: "Note", recordID: CKRecord.ID($0, "A")) }
         let save = CKModifyRecordsOperation(recordsToSave: records)
@@ -97,7 +97,7 @@ import Testing
         #expect(log.lines == ["A true mine"])
     }
 
-    @Test func `zones that the user took away fail with the reason`() async throws {
+    @Test func `zones that the user deleted fail with the reason`() async throws {
         try await database.makeZones("A", "B")
         try await cloud.removeZones([a], reason: .purged)
         try await cloud.removeZones([b], reason: .encryptedDataReset)
@@ -117,7 +117,7 @@ import Testing
             ])
     }
 
-    @Test @available(*, deprecated) func `older options are a configuration, and newer blocks silence older`()
+    @Test @available(*, deprecated) func `older options map to a configuration, and newer blocks replace older ones`()
         async throws
     {
         try await database.makeZones("A")
@@ -140,7 +140,7 @@ import Testing
         #expect(later.configurationsByRecordZoneID?.keys.map(\.zoneName) == ["A"])
     }
 
-    @Test @available(*, deprecated) func `what fails the operation goes to both generations of its last block`()
+    @Test @available(*, deprecated) func `an operation's failure goes to both generations of its last block`()
         async throws
     {
         let nobody = cloud.container(account: nil).privateCloudDatabase
@@ -166,7 +166,7 @@ import Testing
 
     // MARK: Changes of a database
 
-    @Test @available(*, deprecated) func `zones that the user took away have blocks of their own, or count as deleted`()
+    @Test @available(*, deprecated) func `zones that the user deleted have their own blocks, or count as deleted`()
         async throws
     {
         try await database.makeZones("A", "B", "C")
@@ -195,7 +195,7 @@ import Testing
         #expect(deletions.map(\.purged) == [true, false, false])
     }
 
-    @Test func `the token of every batch but the last is good to go on from`() async throws {
+    @Test func `the token of every batch but the last can be continued from`() async throws {
         try await database.makeZones("A", "B", "C")
         let token = Box<CKServerChangeToken?>(nil)
         let fetch = CKFetchDatabaseChangesOperation(previousServerChangeToken: nil)
@@ -209,7 +209,8 @@ import Testing
 
     // MARK: Changes of one zone, the oldest operation
 
-    @Test @available(*, deprecated) func `the operation for one zone has tokens that the newer one takes`() async throws
+    @Test @available(*, deprecated) func `the single-zone operation's tokens are valid for the newer operation`()
+        async throws
     {
         try await database.makeZones("A")
         let record = CKRecord(recordType: "Note", recordID: CKRecord.ID("a1", "A"))
@@ -236,7 +237,7 @@ import Testing
         #expect(since.deletions.map(\.recordID.recordName) == ["a1"] && since.modificationResultsByID.isEmpty)
     }
 
-    @Test @available(*, deprecated) func `the operation for one zone fails with what is wrong with it`() async throws {
+    @Test @available(*, deprecated) func `the single-zone operation fails with its zone's error`() async throws {
         try await database.makeZones("A")
         let databaseToken = try await database.databaseChanges(since: nil).changeToken
         let cases: [(CKRecordZone.ID?, CKServerChangeToken?, CKError.Code)] = [

@@ -25,7 +25,7 @@ import Testing
         return (log.lines, end.value)
     }
 
-    @Test func `zones that changed come with the oldest change first, then the end`() async throws {
+    @Test func `changed zones come oldest change first, then the end`() async throws {
         let database = try CKContainer.local().privateCloudDatabase
         try await database.makeZones("A", "B", "C")
         try await database.put("a", zone: "A")
@@ -46,7 +46,7 @@ import Testing
         #expect(await fetch(database, since: first.token, limit: 2, all: false).lines == ["C", "end"])
     }
 
-    @Test func `the async form says what changed and what is gone`() async throws {
+    @Test func `the async form returns changed and deleted zones`() async throws {
         let database = try CKContainer.local().privateCloudDatabase
         try await database.makeZones("A", "B")
         let first = try await database.databaseChanges(since: nil, resultsLimit: 1)
@@ -58,7 +58,7 @@ import Testing
         #expect(!second.moreComing)
     }
 
-    @Test func `a zone's token is none of the database's, and another account's neither`() async throws {
+    @Test func `a zone's token, or another account's, is not valid for the database`() async throws {
         let cloud = try LocalCloud()
         let mine = cloud.container(account: "mei").privateCloudDatabase
         let theirs = cloud.container(account: "tom").privateCloudDatabase
@@ -72,7 +72,7 @@ import Testing
         #expect(await fetch(theirs, since: token).lines == expired)
     }
 
-    @Test @available(*, deprecated) func `the operation for one zone fetches one batch`() async throws {
+    @Test @available(*, deprecated) func `the single-zone operation fetches one batch`() async throws {
         let database = try CKContainer.local().privateCloudDatabase
         let zoneID = CKRecordZone.ID(zoneName: "A")
         try await database.makeZones("A")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CloudKit
 
-/// What a feed brings is the same whether its records come packed or as dictionaries.
+/// A feed has the same records packed and as dictionaries.
 @Suite struct PackedFeedTests {
     private static let zoneID = CKRecordZone.ID(zoneName: "Z")
 
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `records that come packed are those that come as dictionaries`(_ transport: Transport) async throws {
+    func `packed records equal those of dictionaries`(_ transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in
             let database = cloud.container().privateCloudDatabase
             try await fill(database)
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func `a record whose fields cannot be read fails alone`() throws {
+    @Test func `a record with unreadable fields fails alone`() throws {
         var writer = PackedRecordsWriter(reserving: 64)
         let name = JSONBytes("r")
         for fields in ["{\"a\":{\"value\":1,\"type\":\"INT64\"}}", "{\"a\":{\"value\":1,", "{}"] {
@@ -123,7 +123,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `a fetch begins with 200 records and goes on with more`(_ transport: Transport) async throws {
+    func `a fetch starts with 200 records and continues with more`(_ transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in
             let database = cloud.container().privateCloudDatabase
             try await database.makeZones("Z")
@@ -186,7 +186,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `a service that does not pack records is followed all the same`(_ transport: Transport) async throws {
+    func `a service that does not pack records is supported`(_ transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in
             let container = cloud.container()
             try await fill(container.privateCloudDatabase)

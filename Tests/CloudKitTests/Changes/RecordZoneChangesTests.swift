@@ -77,7 +77,7 @@ import Testing
             ])
     }
 
-    @Test func `a zone that was made again does not know the old one's tokens`() async throws {
+    @Test func `a zone that was made again refuses the old zone's tokens`() async throws {
         let database = try await database()
         try await database.put("a", zone: "Z")
         let token = try await database.recordZoneChanges(inZoneWith: zoneID, since: nil).changeToken
@@ -115,7 +115,7 @@ import Testing
         #expect(log.lines == ["a", "Z true false 0", "Gone false false 26", "end [\"Gone\"]"])
     }
 
-    @Test func `the public database has no changes, and nobody has none`() async throws {
+    @Test func `neither the public database nor a missing account has changes`() async throws {
         let cloud = try LocalCloud()
         for (database, code) in [
             (cloud.container().publicCloudDatabase, CKError.Code.badDatabase),
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func `what a client gives with its changes comes back until the next change`() async throws {
+    @Test func `the client's data of a change comes back until the next change`() async throws {
         let database = try await database()
         try await database.makeZones("Y")
         func save(_ name: String, _ data: String?) async {
@@ -157,7 +157,7 @@ import Testing
         #expect(await zoneEnds() == ["zone Z", "zone Y"])
     }
 
-    @Test func `desired keys and one batch at a time, with async functions`() async throws {
+    @Test func `async functions take desired keys and fetch one batch at a time`() async throws {
         let database = try await database()
         try await database.put("a", "b", zone: "Z", text: "1")
         let first = try await database.recordZoneChanges(
@@ -173,7 +173,7 @@ import Testing
         #expect(second.modificationResultsByID.isEmpty && !second.moreComing)
     }
 
-    @Test func `nothing is missed and nothing comes twice while others write`() async throws {
+    @Test func `under concurrent writes no record is missed or repeated`() async throws {
         let database = try await database()
         let writer = Task {
             for number in 0..<60 { try await database.put("n\(number)", "m\(number)", zone: "Z") }
@@ -193,7 +193,7 @@ import Testing
         #expect(names.count == 120 && Set(names).count == 120)
     }
 
-    @Test func `cancelling ends the fetch and nothing comes after`() async throws {
+    @Test func `cancelling ends the fetch, and no block is called afterwards`() async throws {
         let database = try await database()
         try await database.put("a", "b", "c", zone: "Z")
         let log = CallLog()
@@ -237,7 +237,7 @@ import Testing
     }
 }
 
-/// The older blocks are deprecated; called through a protocol they warn nobody.
+/// The older blocks are deprecated; called through a protocol they give no warning.
 protocol OlderZoneBlocks {
     func setOlderBlocks(
         record: @escaping (CKRecord) -> Void,

@@ -6,7 +6,7 @@ import Testing
 
 @testable import CloudKit
 
-/// What is under way as one account while another signs in: the switch comes at each of its steps in turn.
+/// Operations of one account while another signs in: the switch happens at each of their steps in turn.
 @Suite struct AccountSwitchStepTests {
     private static let zoneID = CKRecordZone.ID(zoneName: "Z")
 
@@ -84,9 +84,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(15)))
-    func `a fetch with files, of records, changes and a query, asks nothing as the next account`()
-        async throws
-    {
+    func `a fetch with files, of records, changes and a query, requests nothing as the next account`() async throws {
         let recordIDs = ["a", "b", "c"].map { CKRecord.ID(recordName: $0, zoneID: Self.zoneID) }
         let fetches: [@Sendable (CKDatabase) async throws -> [Result<CKRecord, any Error>]] = [
             { Array(try await $0.records(for: recordIDs).values) },
@@ -106,7 +104,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(15))) func `an operation that waits for another one works as the account that added it`()
+    @Test(.timeLimit(.minutes(15))) func `an operation with a dependency works as the account that added it`()
         async throws
     {
         try await Self.atEveryStep(steps: 2...10) { setting in
@@ -133,7 +131,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(15))) func `an acceptance takes no share as the next account`() async throws {
+    @Test(.timeLimit(.minutes(15))) func `an acceptance accepts no share as the next account`() async throws {
         try await Self.atEveryStep(
             steps: 2...20,
             prepare: { setting in
@@ -187,7 +185,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(15))) func `an engine's fetch goes on with nothing as the next account`() async throws {
+    @Test(.timeLimit(.minutes(15))) func `an engine's fetch does not continue as the next account`() async throws {
         try await Self.atEveryStep(
             steps: 10...60, prepare: Self.writeNotes,
             { setting in
@@ -207,9 +205,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(15))) func `an engine that works by itself subscribes for the next account anew`()
-        async throws
-    {
+    @Test(.timeLimit(.minutes(15))) func `an automatic engine subscribes for the next account again`() async throws {
         var step = 1
         while true {
             let setting = try Switching()

@@ -3,7 +3,7 @@ import CloudKitLocal
 import Testing
 
 @Suite struct CloudKitEnvironmentTests {
-    @Test func `with no variable the local service is used as the operating system's user`() throws {
+    @Test func `without variables the local service is used as the operating system's user`() throws {
         let environment = try CloudKitEnvironment(variables: [:])
         #expect(environment.url.absoluteString == "http://127.0.0.1:8484")
         #expect(environment.account == .token("dev:" + NSUserName()))
@@ -11,7 +11,7 @@ import Testing
         #expect(environment.defaultContainerIdentifier.hasPrefix("iCloud."))
     }
 
-    @Test func `variables say where the service is and as whom to use it`() throws {
+    @Test func `variables set the service's address and the account`() throws {
         let environment = try CloudKitEnvironment(variables: [
             "NEPHOS_URL": "https://cloud.example.org/base", "NEPHOS_TOKEN": "dev:mei",
             "NEPHOS_CONTAINER": "iCloud.org.example.Gallery", "NEPHOS_ENVIRONMENT": "production",
@@ -33,7 +33,7 @@ import Testing
         ("NEPHOS_CONTAINER", ""), ("NEPHOS_CONTAINER", "iCloud/x"), ("NEPHOS_ENVIRONMENT", "staging"),
         ("NEPHOS_SEAL_ASSETS", "false"),
     ])
-    func `a variable that makes no sense is refused by its name`(name: String, value: String) throws {
+    func `an invalid variable is refused by its name`(name: String, value: String) throws {
         let error = try #require(throws: CloudKitEnvironment.Invalid.self) {
             _ = try CloudKitEnvironment(variables: [name: value])
         }
@@ -41,7 +41,7 @@ import Testing
         #expect(error.localizedDescription == error.description)
     }
 
-    @Test func `nothing that listens is a network failure that says what to do`() async throws {
+    @Test func `an unreachable service is a network failure with a remedy`() async throws {
         // Port 1 is reserved, and nothing listens on it.
         let directory = ServiceDirectory()
         let url = try #require(URL(string: "http://127.0.0.1:1"))
@@ -80,7 +80,7 @@ import Testing
         #expect(CKContainer.default().containerIdentifier == identifier)
     }
 
-    @Test func `the containers that there are go on as the account that is switched to`() async throws {
+    @Test func `existing containers continue as the account that is switched to`() async throws {
         let cloud = try LocalCloud()
         cloud.switchDefaultAccount(to: "mei")
         let container = CKContainer.default()
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func `the identity token tells accounts apart, and is nil without one`() async throws {
+    @Test func `the identity token differs between accounts, and is nil without one`() async throws {
         let cloud = try LocalCloud()
         var tokens: [NSObject?] = []
         for account in ["mei", "tom", nil, "mei"] {

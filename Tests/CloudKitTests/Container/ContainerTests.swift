@@ -15,7 +15,7 @@ import Testing
         #expect(container.sharedCloudDatabase.databaseScope == .shared)
     }
 
-    @Test func `containers and databases say what they are`() {
+    @Test func `containers and databases describe themselves`() {
         let container = CKContainer(identifier: "iCloud.org.example.Gallery")
         #expect("\(container)".contains("; containerIdentifier=iCloud.org.example.Gallery>"))
         let description = "\(container.sharedCloudDatabase)"
@@ -34,7 +34,7 @@ import Testing
             (nil, CKAccountStatus.available, nil), (.authenticationRequired, .noAccount, nil),
             (.authenticationFailed, .noAccount, nil), (.tryAgainLater, .couldNotDetermine, .serviceUnavailable),
         ] as [(ServerErrorCode?, CKAccountStatus, CKError.Code?)])
-    func `the account status is what the service says of the account`(
+    func `the account status is the service's`(
         server: ServerErrorCode?, status: CKAccountStatus, failure: CKError.Code?
     ) async throws {
         let service = ScriptedService(
@@ -63,7 +63,7 @@ import Testing
         #expect(error == nil)
     }
 
-    @Test func `nobody can be asked for application permissions`() async throws {
+    @Test func `application permissions cannot be requested`() async throws {
         let (status, code) = try await olderAPI.permissions(of: ScriptedService().container)
         #expect(status == 0)
         #expect(code == CKError.Code.serverRejectedRequest.rawValue)

@@ -2,7 +2,7 @@ import CloudKit
 import CloudKitLocal
 import Testing
 
-/// CloudKit over the service in this process, from the first record on.
+/// CloudKit over the service in this process.
 @Suite struct LocalCloudTests {
     @Test func `a record that is saved can be fetched`() async throws {
         let database = try CKContainer.local().privateCloudDatabase
@@ -43,7 +43,7 @@ import Testing
         #expect(try await database.record(for: original.recordID)["title"] == "Dawn")
     }
 
-    @Test func `zones are made, listed and deleted with what they hold`() async throws {
+    @Test func `zones are made, listed and deleted with their records`() async throws {
         let database = try CKContainer.local().privateCloudDatabase
         let zone = CKRecordZone(zoneName: "Gallery")
         #expect(zone.capabilities == [])
@@ -74,7 +74,7 @@ import Testing
         #expect(try await mei.userRecordID() != (try await tom.userRecordID()))
     }
 
-    @Test func `nobody reads the public database and nothing else`() async throws {
+    @Test func `without an account only the public database can be read`() async throws {
         let cloud = try LocalCloud()
         let nobody = cloud.container(account: nil)
         let record = CKRecord(recordType: "Artwork", recordID: CKRecord.ID(recordName: "A-17"))
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `what is saved in a directory is there the next time`() async throws {
+    @Test func `records saved in a directory exist in the next process`() async throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "LocalCloud-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: directory) }
         let record = CKRecord(recordType: "Artwork", recordID: CKRecord.ID(recordName: "A-17"))
@@ -106,7 +106,7 @@ import Testing
         await second.close()
     }
 
-    @Test func `a cloud that is closed refuses what is asked of it`() async throws {
+    @Test func `a closed cloud refuses requests`() async throws {
         let cloud = try LocalCloud()
         let database = cloud.container().privateCloudDatabase
         try await database.save(CKRecord(recordType: "Artwork"))

@@ -36,7 +36,7 @@ import Testing
         return (value, (error as? CKError)?.code)
     }
 
-    @Test func `one record, with handlers`() async {
+    @Test func `one record is saved, fetched and deleted with handlers`() async {
         let fetched = await handled { database.fetch(withRecordID: Self.good, completionHandler: $0) }
         #expect(fetched.value?.recordID == Self.good)
         #expect(await handled { database.fetch(withRecordID: Self.bad, completionHandler: $0) }.code == .unknownItem)
@@ -49,7 +49,7 @@ import Testing
             await handled { database.delete(withRecordID: Self.bad, completionHandler: $0) }.code == .permissionFailure)
     }
 
-    @Test func `one record, with async functions`() async throws {
+    @Test func `one record is saved, fetched and deleted with async functions`() async throws {
         #expect(try await database.record(for: Self.good).recordID == Self.good)
         await expectFailure(.unknownItem) { _ = try await database.record(for: Self.bad) }
         let record = CKRecord(recordType: "Artwork", recordID: Self.good)
@@ -61,7 +61,7 @@ import Testing
         await expectFailure(.permissionFailure) { try await database.deleteRecord(withID: Self.bad) }
     }
 
-    @Test func `several records, with handlers`() async throws {
+    @Test func `several records are saved and fetched with handlers`() async throws {
         let fetched = try await withCheckedContinuation { continuation in
             database.fetch(withRecordIDs: [Self.good, Self.bad]) { continuation.resume(returning: $0) }
         }.get()
@@ -77,7 +77,7 @@ import Testing
         #expect(modified.deleteResults[gone]?.isSuccess == true)
     }
 
-    @Test func `modifyRecords does not throw what concerns single records`() async throws {
+    @Test func `modifyRecords does not throw errors of single records`() async throws {
         let records = [Self.good, Self.bad].map { CKRecord(recordType: "Artwork", recordID: $0) }
         let (saveResults, deleteResults) = try await database.modifyRecords(saving: records, deleting: [])
         #expect(saveResults.count == 2)
@@ -86,7 +86,7 @@ import Testing
         #expect((saveResults[Self.bad]?.failure as? CKError)?.code == .permissionFailure)
     }
 
-    @Test func `what concerns the whole request is thrown`() async {
+    @Test func `an error of the whole request is thrown`() async {
         let service = ScriptedService(ScriptedService.Script(failure: .transport(.networkUnavailable, "no network")))
         let database = service.database
         await expectFailure(.networkUnavailable) { _ = try await database.records(for: [Self.good]) }
@@ -102,7 +102,7 @@ import Testing
         #expect(handled.code == .networkUnavailable)
     }
 
-    @Test func `zones, with handlers`() async throws {
+    @Test func `zones are saved and fetched with handlers`() async throws {
         let all = await handled { database.fetchAllRecordZones(completionHandler: $0) }
         #expect(all.value?.map(\.zoneID) == [.default, CKRecordZone.ID(zoneName: "Gallery")])
         let fetched = await handled { database.fetch(withRecordZoneID: Self.goodZone, completionHandler: $0) }
@@ -130,7 +130,7 @@ import Testing
         #expect(modified.deleteResults[Self.badZone]?.isSuccess == false)
     }
 
-    @Test func `zones, with async functions`() async throws {
+    @Test func `zones are saved and fetched with async functions`() async throws {
         #expect(try await database.allRecordZones().map(\.zoneID) == [.default, CKRecordZone.ID(zoneName: "Gallery")])
         #expect(try await database.recordZone(for: Self.goodZone).capabilities.contains(.fetchChanges))
         await expectFailure(.zoneNotFound) { _ = try await database.recordZone(for: Self.badZone) }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import CloudKit
 
-/// Devices that come to an account and leave it, with a service that has none of its keys.
+/// Devices that join and leave an account, with a service without its keys.
 @Suite final class DeviceApprovalTests {
     private let directory = FileManager.default.temporaryDirectory.path + "/keys-\(UUID().uuidString)"
 
@@ -36,7 +36,7 @@ import Testing
 
     private func code(of device: Device) async throws -> String { try #require(try await device.devices.code()) }
 
-    @Test func `a device joins by its code, and reads what was saved before`() async throws {
+    @Test func `a device joins by its code, and reads earlier records`() async throws {
         let cloud = try await EncryptedCloud().makingZone()
         let (first, second) = (device(cloud, "one"), device(cloud, "two"))
         _ = try await first.database.save(EncryptedCloud.note("a", ["text": "secret"]))
@@ -62,7 +62,7 @@ import Testing
         await #expect(throws: AccountDevices.Failure.self) { try await first.devices.approve(code) }
     }
 
-    @Test func `another code approves nobody`() async throws {
+    @Test func `a wrong code approves no device`() async throws {
         let cloud = try await EncryptedCloud().makingZone()
         let (first, second) = (device(cloud, "one"), device(cloud, "two"))
         _ = try await first.database.save(EncryptedCloud.note("a", ["text": "secret"]))
@@ -73,9 +73,7 @@ import Testing
         #expect(try await first.devices.list().count == 1)
     }
 
-    @Test func `a service that puts other keys, or another list, in the place of those of the code gets nothing`()
-        async throws
-    {
+    @Test func `a service that substitutes the code's keys or list learns nothing`() async throws {
         let cloud = try await EncryptedCloud().makingZone()
         let (first, second) = (device(cloud, "one"), device(cloud, "two"))
         _ = try await first.database.save(EncryptedCloud.note("a", ["text": "secret"]))
@@ -120,7 +118,7 @@ import Testing
         #expect(try await second.devices.list().map(\.isThis) == [false, true])
     }
 
-    @Test func `a revoked device gets no key that is made later, and signs none`() async throws {
+    @Test func `a revoked device gets no later key, and signs none`() async throws {
         let cloud = try await EncryptedCloud().makingZone()
         let (first, second, third) = (device(cloud, "one"), device(cloud, "two"), device(cloud, "three"))
         _ = try await first.database.save(EncryptedCloud.note("a", ["text": "secret"]))
@@ -146,7 +144,7 @@ import Testing
     }
 
     @Test(arguments: [10, 32])
-    func `a code's text is read however it is written, and no wrong digit of a recovery key is`(
+    func `a code is read in every spelling, and a recovery key with a wrong digit is refused`(
         size: Int
     ) throws {
         let secret = size == 10 ? CarriedSecret.code() : .recoveryKey()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import CloudKit
 
-/// Devices that keep their own keys, and a service that is not to be trusted with any.
+/// Devices that store their own keys, and an untrusted service.
 @Suite final class DeviceKeysTests {
     private let directory = FileManager.default.temporaryDirectory.path + "/keys-\(UUID().uuidString)"
 
@@ -26,9 +26,7 @@ import Testing
             .map { "\(directory)/\(name)/\($0)" }
     }
 
-    @Test func `the first device has the keys in a file of its user's alone, and finds them after a restart`()
-        async throws
-    {
+    @Test func `the first device stores the keys in a private file, and finds them after a restart`() async throws {
         let cloud = try await EncryptedCloud().makingZone()
         _ = try await device(cloud).1.save(EncryptedCloud.note("a", ["text": "secret"]))
         let file = try #require(try keyFiles().first)
@@ -43,7 +41,7 @@ import Testing
         #expect(keys.escrow == nil && keys.entries.count == 1)
     }
 
-    @Test func `another device is not approved: nothing is read, saved or passed over`() async throws {
+    @Test func `an unapproved device reads, saves and skips nothing`() async throws {
         let cloud = try await EncryptedCloud().makingZone()
         _ = try await device(cloud).1.save(EncryptedCloud.note("a", ["text": "secret"]))
         let other = device(cloud, "two").1
@@ -70,7 +68,7 @@ import Testing
         #expect(Set(later.modificationResultsByID.keys) == [record.recordID, plain.recordID])
     }
 
-    @Test func `processes that begin with one file at the same time are one device`() async throws {
+    @Test func `processes that start concurrently with one file are one device`() async throws {
         let cloud = try await EncryptedCloud().makingZone()
         let databases = (0..<6).map { _ in device(cloud).1 }
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -83,7 +81,7 @@ import Testing
         #expect(try changes.modificationResultsByID.values.map { try $0.get() }.count == 6)
     }
 
-    @Test(arguments: ["{}", "", "[1"]) func `a damaged file is an error, and stays as it is`(content: String)
+    @Test(arguments: ["{}", "", "[1"]) func `a damaged file is an error, and stays unchanged`(content: String)
         async throws
     {
         let cloud = try await EncryptedCloud().makingZone()
@@ -117,9 +115,7 @@ import Testing
         return DeviceIdentity.firstEntry(.random(), in: place).map { [$0] } ?? []
     }
 
-    @Test func `another list, a shorter one, or one that does not follow is refused once the device knows its own`()
-        async throws
-    {
+    @Test func `another, shorter or unchained list is refused once the device has its own`() async throws {
         let cloud = try await EncryptedCloud().makingZone()
         _ = try await device(cloud).1.save(EncryptedCloud.note("a", ["text": "secret"]))
         let owner = try await cloud.cloud.container(account: "mei").userRecordID().recordName
@@ -140,7 +136,7 @@ import Testing
         }
     }
 
-    @Test func `a service elsewhere that says it keeps keys gets none`() async throws {
+    @Test func `a remote service that claims to keep keys gets none`() async throws {
         let cloud = try await EncryptedCloud().makingZone()
         _ = try await device(cloud).1.save(EncryptedCloud.note("a", ["text": "secret"]))
         // `LocalCloud` says that it keeps keys; a device that does not believe it handed over none.
@@ -155,7 +151,7 @@ import Testing
         #expect(!CloudKitEnvironment(url: lookalike, account: .token("dev:mei")).isLocalService)
     }
 
-    @Test func `a zone's key that no device of the account's made seals nothing`() async throws {
+    @Test func `a zone key that no device of the account made seals nothing`() async throws {
         let cloud = try await EncryptedCloud().makingZone()
         let (_, first) = device(cloud)
         _ = try await first.save(EncryptedCloud.note("a", ["text": "secret"]))
@@ -182,7 +178,7 @@ import Testing
         await expectFailure(.internalError) { _ = try await database.record(for: EncryptedCloud.recordID("a")) }
     }
 
-    @Test func `versions of a zone's key that were left out or replaced are noticed`() async throws {
+    @Test func `omitted and replaced versions of a zone key are detected`() async throws {
         let place = KeyPlace(container: "c", environment: "development", owner: "_o")
         let secrets = AccountSecrets.random()
         let entry = try #require(DeviceIdentity.firstEntry(secrets, in: place))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CloudKit
 
-/// What is refused, and what does not open.
+/// Refused values, and values that do not open.
 @Suite struct EncryptedValueErrorTests {
     private func codes(_ results: [CKRecord.ID: Result<CKRecord, any Error>]) -> [String: CKError.Code?] {
         Dictionary(
@@ -26,9 +26,7 @@ import Testing
         #expect(error?.localizedDescription.contains("not supported in the public database") == true)
     }
 
-    @Test func `only new fields are encrypted: one that has clear values stays so, and the other way round`()
-        async throws
-    {
+    @Test func `only new fields can be encrypted, and a field stays clear or encrypted`() async throws {
         let cloud = try await EncryptedCloud().makingZone()
         let clear = CKRecord(recordType: "Note", recordID: EncryptedCloud.recordID("clear"))
         clear["old"] = "clear"
@@ -40,7 +38,7 @@ import Testing
         await expectFailure(.invalidArguments) { _ = try await cloud.device().save(clear) }
     }
 
-    @Test func `encrypted fields are not looked for, and sorting by one has no effect`() async throws {
+    @Test func `encrypted fields cannot be queried, and sorting by one has no effect`() async throws {
         let cloud = try await EncryptedCloud().makingZone()
         _ = try await cloud.device().save(EncryptedCloud.note("a", ["text": "secret"]))
         let query = CKQuery(recordType: "Note", predicate: NSPredicate(format: "text == %@", "secret"))
@@ -72,7 +70,7 @@ import Testing
         #expect(record.encryptedValues["text"] as? String == "secret")
     }
 
-    /// What somebody who has the store, and no keys, can do to a value.
+    /// The tampering that the store allows without keys.
     enum Tampering: CaseIterable, Sendable {
         case flipsContent, flipsNonce, flipsCommitment, flipsKeyID, truncates, appends, swapsFields, retypes
 
@@ -93,7 +91,7 @@ import Testing
     }
 
     @Test(arguments: Tampering.allCases)
-    func `a value that was tampered with fails its record by every way in, the rest arrives, and nothing is nil`(
+    func `a tampered value fails its record in every request, the rest arrives, and none is nil`(
         _ tampering: Tampering
     ) async throws {
         let cloud = try await EncryptedCloud().makingZone()
@@ -112,19 +110,19 @@ import Testing
         let ids = ["bad", "good"].map(EncryptedCloud.recordID)
 
         let fetched = try await database.records(for: ids)
-        check(fetched, "fetch")
+        expectOneBad(fetched, "fetch")
         let query = CKQuery(recordType: "Note", predicate: NSPredicate(value: true))
         let found = try await database.records(matching: query, inZoneWith: EncryptedCloud.zoneID)
-        check(Dictionary(uniqueKeysWithValues: found.matchResults), "query")
+        expectOneBad(Dictionary(uniqueKeysWithValues: found.matchResults), "query")
         let page = try await database.recordZoneChanges(inZoneWith: EncryptedCloud.zoneID, since: nil)
-        check(page.modificationResultsByID.mapValues { $0.map(\.record) }, "feed")
+        expectOneBad(page.modificationResultsByID.mapValues { $0.map(\.record) }, "feed")
 
-        // A conflict: what does not open is not handed to whoever merges.
+        // A conflict: a value that does not open is not passed to the app's merge.
         let mine = EncryptedCloud.note("bad", ["text": "mine"])
         await expectFailure(.internalError) { _ = try await database.save(mine) }
     }
 
-    private func check(_ results: [CKRecord.ID: Result<CKRecord, any Error>], _ way: Comment) {
+    private func expectOneBad(_ results: [CKRecord.ID: Result<CKRecord, any Error>], _ way: Comment) {
         let bad = results[EncryptedCloud.recordID("bad")]?.failure as? CKError
         #expect(bad?.code == .internalError, way)
         #expect(bad?.localizedDescription.contains("field 'text'") == true, way)
@@ -132,7 +130,7 @@ import Testing
         #expect(good?.encryptedValues["text"] as? String == "fine", way)
     }
 
-    @Test func `a clear value where an encrypted one belongs does not open`() async throws {
+    @Test func `a clear value in an encrypted field does not open`() async throws {
         let cloud = try await EncryptedCloud().makingZone()
         try await cloud.device().saveAll([
             EncryptedCloud.note("bad", ["text": "secret"]), EncryptedCloud.note("good", ["text": "fine"]),
@@ -144,7 +142,7 @@ import Testing
         }
         let database = service.container(named: container.containerIdentifier ?? "").privateCloudDatabase
         let results = try await database.records(for: ["bad", "good"].map(EncryptedCloud.recordID))
-        check(results, "fetch")
+        expectOneBad(results, "fetch")
     }
 
     @Test func `a value of another record, and a record's key under another's name, do not open`() async throws {
@@ -166,10 +164,10 @@ import Testing
         }
         let database = service.container(named: container.containerIdentifier ?? "").privateCloudDatabase
         let results = try await database.records(for: ["bad", "good"].map(EncryptedCloud.recordID))
-        check(results, "fetch")
+        expectOneBad(results, "fetch")
     }
 
-    @Test func `what does not open is overwritten by nothing but the app's own set`() async throws {
+    @Test func `a value that does not open is overwritten only when the app sets it`() async throws {
         let cloud = try await EncryptedCloud().makingZone()
         let record = EncryptedCloud.note("bad", ["text": "one", "more": "two"])
         _ = try await cloud.device().save(record)
@@ -186,7 +184,7 @@ import Testing
         #expect(last.encryptedValues["text"] as? String == "three" && last.encryptedValues["more"] as? String == "two")
     }
 
-    @Test func `a participant reads encrypted values of what is shared, and saves its own`() async throws {
+    @Test func `a participant reads encrypted values of shared records, and saves its own`() async throws {
         let cloud = try LocalCloud()
         let owner = cloud.container(account: "mei")
         let list = try await SharedList(owner)

@@ -49,7 +49,7 @@ import Testing
         #expect(record.changedKeys().isEmpty, comment)
     }
 
-    @Test func `every type comes back by every way in, and the service has none of it`() async throws {
+    @Test func `every type round-trips in every request, and the service sees none of it`() async throws {
         let cloud = try await EncryptedCloud().makingZone()
         let record = EncryptedCloud.note("a", Self.everything())
         record["title"] = "clear"
@@ -100,7 +100,7 @@ import Testing
         #expect(try await cloud.sealed("a", "three") == before, "what did not change was not sent")
     }
 
-    @Test func `a record goes on with its key, and many saves leave one`() async throws {
+    @Test func `a record keeps its key, and many saves leave one`() async throws {
         let cloud = try await EncryptedCloud().makingZone()
         let device = cloud.device()
         let record = EncryptedCloud.note("a", ["n": 0])
@@ -115,7 +115,7 @@ import Testing
         #expect(try await cloud.device().record(for: record.recordID).encryptedValues["n"] as? Int == 3)
     }
 
-    @Test func `a field takes whole numbers and fractions, whichever came first`() async throws {
+    @Test func `a field accepts integers and fractions in either order`() async throws {
         let cloud = try await EncryptedCloud().makingZone()
         for (name, value) in [("a", 1.5 as any CKRecordValueProtocol), ("b", 2), ("c", 2.5)] {
             _ = try await cloud.device().save(EncryptedCloud.note(name, ["n": value]))
@@ -124,7 +124,7 @@ import Testing
         #expect(number as? Int == 2)
     }
 
-    @Test func `the record of a conflict is open, and what is merged into it is saved`() async throws {
+    @Test func `a conflict's record is decrypted, and a merge into it is saved`() async throws {
         let cloud = try await EncryptedCloud().makingZone()
         let mine = EncryptedCloud.note("a", ["text": "one"])
         _ = try await cloud.device().save(mine)
@@ -144,7 +144,7 @@ import Testing
         #expect(last.encryptedValues["text"] as? String == "two and three")
     }
 
-    @Test func `two devices that begin at the same time agree on the keys`() async throws {
+    @Test func `two devices that start concurrently agree on the keys`() async throws {
         let cloud = try await EncryptedCloud().makingZone()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<8 {
@@ -161,7 +161,7 @@ import Testing
         #expect(numbers.compactMap(\.self).sorted() == Array(0..<8))
     }
 
-    @Test func `a zone that is made again has new keys, and a device that has the old ones notices`() async throws {
+    @Test func `a zone that is made again has new keys, and a device with the old ones notices`() async throws {
         let cloud = try await EncryptedCloud().makingZone()
         let device = cloud.device()
         _ = try await device.save(EncryptedCloud.note("a", ["n": 1]))
@@ -200,7 +200,7 @@ import Testing
         await second.cloud.close()
     }
 
-    @Test func `records without encrypted fields ask for no key`() async throws {
+    @Test func `records without encrypted fields request no key`() async throws {
         let cloud = try await EncryptedCloud().makingZone()
         let asked = Box<[String]>([])
         let service = FaultyService(cloud.cloud.container(account: "mei")) { path in

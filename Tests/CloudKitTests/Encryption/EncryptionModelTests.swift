@@ -6,9 +6,9 @@ import Testing
 
 @testable import CloudKit
 
-/// Random shares, moves, removals, writes and revoked devices. After each step every account opens exactly what a plain model
-/// says, and no endpoint hands it a key of a record that it may not read; a record that left a share is wrapped for that no
-/// more; what is written is sealed with a key that nobody was handed who might not read it; and who was offline misses nothing.
+/// Random shares, moves, removals, writes and revoked devices. After each step every account opens exactly the records of a
+/// plain model, and no endpoint hands it a key of a record that it may not read; a record that left a share is no longer
+/// wrapped for it; a value is sealed with a key that only its readers were handed; and an offline device misses nothing.
 /// `NEPHOS_FUZZ_STEPS=200` takes so many steps with each seed, `NEPHOS_FUZZ_SEEDS=100` so many seeds.
 @Suite struct EncryptionModelTests {
     private static func number(_ name: String, _ usual: Int) -> Int {
@@ -16,16 +16,16 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(60)), arguments: 1...UInt64(number("NEPHOS_FUZZ_SEEDS", 3)))
-    func `each opens what it may, and no token passes a record`(seed: UInt64) async throws {
+    func `each participant opens what it may, and no token skips a record`(seed: UInt64) async throws {
         let run = try EncryptionModel(seed)
         defer { run.cloud.removeKeys() }
         do {
             try await run.begin()
             for _ in 0..<Self.number("NEPHOS_FUZZ_STEPS", 25) {
                 try await run.step()
-                try await run.compare()
+                try await run.expectModel()
             }
-            try await run.compareOffline()
+            try await run.expectOfflineTexts()
         } catch {
             Issue.record("seed \(seed): \(error)\n\(run.log.suffix(12).joined(separator: "\n"))")
         }
@@ -222,7 +222,7 @@ private final class EncryptionModel {
 
     // MARK: Comparing
 
-    func compare() async throws {
+    func expectModel() async throws {
         if Bool.random(using: &random) {
             // The owner's library makes good what is to be.
             _ = try await database.recordZoneChanges(inZoneWith: Cloud.zoneID, since: nil)
@@ -233,9 +233,9 @@ private final class EncryptionModel {
             let expected = items.filter { mayRead($0.key).contains(guest.name) }.mapValues(\.text)
             let found = try await texts(guest.container.sharedCloudDatabase, ownersName)
             #expect(found == expected, "\(guest.name): \(last)")
-            try await compareHanded(guest, ownersName)
+            try await expectHandedKeys(guest, ownersName)
         }
-        try await compareStore()
+        try await expectStoredKeys()
         if Int.random(in: 0..<4, using: &random) == 0 {
             try await fetch(guests[Int.random(in: 0..<2, using: &random)], ownersName)
         }
@@ -254,7 +254,7 @@ private final class EncryptionModel {
     }
 
     /// The service hands an account the keys of the groups that it takes part in, and of the records that it may read.
-    private func compareHanded(_ guest: Guest, _ ownersName: String) async throws {
+    private func expectHandedKeys(_ guest: Guest, _ ownersName: String) async throws {
         let mine = Set(shares.filter { members[$0.key]?.contains(guest.name) == true }.values.map(\.recordName))
         for group in [""] + formerShares.sorted() {
             var request = LookupKeysRequest(
@@ -284,7 +284,7 @@ private final class EncryptionModel {
 
     /// No record is wrapped for a share that it has left, and none is sealed with a key that somebody was handed who might
     /// not read it since.
-    private func compareStore() async throws {
+    private func expectStoredKeys() async throws {
         let (service, call) = (owner.session.service, ServiceCall(scope: .private))
         let zoneID = ZoneIDDictionary(zoneName: "Lists")
         let keys = try await service.send(
@@ -333,7 +333,7 @@ private final class EncryptionModel {
     }
 
     /// Who fetched now and then has what it would have had at once.
-    func compareOffline() async throws {
+    func expectOfflineTexts() async throws {
         let ownersName = try await owner.userRecordID().recordName
         for guest in guests {
             try await fetch(guest, ownersName)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CloudKit
 
-/// Sync engines, and what cannot be read.
+/// Sync engines and unreadable records.
 @Suite struct EngineValueTests {
     private static func noteID(_ name: String) -> CKRecord.ID { EncryptedCloud.recordID(name) }
 
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: [CKDatabase.DatabaseChange.Deletion.Reason.encryptedDataReset, .purged, .deleted])
-    func `an engine that sent before it ever fetched hears why its zone is gone`(
+    func `an engine that sent before its first fetch gets the reason for its zone's deletion`(
         reason: CKDatabase.DatabaseChange.Deletion.Reason
     ) async throws {
         let cloud = try await EncryptedCloud().makingZone()
@@ -67,7 +67,7 @@ import Testing
             && (error?.partialErrorsByItemID?[Self.noteID("bad")] as? CKError)?.code == .internalError
     }
 
-    @Test func `a record that does not open is told at each fetch, the others go on, and it comes when it opens`()
+    @Test func `an unopenable record is reported at each fetch, the others arrive, and it comes once it opens`()
         async throws
     {
         let (cloud, service, first, told) = try await deviceWithBadNote()
@@ -93,7 +93,7 @@ import Testing
         #expect(toldAgain.value.count == 2, "there is nothing left to ask for")
     }
 
-    @Test func `a record that does not open and is deleted is asked for no more`() async throws {
+    @Test func `an unopenable record that is deleted is not requested again`() async throws {
         let (cloud, _, device, told) = try await deviceWithBadNote()
         try await device.engine.fetchChanges()
         _ = try await cloud.device().deleteRecord(withID: Self.noteID("bad"))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CloudKit
 
-/// Shares that were made before anything was encrypted: their keys come when something is.
+/// Shares from before the first encrypted value, and their later keys.
 @Suite struct FirstSealedValueTests: SharedValuesChecks {
     private typealias Cloud = SharedValuesTests.Cloud
 
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `who accepted a share before its first encrypted value gets the key at the owner's next sync`(
+    func `a participant from before a share's first encrypted value gets the key at the owner's next sync`(
         escrows: Bool
     ) async throws {
         let cloud = try Cloud(escrows: escrows)
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `who gets keys after the owner's devices settled a share is seen to again`(escrows: Bool) async throws {
+    func `a participant who gets keys after a share was settled is handled again`(escrows: Bool) async throws {
         let cloud = try Cloud(escrows: escrows)
         defer { cloud.removeKeys() }
         let (owner, guest) = (cloud.container("mei"), cloud.container("ana"))
@@ -76,7 +76,7 @@ import Testing
     enum Beginning: CaseIterable { case save, schema }
 
     @Test(arguments: Beginning.allCases)
-    func `shares that have no key get one when the schema begins to have sealed fields`(
+    func `shares without a key get one when the schema gets its first sealed fields`(
         beginning: Beginning
     ) async throws {
         let cloud = try Cloud()
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a participant encrypts the first value of a share once the owner's devices have heard of it`(
+    func `a participant encrypts a share's first value once the owner's devices know of it`(
         escrows: Bool
     ) async throws {
         let cloud = try Cloud(escrows: escrows)
@@ -131,7 +131,7 @@ import Testing
         #expect(try await text(owner.privateCloudDatabase, "milk", in: Cloud.zoneID) == "Oat milk")
     }
 
-    @Test func `a lookup of a key in vain is noted once until the owner's devices settle it`() async throws {
+    @Test func `a failed key lookup is noted once until the owner's devices settle it`() async throws {
         let cloud = try Cloud()
         let (owner, guest) = (cloud.container("mei"), cloud.container("ana"))
         let share = try await sharePlainList(owner)
@@ -199,7 +199,7 @@ import Testing
     }
 
     @Test(arguments: Case.all)
-    func `whoever encrypts first and however the other joined, both read it after the owner's next sync`(
+    func `owner and participant both read after the owner's next sync, whoever encrypts first`(
         _ test: Case
     ) async throws {
         let cloud = try Cloud(escrows: false)
@@ -280,7 +280,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `where no device of the owner's has keys the errors say so, and what helps`(hasDevice: Bool) async throws {
+    func `errors say so, and the remedy, if no device of the owner has keys`(hasDevice: Bool) async throws {
         let cloud = try Cloud(escrows: false)
         defer { cloud.removeKeys() }
         let (owner, guest) = (cloud.container("mei"), cloud.container("ana"))
@@ -295,9 +295,7 @@ import Testing
         #expect(saving.contains("a device of its owner's hands it over") == hasDevice, "\(saving)")
     }
 
-    @Test func `where a device of the owner's has the key the error of a record says that it hands it over`()
-        async throws
-    {
+    @Test func `a record's error says that a device of the owner will hand its key over`() async throws {
         let cloud = try Cloud()
         let (owner, guest) = (cloud.container("mei"), cloud.container("ana"))
         let share = try await cloud.share(try await cloud.makeList(owner), of: owner)
@@ -313,7 +311,7 @@ import Testing
     // MARK: Without keys
 
     @Test(arguments: [true, false])
-    func `a device without keys shares, and an approved one hands the keys over`(isZoneWide: Bool) async throws {
+    func `a device without keys can share, and an approved one hands the keys over`(isZoneWide: Bool) async throws {
         let cloud = try Cloud(escrows: false)
         defer { cloud.removeKeys() }
         let (owner, guest) = (cloud.container("mei"), cloud.container("ana"))
@@ -342,9 +340,7 @@ import Testing
         #expect(try await text(owner.privateCloudDatabase, "books", in: Cloud.zoneID) == "Read")
     }
 
-    @Test func `a Web client shares where the schema has sealed fields, and the owner's device gives the key`()
-        async throws
-    {
+    @Test func `a Web client shares sealed fields, and the owner's device hands the key over`() async throws {
         let cloud = try Cloud()
         let (owner, guest) = (cloud.container("mei"), cloud.container("ana"))
         _ = try await cloud.makeList(owner)
@@ -371,7 +367,7 @@ import Testing
             try await guest.sharedCloudDatabase.record(for: id("shelf", try await sharedZone(guest)))["title"] != nil)
     }
 
-    @Test func `fetches and queries give a device without keys the records that need none`() async throws {
+    @Test func `fetches and queries return plain records to a device without keys`() async throws {
         let cloud = try Cloud(escrows: false)
         defer { cloud.removeKeys() }
         let owner = cloud.container("mei")
@@ -392,7 +388,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a device without keys saves what needs none beside what it cannot seal, where the batch is not atomic`(
+    func `without keys the plain records of a non-atomic batch are saved, the sealed ones fail`(
         isAtomic: Bool
     ) async throws {
         let cloud = try Cloud(escrows: false)
@@ -422,7 +418,7 @@ import Testing
         #expect(records.map { (try? found[$0.recordID]?.get()) != nil } == [false, !isAtomic, false, true])
     }
 
-    @Test func `a participant whose key has not arrived saves what needs none`() async throws {
+    @Test func `a participant whose key has not arrived saves plain records`() async throws {
         let cloud = try Cloud()
         let (owner, guest) = (cloud.container("mei"), cloud.container("ana"))
         try await guest.join(try await sharePlainList(owner).url)
@@ -444,7 +440,7 @@ import Testing
         }
     }
 
-    @Test func `an app that seals nothing asks for no keys`() async throws {
+    @Test func `an app that seals nothing requests no keys`() async throws {
         let cloud = try Cloud()
         let (ownersService, owner) = cloud.hostile("mei")
         let (guestsService, guest) = cloud.hostile("ana")
@@ -467,7 +463,7 @@ import Testing
         #expect(asked.value.isEmpty)
     }
 
-    @Test func `who knew records of a former share saves them in one that was made anew`() async throws {
+    @Test func `a participant of a former share saves its records in a remade one`() async throws {
         let cloud = try Cloud()
         let (owner, guest) = (cloud.container("mei"), cloud.container("ana"))
         let root = try await cloud.makeList(owner)

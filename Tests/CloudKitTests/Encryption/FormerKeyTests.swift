@@ -6,8 +6,8 @@ import Testing
 
 @testable import CloudKit
 
-/// Keys that have had their time: those of what left a share, of a share or zone that was made anew, of URLs that nobody waits
-/// at any more.
+/// Former keys: those of records that left a share, of a share or zone that was made again, and of URLs without a pending
+/// invitation.
 @Suite struct FormerKeyTests: SharedValuesChecks {
     private typealias Cloud = SharedValuesTests.Cloud
     private static let call = ServiceCall(scope: .private)
@@ -28,7 +28,9 @@ import Testing
 
     // MARK: Records
 
-    @Test func `what leaves a share is wrapped for the zone in its move, and for the share no more`() async throws {
+    @Test func `a record that leaves a share is rewrapped for the zone in its move, and not for the share`()
+        async throws
+    {
         let cloud = try Cloud(escrows: false)
         defer { cloud.removeKeys() }
         let (owner, guest) = (cloud.container("mei"), cloud.container("ana"))
@@ -58,7 +60,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `what was under a share for a while is written with a new key afterwards`(endsShare: Bool) async throws {
+    func `a record that was in a share is sealed with a new key afterwards`(endsShare: Bool) async throws {
         let cloud = try Cloud()
         let owner = cloud.container("mei")
         let database = owner.privateCloudDatabase
@@ -83,8 +85,7 @@ import Testing
         #expect(try await text(cloud.container("mei").privateCloudDatabase, "note", in: Cloud.zoneID) == "Mine alone")
     }
 
-    @Test func `what a Web client takes out of a share is wrapped for the zone at the owner's next sync`() async throws
-    {
+    @Test func `a record that a Web client unshares is rewrapped for the zone at the owner's next sync`() async throws {
         let cloud = try Cloud()
         let owner = cloud.container("mei")
         let share = try await cloud.share(try await cloud.makeList(owner), of: owner)
@@ -114,7 +115,7 @@ import Testing
 
     // MARK: Shares and zones of one name
 
-    @Test func `a share that gets the name of a former one has another key`() async throws {
+    @Test func `a share that reuses a name has another key`() async throws {
         let cloud = try Cloud()
         let owner = cloud.container("mei")
         let database = owner.privateCloudDatabase
@@ -131,8 +132,7 @@ import Testing
         }
     }
 
-    @Test func `a device that has a former zone's key seals nothing with it once the zone was made again`() async throws
-    {
+    @Test func `a device with a former zone's key seals nothing with it once the zone was made again`() async throws {
         let cloud = try Cloud()
         let (old, new) = (cloud.container("mei"), cloud.container("mei"))
         _ = try await cloud.makeList(old)
@@ -145,7 +145,7 @@ import Testing
 
     // MARK: URLs
 
-    @Test func `a share's key is under its URL's secret while somebody may come by it, and the URL stays the same`()
+    @Test func `a share's key is wrapped by its URL's secret while others may join, and the URL is stable`()
         async throws
     {
         let cloud = try Cloud(escrows: false)
@@ -169,7 +169,7 @@ import Testing
         #expect(try await keys(owner, group).link?.key.isEmpty == true)
     }
 
-    @Test func `an invitation that is withdrawn closes the URL, and a public share's stays open`() async throws {
+    @Test func `withdrawing an invitation closes the URL, and a public share's stays open`() async throws {
         let cloud = try Cloud()
         let (owner, ana) = (cloud.container("mei"), cloud.container("ana"))
         let root = try await cloud.makeList(owner)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CloudKit
 
-/// Whose keys count, when the service shows what it likes.
+/// The validity of keys that a malicious service shows.
 @Suite struct GroupProofTests {
     private static let place = KeyPlace(container: "c", environment: "development", owner: "_owner")
     private static let group = GroupPlace(zone: ZonePlace(account: place, zoneName: "Z"), group: "share")
@@ -66,7 +66,7 @@ import Testing
         return wrapped
     }
 
-    @Test func `who was taken off the list makes no key for a later account key, nor one behind such a key`() throws {
+    @Test func `a removed device makes no later account key, nor a key that follows one`() throws {
         var account = try Account()
         let (lost, box) = (SigningKeyPair.random(), BoxKeyPair.random())
         account.append(.add, lost, box)
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `an administrator's key counts from when a device of the owner's names it until the next does not`()
+    @Test func `an administrator's key is valid from the owner's device that names it to the next that does not`()
         throws
     {
         let (account, admin) = (try Account(), try Account("_admin"))
@@ -110,18 +110,16 @@ import Testing
         #expect(try open([named, theirs, ended]).keys.count == 3, "what it made while it was one stays good")
         #expect(throws: GroupKeys.Invalid.self) { try open([unnamed, theirs]) }
         #expect(throws: GroupKeys.Invalid.self) { try open([named, theirs, ended, late]) }
-        // It names nobody.
+        // It names no administrator.
         let more = try wrapped(
             2, keys[1], after: keys[0], for: recipient, by: admin.signing, administrators: [admin.list.hashes[0]])
         #expect(throws: GroupKeys.Invalid.self) { try open([named, more]) }
-        // Without its list nobody knows whose device signed.
+        // Without its list the signing device's account is unknown.
         let blind = self.proof(account.list)
         #expect(throws: GroupKeys.Invalid.self) { try GroupKeys(KeysResponse(group: [named, theirs]), blind, device) }
     }
 
-    @Test func `a chain that the service makes up has no version of the owner's, and a fork of it opens nothing`()
-        throws
-    {
+    @Test func `a forged chain has no version of the owner's, and a fork of it opens nothing`() throws {
         let (account, stranger) = (try Account(), try Account("_stranger"))
         let keys = (0..<3).map { _ in SealKey.random() }
         let (device, recipient) = (try account.device(), account.list.accountKey)

@@ -6,8 +6,8 @@ import Testing
 
 @testable import CloudKit
 
-/// What a service can show to devices that do not trust it, case by case: each is an error, or one of the things of which the
-/// page says that such a service can do them.
+/// Attacks of a malicious service on devices, case by case: each is an error, or is among those that the page's threat model
+/// admits.
 @Suite final class HostileServiceTests {
     private typealias Cloud = SharedValuesTests.Cloud
 
@@ -64,7 +64,7 @@ import Testing
 
     deinit { cloud.removeKeys() }
 
-    @Test(arguments: Lie.allCases) func `a lie has its error, or its sentence in the threat model`(lie: Lie)
+    @Test(arguments: Lie.allCases) func `each attack has its error, or its sentence in the threat model`(lie: Lie)
         async throws
     {
         let (former, zone) = try await prepare()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CloudKit
 
-/// The reset of what is encrypted, as an app meets it.
+/// The reset of encrypted data, from an app's view.
 @Suite final class KeyResetTests {
     private let directory = FileManager.default.temporaryDirectory.path + "/keys-\(UUID().uuidString)"
 
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `zones with encrypted values answer that they were reset, until they are made again`(
+    func `zones with encrypted values report a reset until they are made again`(
         escrows: Bool
     ) async throws {
         let cloud = try await EncryptedCloud().makingZone()
@@ -67,7 +67,7 @@ import Testing
         #expect(before[0].recipient != after[0].recipient && before[0].signer != after[0].signer)
     }
 
-    @Test func `another device begins anew with the new list, when a person says so, and is approved`() async throws {
+    @Test func `another device starts over with the new list on confirmation, and is approved`() async throws {
         let cloud = try await EncryptedCloud().makingZone()
         let (first, second) = (device(cloud), device(cloud, "two"))
         _ = try await first.database.save(EncryptedCloud.note("a", ["text": "secret"]))
@@ -89,7 +89,7 @@ import Testing
         #expect(kept.contains { $0.hasSuffix(".former") })
     }
 
-    @Test func `the default zone stays: its values do not open until they are set again`() async throws {
+    @Test func `the default zone stays, and its values do not open until they are set again`() async throws {
         let cloud = try await EncryptedCloud().makingZone()
         let device = device(cloud)
         let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "d"))
@@ -107,7 +107,7 @@ import Testing
         #expect(try await device.database.record(for: record.recordID)["clear"] as? String == "seen")
     }
 
-    @Test func `sync engines hear of the reset, and send what their devices have`() async throws {
+    @Test func `sync engines are notified of the reset, and send their devices' records`() async throws {
         let cloud = try await EncryptedCloud().makingZone()
         let device = device(cloud)
         let (one, two) = (SyncDevice(), SyncDevice())
@@ -137,7 +137,7 @@ import Testing
         #expect(Set(texts) == ["first", "second"])
     }
 
-    @Test func `what others share is handed over again, once its owner has accepted the new list`() async throws {
+    @Test func `other owners' shares are handed over again once they accept the new list`() async throws {
         let cloud = try SharedValuesTests.Cloud(escrows: false)
         defer { cloud.removeKeys() }
         let (owner, guest) = (cloud.hostile("mei"), cloud.hostile("ana"))

@@ -31,7 +31,7 @@ import Testing
             .lookupKeys, LookupKeysRequest(zoneID: Self.wireZone, wantsGroup: true, recordNames: names), Self.call)
     }
 
-    @Test func `the scope is said when the zone is made, and stays`() async throws {
+    @Test func `the scope is set when the zone is made, and is immutable`() async throws {
         let cloud = try Cloud()
         let database = cloud.container("mei").privateCloudDatabase
         let saved = try await database.save(zone())
@@ -73,7 +73,7 @@ import Testing
         #expect((results[share.recordID]?.failure as? CKError)?.code == .invalidArguments)
     }
 
-    @Test(arguments: [true, false]) func `such a zone is shared as a whole, and a removal makes a new key`(
+    @Test(arguments: [true, false]) func `a per-zone scope is shared as a whole, and a removal makes a new key`(
         escrows: Bool
     ) async throws {
         let cloud = try Cloud(escrows: escrows)
@@ -112,7 +112,7 @@ import Testing
         #expect(try await text(cloud.container("bob").sharedCloudDatabase, "note", in: zoneID) == "Mine")
     }
 
-    @Test func `a zone that is made again has another key, and a device that has the old one notices`() async throws {
+    @Test func `a zone that is made again has another key, and a device with the old one notices`() async throws {
         let cloud = try Cloud()
         let (old, new) = (cloud.container("mei"), cloud.container("mei"))
         _ = try await old.privateCloudDatabase.save(zone())
@@ -125,9 +125,7 @@ import Testing
         #expect(try await text(old.privateCloudDatabase, "milk", in: Cloud.zoneID) == "Milk")
     }
 
-    @Test func `values that the zone's key did not seal are refused there, and old values come back as they are`()
-        async throws
-    {
+    @Test func `values not sealed by the zone's key are refused, and old values are returned unchanged`() async throws {
         let cloud = try Cloud()
         let owner = cloud.container("mei")
         _ = try await owner.privateCloudDatabase.save(zone())

@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `files of every size come back on another device, and the service has none of them`(
+    func `files of every size arrive on another device, and the service reads none of them`(
         transport: Transport
     ) async throws {
         try await Cloud.with(transport) { cloud in
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: [Transport.inProcess])
-    func `what everybody may read, and what an app turned sealing off for, is not sealed`(
+    func `public files, and files exempt by the app, are not sealed`(
         transport: Transport
     ) async throws {
         try await Cloud.with(transport) { cloud in
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `one asset in two records, two fields and twice in a list is saved, and saved again`(
+    func `one asset in two records, two fields and twice in a list is saved repeatedly`(
         transport: Transport
     ) async throws {
         try await Cloud.with(transport) { cloud in
@@ -169,7 +169,7 @@ import Testing
     }
 
     @Test(arguments: Tampering.allCases)
-    func `a wrapped key that was tampered with fails its record, and the other arrives`(
+    func `a tampered wrapped key fails its record, and the other record arrives`(
         _ tampering: Tampering
     ) async throws {
         let files = try TestFiles()
@@ -200,7 +200,7 @@ import Testing
     }
 
     @Test(arguments: [Transport.inProcess], [true, false])
-    func `a file that was flipped, cut or lengthened is assetNotAvailable, and nothing of it is left`(
+    func `a flipped, truncated or extended file is assetNotAvailable, and none of it is left`(
         transport: Transport, isSealed: Bool
     ) async throws {
         try await Cloud.with(transport) { cloud in
@@ -279,7 +279,7 @@ import Testing
         return sealed
     }
 
-    @Test func `a file that is cut while it is sealed is assetFileModified`() async throws {
+    @Test func `a file that is truncated while it is sealed is assetFileModified`() async throws {
         let files = try TestFiles()
         let file = try files.file(pattern(3 << 20))
         let content = AssetContent(file: file, size: 3 << 20, key: .random())

@@ -5,8 +5,8 @@ import Testing
 
 @testable import CloudKit
 
-/// The form of encrypted values, byte by byte, as Documentation/Encryption.md has it, and a reader of it that is none of
-/// ours (`sealed_values.py`, over PyNaCl).
+/// The form of encrypted values, byte by byte, as in Documentation/Encryption.md, and an independent reader of it
+/// (`sealed_values.py`, over PyNaCl).
 @Suite struct SealedFormatTests {
     private static let place = ZonePlace(
         account: KeyPlace(
@@ -16,7 +16,7 @@ import Testing
     private static let key = RecordKey(id: Array(1...8), key: .counting(from: 0))
     private static let context = place.valueContext(recordName: "note-1")
 
-    @Test func `the vector of the page is what the library makes`() throws {
+    @Test func `the library produces the page's test vector`() throws {
         let sealed = try #require(
             Self.key.seal(.string("Grüße"), field: "title", of: Self.context, nonce: Array(0x40..<0x58)))
         let parts = [
@@ -43,14 +43,14 @@ import Testing
         (.list(of: .int64, [.int64(1)]), "000000080000000000000001"), (.list(of: .unknown, []), ""),
     ]
 
-    @Test func `each type has its bytes, and they are the value again`() {
+    @Test func `each type's encoding decodes to the value`() {
         for (value, hex) in Self.contents {
             #expect(SealedContent.bytes(of: value)?.hex == hex)
             #expect(SealedContent.value([UInt8](hex: hex)[...], type: value.type) == value)
         }
     }
 
-    @Test func `the vector of an asset's key is what the library makes`() throws {
+    @Test func `the library produces the page's test vector of an asset's key`() throws {
         let assetKey = SealKey.counting(from: 0x20)
         let wrapped = Self.key.wrap(assetKey, field: "image", of: Self.context, nonce: Array(0x40..<0x58))
         let parts = [
@@ -80,7 +80,7 @@ import Testing
         #expect(try reader.ask(question)["error"] != nil)
     }
 
-    @Test func `what has no bytes is not sealed`() {
+    @Test func `a value without an encoding is not sealed`() {
         for value in [
             FieldValue.reference(ReferenceValue(recordName: "a")),
             .list(
@@ -98,11 +98,11 @@ import Testing
         ("003ff0000000000000bff00000000000", .location), ("0000000161000000", .list(.string)),
         ("00000002", .list(.string)), ("61", .reference), ("00", .unknownList),
     ])
-    func `bytes that stand for no value of the type are refused`(hex: String, type: FieldType) {
+    func `bytes that encode no value of the type are refused`(hex: String, type: FieldType) {
         #expect(SealedContent.value([UInt8](hex: hex)[...], type: type) == nil)
     }
 
-    @Test func `a Python reader opens what the library seals, and the library what it seals`() throws {
+    @Test func `a Python reader opens the library's sealed values, and the library opens Python's`() throws {
         let reader = try PythonReader()
         let group = RecordKey.random().key
         let wrapped = Self.key.wrapped(under: group, version: 3, recordName: "note-1", in: GroupPlace(zone: Self.place))

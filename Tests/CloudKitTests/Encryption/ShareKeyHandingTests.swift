@@ -6,7 +6,7 @@ import Testing
 
 @testable import CloudKit
 
-/// Who hands a share's key over: its owner's library and its administrators'; and what opens nothing any more.
+/// The handing over of a share's key by the owner's and administrators' libraries, and the end of former keys.
 @Suite struct ShareKeyHandingTests: SharedValuesChecks {
     private typealias Cloud = SharedValuesTests.Cloud
 
@@ -43,7 +43,9 @@ import Testing
     // MARK: Administrators
 
     @Test(arguments: [true, false])
-    func `an administrator invites and removes while the owner is away: the key follows`(escrows: Bool) async throws {
+    func `the key follows an administrator's invitations and removals while the owner is away`(escrows: Bool)
+        async throws
+    {
         let cloud = try Cloud(escrows: escrows)
         defer { cloud.removeKeys() }
         let (owner, admin) = (cloud.container("mei"), cloud.container("ana"))
@@ -85,7 +87,9 @@ import Testing
         #expect(boxes.count == keys.group.count, "the owner opens what the administrator made")
     }
 
-    @Test func `who is no administrator by the owner's devices makes no key, whatever the service says`() async throws {
+    @Test func `without an owner device's confirmation no administrator makes a key, whatever the service says`()
+        async throws
+    {
         let cloud = try Cloud(escrows: false)
         defer { cloud.removeKeys() }
         let (owner, guest) = (cloud.container("mei"), cloud.container("ana"))
@@ -105,7 +109,7 @@ import Testing
             _ = try await service.send(
                 .putGroupKey, PutGroupKeyRequest(zoneID: zoneID, group: group, key: next), Self.call(.shared))
         }
-        // A service that takes it convinces nobody: not the owner, and no participant.
+        // A service that accepts it convinces neither the owner nor a participant.
         let entries = try await service.send(.accountKeys, AccountKeysRequest(), Self.call()).entries
         let user = try await guest.userRecordID().recordName
         for account in ["mei", "ana"] {
@@ -126,7 +130,7 @@ import Testing
 
     // MARK: One-time URLs
 
-    @Test(arguments: [true, false]) func `a one-time URL has a secret of its own, which is used up with it`(
+    @Test(arguments: [true, false]) func `a one-time URL has its own secret, which is used up with it`(
         escrows: Bool
     ) async throws {
         let cloud = try Cloud(escrows: escrows)
@@ -159,7 +163,7 @@ import Testing
         #expect(try await keys(guest, share, in: zone).oneTimeLinks.isEmpty, "it is nobody else's")
     }
 
-    @Test(arguments: [true, false]) func `metadata that was archived has the secret of its URL`(
+    @Test(arguments: [true, false]) func `archived metadata keeps the secret of its URL`(
         isOneTime: Bool
     ) async throws {
         let cloud = try Cloud(escrows: false)
@@ -184,7 +188,7 @@ import Testing
     enum End: CaseIterable { case removal, blocking, closing, leaving }
 
     @Test(arguments: End.allCases)
-    func `who takes part no more opens nothing that is written after, and the former URL neither`(
+    func `a former participant opens no later value, and neither does the former URL`(
         end: End
     ) async throws {
         let cloud = try Cloud(escrows: false)
@@ -246,7 +250,7 @@ import Testing
 
     // MARK: Web clients, and who waits
 
-    @Test func `what a Web client moves under a share gets its keys at the owner's next sync`() async throws {
+    @Test func `a record that a Web client moves under a share gets its keys at the owner's next sync`() async throws {
         let cloud = try Cloud()
         let (owner, guest) = (cloud.container("mei"), cloud.container("ana"))
         let share = try await cloud.share(try await cloud.makeList(owner), of: owner)
@@ -273,7 +277,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(15)))
-    func `who waits for a share's key is notified when it comes, and the engine gets what waited`() async throws {
+    func `a participant who waits for a share's key is notified of it, and the engine gets the records`() async throws {
         let cloud = try Cloud()
         let (owner, guest) = (cloud.container("mei"), cloud.container("ana"))
         let share = try await cloud.share(try await cloud.makeList(owner), of: owner)
@@ -313,9 +317,8 @@ import Testing
         await device.wait { $0.contains("did fetch zone Lists!\(CKError.Code.partialFailure.rawValue)") }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `an engine fetches by itself what waited once the owner hands the key over`()
-        async throws
-    {
+    @Test(.timeLimit(.minutes(5)))
+    func `an engine fetches waiting records automatically once the owner hands the key over`() async throws {
         let cloud = try Cloud()
         let (owner, guest) = (cloud.container("mei"), cloud.container("ana"))
         let share = try await cloud.share(try await cloud.makeList(owner), of: owner)
@@ -327,7 +330,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func `an engine fetches by itself a record whose key is wrapped for the share after it came`() async throws {
+    func `an engine fetches a record automatically if its key is wrapped for the share later`() async throws {
         let cloud = try Cloud()
         let (owner, guest) = (cloud.container("mei"), cloud.container("ana"))
         let share = try await cloud.share(try await cloud.makeList(owner), of: owner)
@@ -349,7 +352,8 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func `an engine fetches by itself what waited once another device of its account has taken the key`() async throws {
+    func `an engine fetches waiting records automatically once another device of its account has the key`() async throws
+    {
         let cloud = try Cloud()
         let owner = cloud.container("mei")
         let share = try await cloud.share(try await cloud.makeList(owner), of: owner)

@@ -5,8 +5,8 @@ import Testing
 
 @testable import CloudKit
 
-/// The form of shares' keys, links and lists of devices, byte by byte, as Documentation/Encryption.md has it, and a reader of
-/// them that is none of ours.
+/// The form of shares' keys, links and device lists, byte by byte, as in Documentation/Encryption.md, and an independent
+/// reader of them.
 @Suite struct SharedFormatTests {
     private static let account = KeyPlace(
         container: "iCloud.org.example.App", environment: "development", owner: "_0123456789abcdef0123456789abcdef")
@@ -61,7 +61,7 @@ import Testing
             signer: device.signing.publicKey, signature: [UInt8](hex: Vector.signature))
     }
 
-    @Test func `the vectors of the page are what the library reads, and the list what it makes`() throws {
+    @Test func `the library reads the page's test vectors, and produces the page's list`() throws {
         let device = try Self.device()
         #expect(device.list.hash.hex == Vector.entryHash)
         let wrapped = WrappedRecordKey(
@@ -79,7 +79,7 @@ import Testing
         #expect(ShareLink(fragment: Vector.fragment) == opened)
     }
 
-    @Test func `a Python reader opens a share's keys and its link, and reads the list of devices`() throws {
+    @Test func `a Python reader opens a share's keys and its link, and reads the device list`() throws {
         let (reader, device) = (try PythonReader(), try Self.device())
         let entry = try #require(DeviceIdentity.firstEntry(Self.secrets, in: Self.account))
         let read = try reader.ask(["do": "readEntry", "key": "", "entry": entry.hex])
@@ -117,7 +117,7 @@ import Testing
         #expect(unwrapped["content"] == Self.recordKey.key.bytes.hex)
     }
 
-    @Test func `the library opens a share's keys that Python made, on a list that it made`() throws {
+    @Test func `the library opens a share's keys and a list that Python made`() throws {
         let reader = try PythonReader()
         let account = try #require(BoxKeyPair(secretKey: [UInt8](Self.secrets.accountKeys[1] ?? Data())))
         let box = try #require(BoxKeyPair(secretKey: [UInt8](Self.secrets.boxSecretKey)))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import CloudKit
 
-/// Encrypted values under shares: their owner and those who take part read and write them, and nobody else.
+/// Encrypted values under shares: only the owner and the participants read and write them.
 @Suite struct SharedValuesTests: SharedValuesChecks {
     /// A cloud whose service is given keys to keep, or in which every device keeps its own.
     struct Cloud {
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `who accepts a share of records that were encrypted before reads and writes them`(
+    func `a participant reads and writes records that were encrypted before it joined`(
         escrows: Bool
     ) async throws {
         let cloud = try Cloud(escrows: escrows)
@@ -106,7 +106,7 @@ import Testing
         #expect(try await text(owner.privateCloudDatabase, "note", in: Cloud.zoneID) == "Mine")
     }
 
-    @Test(arguments: [true, false]) func `who has the URL of a public share reads it while its owner is away`(
+    @Test(arguments: [true, false]) func `an account with the URL of a public share reads it while its owner is away`(
         escrows: Bool
     ) async throws {
         let cloud = try Cloud(escrows: escrows)
@@ -120,8 +120,7 @@ import Testing
         #expect(try await text(cloud.container("ana").sharedCloudDatabase, "milk", in: zone) == "Milk")
     }
 
-    @Test
-    func `without the URL's fragment nothing is nil: records are busy until the owner's library hands the key over`()
+    @Test func `without the URL's fragment records are busy, not nil, until the owner's library hands the key over`()
         async throws
     {
         let cloud = try Cloud()
@@ -215,7 +214,7 @@ import Testing
         #expect(try await text(owner.privateCloudDatabase, "eggs", in: Cloud.zoneID) == "Eggs")
     }
 
-    @Test func `what moves under a shared record brings its keys along`() async throws {
+    @Test func `a record that moves under a shared one brings its keys along`() async throws {
         let cloud = try Cloud()
         let (owner, guest) = (cloud.container("mei"), cloud.container("ana"))
         let share = try await cloud.share(try await cloud.makeList(owner), of: owner)
@@ -232,7 +231,7 @@ import Testing
 
     // MARK: A hostile service
 
-    @Test func `a share's key that the service made is refused, and so is another list of its owner's devices`()
+    @Test func `a share key forged by the service is refused, and so is a forged list of the owner's devices`()
         async throws
     {
         let cloud = try Cloud(escrows: false)

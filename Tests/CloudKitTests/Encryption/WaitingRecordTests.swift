@@ -5,7 +5,7 @@ import Testing
 
 @testable import CloudKit
 
-/// Records that come before their keys: each fails alone, and comes with a later fetch, whatever an app keeps besides tokens.
+/// Records that arrive before their keys: each fails alone, and arrives with a later fetch, even if an app stores only tokens.
 @Suite struct WaitingRecordTests: SharedValuesChecks {
     private typealias Cloud = SharedValuesTests.Cloud
 
@@ -47,7 +47,7 @@ import Testing
         #expect(try await fetch(owner, Cloud.zoneID, scope: .private).zones.isEmpty)
     }
 
-    /// What a fetch of zones told, in order.
+    /// The events of a fetch of zones, in order.
     private struct Fetched: Sendable {
         /// The records' names with their texts, or alone where they have none; shares are left out.
         var came: [String] = []
@@ -105,7 +105,7 @@ import Testing
     // MARK: Operations
 
     @Test(arguments: [true, false])
-    func `a record without its key fails alone, and comes after a restart once the key is there`(
+    func `a record without its key fails alone, and arrives after a restart once the key is there`(
         escrows: Bool
     ) async throws {
         let cloud = try Cloud(escrows: escrows)
@@ -126,7 +126,7 @@ import Testing
         #expect(third.tokens[zone]?.waitingRecords.isEmpty == true)
     }
 
-    @Test func `what waits for its key and is changed or deleted meanwhile comes as it is then`() async throws {
+    @Test func `a waiting record that is changed or deleted arrives in its latest state`() async throws {
         let cloud = try Cloud()
         let (owner, guest) = (cloud.container("mei"), cloud.container("ana"))
         let zone = try await share(owner, guest, sealed: ["a", "b", "c", "d"])
@@ -147,7 +147,7 @@ import Testing
         #expect(try await fetch(guest, zone, since: third).came.isEmpty)
     }
 
-    @Test func `what leaves the share while it waits for its key is asked for no more`() async throws {
+    @Test func `a waiting record that leaves the share is not requested again`() async throws {
         let cloud = try Cloud()
         let (owner, guest) = (cloud.container("mei"), cloud.container("ana"))
         let zone = try await share(owner, guest, sealed: ["a", "b"])
@@ -163,7 +163,7 @@ import Testing
     }
 
     @Test(arguments: [nil, 30, 150])
-    func `more records than a token names come each once, in tokens of bounded size`(limit: Int?) async throws {
+    func `more waiting records than a token names arrive once each, in bounded tokens`(limit: Int?) async throws {
         let cloud = try Cloud()
         let (owner, guest) = (cloud.container("mei"), cloud.container("ana"))
         let sealed = (0..<450).map { "sealed-\($0)" }
@@ -193,7 +193,7 @@ import Testing
         #expect(third.tokens[zone]?.waitingRecords.isEmpty == true)
     }
 
-    @Test func `the function for one batch gives what waited in batches, too`() async throws {
+    @Test func `the single-batch function returns waiting records in batches, too`() async throws {
         let cloud = try Cloud()
         let (owner, guest) = (cloud.container("mei"), cloud.container("ana"))
         let sealed = (0..<450).map { "sealed-\($0)" }
@@ -218,7 +218,7 @@ import Testing
         #expect(batches > 1, "no batch has them all")
     }
 
-    @Test func `records whose keys never come keep none back whose keys are there`() async throws {
+    @Test func `records whose keys never arrive do not block those whose keys do`() async throws {
         let cloud = try Cloud()
         let owner = cloud.container("mei")
         let (service, guest) = cloud.hostile("ana")
@@ -227,7 +227,7 @@ import Testing
         _ = try await guest.session.keyRing.device()
         await cloud.cloud.settle()
         try await sync(owner)
-        // Values of keys that the service shows nobody.
+        // Values of keys that the service hands to no account.
         func withhold(_ groups: String...) {
             service.changingRecords.value = { name, fields in
                 guard groups.contains(where: { name.hasPrefix("\($0)-") }), let field = fields["text"],
@@ -259,7 +259,7 @@ import Testing
         #expect(last.tokens[zone]?.waitingRecords.isEmpty == true)
     }
 
-    @Test func `the key of one owner's zone does not wait for another's`() async throws {
+    @Test func `the key of one owner's zone does not block another's`() async throws {
         let cloud = try Cloud()
         let (mei, bob, guest) = (cloud.container("mei"), cloud.container("bob"), cloud.container("ana"))
         let meis = try await share(mei, guest, sealed: ["milk"], plain: ["bread"])
@@ -275,7 +275,7 @@ import Testing
         #expect(third.came == ["milk=milk"] && third.failed.isEmpty)
     }
 
-    @Test func `a device that is not approved gets what is plain, and the rest once it is`() async throws {
+    @Test func `an unapproved device gets plain records, and the rest once it is approved`() async throws {
         let cloud = try Cloud(escrows: false)
         defer { cloud.removeKeys() }
         let owner = cloud.container("mei")
@@ -303,7 +303,7 @@ import Testing
         #expect(again.texts == ["bread": "", "list": "Groceries", "milk": "Milk", "note": "Mine"])
     }
 
-    @Test func `no token passes a batch whose keys could not be asked for`() async throws {
+    @Test func `no token skips a batch whose keys could not be requested`() async throws {
         let cloud = try Cloud()
         let owner = cloud.container("mei")
         let (service, guest) = cloud.hostile("ana")
@@ -332,7 +332,7 @@ import Testing
         return device
     }
 
-    @Test func `an engine gets the others of each zone, and what waited after a restart`() async throws {
+    @Test func `an engine gets the other records of each zone, and waiting ones after a restart`() async throws {
         let cloud = try Cloud()
         let (mei, bob, guest) = (cloud.container("mei"), cloud.container("bob"), cloud.container("ana"))
         let meis = try await share(mei, guest, sealed: ["milk", "eggs"], plain: ["bread"])
@@ -366,7 +366,7 @@ import Testing
         #expect(!third.log.contains { $0.contains("zone") }, "there is nothing left to ask for")
     }
 
-    @Test func `an engine gets more records than a token names`() async throws {
+    @Test func `an engine gets more waiting records than a token names`() async throws {
         let cloud = try Cloud()
         let (owner, guest) = (cloud.container("mei"), cloud.container("ana"))
         let sealed = (0..<450).map { "sealed-\($0)" }
@@ -385,7 +385,7 @@ import Testing
 
     // MARK: Tokens
 
-    @Test func `a token that carries nothing is the service's, and one of an earlier version is read as it was`() {
+    @Test func `a token without waiting records is the service's, and an older version's token is read`() {
         let text = "AAECAwQ"
         let plain = CKServerChangeToken(syncToken: text)
         #expect(plain.servicesToken == text && plain.waitingRecords.isEmpty)

@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `a reference to the current user means the same user to everybody`(transport: Transport) async throws {
+    func `a reference to the current user is the same user for every account`(transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in
             let mine = cloud.container("mei").publicCloudDatabase
             let others = cloud.container("tom").publicCloudDatabase
@@ -74,7 +74,9 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `the current user's record can be a parent, and its own is found by that`(transport: Transport) async throws {
+    func `the current user's record can be a parent, and its children are found by it`(transport: Transport)
+        async throws
+    {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()
             let record = note("n")
@@ -107,7 +109,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `zone IDs come in one spelling, however the owner was written`(transport: Transport) async throws {
+    func `zone IDs have one spelling, however the owner was written`(transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in
             let container = cloud.container()
             let database = container.privateCloudDatabase
@@ -159,7 +161,7 @@ import Testing
                     await expectFailure(.permissionFailure) { try await database.saveAll([record], policy) }
                 }
                 await expectFailure(.permissionFailure) { try await database.deleteRecord(withID: other) }
-                // What nobody is called is still no name.
+                // An unused user name is still no name.
                 await expectFailure(.invalidArguments) { try await database.save(note("_nobody")) }
             }
             let shared = try await container.publicCloudDatabase.record(for: other)
@@ -170,7 +172,9 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `the server's record of a conflict names the current user as ever`(transport: Transport) async throws {
+    func `the server's record of a conflict names the current user by the default name`(transport: Transport)
+        async throws
+    {
         try await Cloud.with(transport) { cloud in
             try await cloud.database().save(note("taken"))
             // A container that has not heard yet who it is.
@@ -183,7 +187,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `the name of a zone's share is the service's`(transport: Transport) async throws {
+    func `the name of a zone's share is reserved for the service`(transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()
             let zone = try await database.zone("Z")

@@ -4,7 +4,7 @@ import Testing
 /// Saving and deleting against the whole service, as an app sees it, through both transports.
 @Suite struct ModifyEndToEndTests {
     @Test(arguments: Transport.allCases)
-    func `changedKeys sends what changed, allKeys all there is, and both leave what only the server has`(
+    func `changedKeys sends changed keys, allKeys all of them, and both keep the server's other keys`(
         transport: Transport
     ) async throws {
         try await Cloud.with(transport) { cloud in
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `a record with a tag that is deleted meanwhile is an unknown item, and one without is made again`(
+    func `a deleted record with a tag is an unknown item, and one without is made again`(
         transport: Transport
     ) async throws {
         try await Cloud.with(transport) { cloud in
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases, [true, false])
-    func `in the default zone, and where isAtomic is false, each item stands alone`(
+    func `in the default zone, and if isAtomic is false, each item is independent`(
         transport: Transport, inCustomZone: Bool
     ) async throws {
         try await Cloud.with(transport) { cloud in
@@ -116,10 +116,9 @@ import Testing
         }
     }
 
-    /// As sync code has it that makes each record anew from its own model.
+    /// As in sync code that makes each record again from its own model.
     @Test(arguments: Transport.allCases)
-    func `what a new record has set to nil is cleared where it is saved over another`(transport: Transport) async throws
-    {
+    func `a new record's nil field is cleared if it overwrites another record`(transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()
             let zone = try await database.save(CKRecordZone(zoneName: "Z")).zoneID
@@ -141,7 +140,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `desiredKeys limits what comes back, and a save of that leaves the rest alone`(transport: Transport)
+    func `desiredKeys limits the returned fields, and a save of the result keeps the others`(transport: Transport)
         async throws
     {
         try await Cloud.with(transport) { cloud in
@@ -164,7 +163,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `an operation that waits for another sees what that one did, and a cancelled one does nothing`(
+    func `an operation sees its dependency's changes, and a cancelled one does nothing`(
         transport: Transport
     ) async throws {
         try await Cloud.with(transport) { cloud in

@@ -3,7 +3,7 @@ import CloudKitLocal
 import Foundation
 import Testing
 
-/// What the library refuses before it sends counts in a batch as what the service refuses: it fails alone where the zone is
+/// A refusal of the library before the request counts in a batch as one of the service: the item fails alone if the zone is
 /// not atomic.
 @Suite struct RefusedOnDeviceTests {
     enum Fault: CaseIterable {
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases, Fault.allCases)
-    func `what cannot be sent fails alone in the default zone, also with isAtomic`(
+    func `an unsendable record fails alone in the default zone, also with isAtomic`(
         transport: Transport, fault: Fault
     ) async throws {
         try await Cloud.with(transport) { cloud in
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases, Fault.allCases)
-    func `what cannot be sent fails alone in a custom zone without isAtomic, and else with the rest of its zone`(
+    func `an unsendable record fails its zone in a custom zone, and fails alone without isAtomic`(
         transport: Transport, fault: Fault
     ) async throws {
         try await Cloud.with(transport) { cloud in
@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test(arguments: ["root", "share"])
-    func `of a share and its root neither is saved where the other cannot be sent`(bad: String) async throws {
+    func `neither a share nor its root is saved if the other cannot be sent`(bad: String) async throws {
         let database = try LocalCloud().container().privateCloudDatabase
         let zone = try await database.zone("Z")
         let (root, beside) = (note("root", in: zone), note("beside", in: zone))
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test(arguments: [true, false], Fault.allCases)
-    func `an engine sends the others of a batch, and hands the app what cannot be sent`(
+    func `an engine sends the others of a batch, and reports the unsendable record to the app`(
         isDefaultZone: Bool, fault: Fault
     ) async throws {
         let database = try LocalCloud().container().privateCloudDatabase

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CloudKit
 
-/// The schema as an app meets it: in production, and in the public database.
+/// The schema's rules for an app, in production and in the public database.
 @Suite struct SchemaRuleTests {
     private static let schema = """
         DEFINE SCHEMA
@@ -77,9 +77,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `a number fits a field of numbers, whole or not, as long as nothing of it is lost`(transport: Transport)
-        async throws
-    {
+    func `a number fits a numeric field if no precision is lost`(transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in
             try await cloud.importSchema(
                 """
@@ -117,7 +115,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `production refuses what is not indexed as developers know it`(transport: Transport) async throws {
+    func `production refuses unindexed queries in Apple's words`(transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in
             try await cloud.importSchema(Self.schema, deploys: true)
             let database = cloud.container(environment: .production).privateCloudDatabase
@@ -139,7 +137,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `in the public database everybody reads, who is signed in creates, and the creator changes`(
+    func `in the public database everyone reads, signed-in accounts create, and the creator changes`(
         transport: Transport
     ) async throws {
         try await Cloud.with(transport) { cloud in
@@ -164,7 +162,7 @@ import Testing
         }
     }
 
-    @Test func `who has a role of the schema may do what is granted to it`() async throws {
+    @Test func `an account with a role may do what the role is granted`() async throws {
         let cloud = try LocalCloud()
         try await cloud.importSchema(
             "DEFINE SCHEMA CREATE ROLE Curator; RECORD TYPE Pick (n INT64, GRANT CREATE TO Curator);")

@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `what cannot be kept is refused in the same words, and the stored value stays`(transport: Transport)
+    func `an unstorable value is refused in the same words, and the stored value stays`(transport: Transport)
         async throws
     {
         try await Cloud.with(transport) { cloud in
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `the largest and the least values are kept`(transport: Transport) async throws {
+    func `the largest and the smallest values are stored`(transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()
             let record = note("n")
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `queries and subscriptions take no such values either`(transport: Transport) async throws {
+    func `queries and subscriptions refuse unstorable values, too`(transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()
             let record = note("n")
@@ -117,10 +117,10 @@ import Testing
     }
 }
 
-/// "The data that a record stores must not exceed 1 MB": what counts is what is stored, not what travels.
+/// "The data that a record stores must not exceed 1 MB": the stored size counts, not the size on the wire.
 @Suite struct DataSizeTests {
     @Test(arguments: Transport.allCases)
-    func `what fits into 1 MB is saved, however long its JSON is`(transport: Transport) async throws {
+    func `a record within 1 MB is saved, however long its JSON is`(transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()
             let numbers = note("numbers")
@@ -146,7 +146,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `over the limits an error says how much of how much`(transport: Transport) async throws {
+    func `an error over a limit names the actual size and the limit`(transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()
             let record = note("large")

@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `a zone that is not found says what helps the request`() async throws {
+    @Test func `a missing zone's error names the remedy`() async throws {
         let cloud = try LocalCloud()
         let (mei, ana) = (cloud.container(account: "mei"), cloud.container(account: "ana"))
         let database = mei.privateCloudDatabase
@@ -88,9 +88,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `without an account the public database can be read, and everything else needs one`(transport: Transport)
-        async throws
-    {
+    func `without an account only the public database can be read`(transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in
             let record = try await cloud.container("mei").publicCloudDatabase.save(note("open"))
             let nobody = cloud.container(nil)
@@ -109,7 +107,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `an account has its own databases, and the same identity in each of a container's`(transport: Transport)
+    func `an account has its own databases, and one identity in all databases of a container`(transport: Transport)
         async throws
     {
         try await Cloud.with(transport) { cloud in
@@ -133,7 +131,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `the current user's record comes without asking for its ID`(transport: Transport) async throws {
+    func `the current user's record is fetched without its ID`(transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in
             let container = cloud.container()
             let operation = CKFetchRecordsOperation.fetchCurrentUserRecordOperation()
@@ -151,7 +149,9 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `records of several zones, missing ones and missing zones in one fetch`(transport: Transport) async throws {
+    func `one fetch reports records of several zones, missing records and missing zones`(transport: Transport)
+        async throws
+    {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()
             let zone = try await database.zone("Z")

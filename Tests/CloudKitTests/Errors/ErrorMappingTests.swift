@@ -3,7 +3,7 @@ import Foundation
 import NephosWire
 import Testing
 
-/// From what the service answers to what the app catches.
+/// The mapping from the service's errors to the app's.
 @Suite struct ErrorMappingTests {
     private static let table: [(ServerErrorCode, CKError.Code)] = [
         (.accessDenied, .permissionFailure),
@@ -37,7 +37,7 @@ import Testing
         await expectFailure(code) { try await whole.database.save(record) }
     }
 
-    @Test func `the code that the service names wins over the one its server error code stands for`() async {
+    @Test func `the service's own CKError code takes precedence over its server error code's`() async {
         var error = ErrorDictionary.scripted(.badRequest)
         error.clientErrorCode = CKError.Code.limitExceeded.rawValue
         let named = ScriptedService(ScriptedService.Script(failure: .refused(error)))
@@ -47,7 +47,7 @@ import Testing
         await expectFailure(.invalidArguments) { _ = try await unknown.database.allRecordZones() }
     }
 
-    @Test func `an error says what the service said, and where it comes from`() async throws {
+    @Test func `an error has the service's message, and names its source`() async throws {
         var dictionary = ErrorDictionary.scripted(.throttled, "request throttled")
         dictionary.retryAfter = 30
         let service = ScriptedService(ScriptedService.Script(failure: .refused(dictionary)))
@@ -66,7 +66,7 @@ import Testing
         #expect(description.contains("uuid = 6b1c0c5e; container ID = \"iCloud.org.example.Gallery\""))
     }
 
-    @Test func `under an error is CloudKit's internal one, with its code where that is known`() async throws {
+    @Test func `an error's underlying error is CloudKit's internal one, with its code if known`() async throws {
         let table: [(ErrorDictionary, (CKError.Code, Int))] = [
             (.scripted(.notFound, "Record not found"), (.unknownItem, 2003)),
             (.scripted(.conflict, "client oplock error updating record"), (.serverRecordChanged, 2004)),
@@ -104,7 +104,7 @@ import Testing
         #expect(partial.description.contains("\"Invalid Arguments\" (12);"), "this side's own has no other code")
     }
 
-    @Test func `without an account only what needs none is asked for`() async throws {
+    @Test func `without an account only requests that need none are sent`() async throws {
         let service = ScriptedService(hasAccount: false)
         let container = service.container
         await expectFailure(.notAuthenticated) { _ = try await container.privateCloudDatabase.allRecordZones() }

@@ -56,7 +56,7 @@ import Testing
         #expect(!(foreign is CKError))
     }
 
-    @Test func `an error made of an NSError is that error`() {
+    @Test func `an error made from an NSError equals it`() {
         let error = CKError(_nsError: NSError(domain: CKErrorDomain, code: 11, userInfo: ["key": "value"]))
         #expect(error.code == .unknownItem)
         #expect(error.userInfo["key"] as? String == "value")

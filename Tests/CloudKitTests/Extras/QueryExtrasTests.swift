@@ -23,8 +23,8 @@ struct QueryExtrasTests {
         }
     }
 
-    @Test("OR and NOT of anything are answered when they are asked for", arguments: Transport.allCases)
-    func extended(_ transport: Transport) async throws {
+    @Test(arguments: Transport.allCases)
+    func `OR and NOT of anything are answered in an extended query`(_ transport: Transport) async throws {
         try await withNotes(transport) { database in
             let query = CKQuery(recordType: "Note", predicate: Self.isBright)
             query.sortDescriptors = [NSSortDescriptor(key: "stars", ascending: false)]
@@ -43,8 +43,8 @@ struct QueryExtrasTests {
         }
     }
 
-    @Test("The same query as it is, is refused as Apple's is", arguments: Transport.allCases)
-    func plain(_ transport: Transport) async throws {
+    @Test(arguments: Transport.allCases)
+    func `the same query without the extension is refused as Apple's is`(_ transport: Transport) async throws {
         try await withNotes(transport) { database in
             let query = CKQuery(recordType: "Note", predicate: Self.isBright)
             #expect(await code { _ = try await database.records(matching: query) } == .invalidArguments)
@@ -53,14 +53,14 @@ struct QueryExtrasTests {
             #expect(query.extended.recordType == "Note")
             // Asking for more does not change the query that was there.
             #expect(await code { _ = try await database.records(matching: query) } == .invalidArguments)
-            // Some things nobody can ask.
+            // Some queries are always refused.
             let like = CKQuery(recordType: "Note", predicate: NSPredicate(format: "color LIKE 'r*'")).extended
             #expect(await code { _ = try await database.records(matching: like) } == .invalidArguments)
         }
     }
 
-    @Test("A count is of all that match, and sends none of them", arguments: Transport.allCases)
-    func count(_ transport: Transport) async throws {
+    @Test(arguments: Transport.allCases)
+    func `a count covers all matches and returns no records`(_ transport: Transport) async throws {
         try await withNotes(transport) { database in
             func count(_ format: String, _ arguments: Any?...) async throws -> Int {
                 try await database.count(
@@ -88,9 +88,8 @@ struct QueryExtrasTests {
         }
     }
 
-    @Test(
-        "An explanation says which indexes were read, and how many entries and records", arguments: Transport.allCases)
-    func explain(_ transport: Transport) async throws {
+    @Test(arguments: Transport.allCases)
+    func `an explanation lists the indexes, entries and records read`(_ transport: Transport) async throws {
         try await withNotes(transport) { database in
             let query = CKQuery(recordType: "Note", predicate: NSPredicate(format: "color == 'red' AND title != 'x'"))
             query.sortDescriptors = [NSSortDescriptor(key: "stars", ascending: false)]
@@ -106,8 +105,7 @@ struct QueryExtrasTests {
         }
     }
 
-    @Test("An archived query keeps what it was allowed")
-    func archives() throws {
+    @Test func `an archived query keeps its extensions`() throws {
         let query = CKQuery(recordType: "Note", predicate: Self.isBright).extended
         let data = try NSKeyedArchiver.archivedData(withRootObject: query, requiringSecureCoding: true)
         let again = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKQuery.self, from: data))

@@ -4,7 +4,7 @@ import Testing
 @Suite struct LocationTests {
     private let berlin = CLLocation(latitude: 52.52, longitude: 13.405)
 
-    @Test func `a location made of a coordinate alone has no altitude, course or speed`() {
+    @Test func `a location made from a coordinate has no altitude, course or speed`() {
         #expect(berlin.coordinate.latitude == 52.52)
         #expect(berlin.coordinate.longitude == 13.405)
         #expect(berlin.altitude == 0)
@@ -25,7 +25,7 @@ import Testing
         #expect(abs(north.distance(from: south) - 20_015_000) < 1_000)
     }
 
-    @Test func `locations are equal where all that was measured is`() {
+    @Test func `locations are equal if all measurements are`() {
         let coordinate = CLLocationCoordinate2D(latitude: 1, longitude: 2)
         let date = Date(timeIntervalSince1970: 3)
         func location(altitude: Double) -> CLLocation {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import CloudKit
 
-/// What goes on in an app while somebody signs in as another account on its device.
+/// A running app while its device signs in as another account.
 @Suite struct AccountSwitchTests {
     private static let identifier = "iCloud.org.example.App"
     private static let zoneID = CKRecordZone.ID(zoneName: "Z")
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(15)), arguments: Transport.allCases)
-    func `a container goes on as the new account, and so does who listens to its notifications`(
+    func `a container and its notification listeners continue as the new account`(
         transport: Transport
     ) async throws {
         try await Self.with(transport) { setting in
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(15)), arguments: Transport.allCases)
-    func `an engine that works by itself tells of the new account and fetches what its devices write`(
+    func `an automatic engine reports the new account and fetches its devices' records`(
         transport: Transport
     ) async throws {
         try await Self.with(transport) { setting in
@@ -130,9 +130,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(15))) func `an answer for the old account that comes late is not told to the new one`()
-        async
-    {
+    @Test(.timeLimit(.minutes(15))) func `a late answer for the old account is not delivered to the new one`() async {
         let (old, new) = (HeldPoll("old"), HeldPoll("new"))
         let feed = NotificationFeed(old, environment: SyncEngineEnvironment(sleep: { _ in }))
         var iterator = feed.events().makeAsyncIterator()
@@ -150,7 +148,7 @@ import Testing
     }
 }
 
-/// Holds polls until it is told what to answer, whether or not they are cancelled meanwhile.
+/// Holds polls until it gets their answer, whether or not they are cancelled meanwhile.
 private final class HeldPoll: PartialService {
     private struct State: Sendable {
         var received: [String?] = []

@@ -1,7 +1,7 @@
 import CloudKit
 import Testing
 
-/// What apps read out of the dictionary of a remote notification.
+/// Reading the dictionary of a remote notification.
 @Suite struct NotificationTests {
     private let owner = "_0123456789abcdef0123456789abcdef"
 
@@ -14,7 +14,7 @@ import Testing
         ]
     }
 
-    @Test func `a query notification brings the record, the reason and the fields`() throws {
+    @Test func `a query notification has the record, the reason and the fields`() throws {
         let query: [String: Any] = [
             "dbs": 2, "fo": 1, "rid": "note-1", "sid": "notes", "zid": "Notes", "zoid": owner,
             "af": ["title": "Hello", "stars": 5],
@@ -34,7 +34,7 @@ import Testing
         #expect(same?.notificationID == found.notificationID && found.notificationID != nil)
     }
 
-    @Test func `zone and database notifications say where something changed`() throws {
+    @Test func `zone and database notifications name the changed zone or database`() throws {
         let zone = CKNotification(
             fromRemoteNotificationDictionary: dictionary([
                 "fet": ["dbs": 3, "sid": "z", "zid": "Shared", "zoid": "_someone"]
@@ -62,7 +62,7 @@ import Testing
         (#""qry": {"dbs": 1, "zid": "_defaultZone", "zoid": "_me"}"#, .private),
         (#""qry": {"dbs": 1, "zid": "Notes"}"#, .private), (#""qry": {"dbs": 2, "zid": "Notes"}"#, .private),
     ])
-    func `the database of a query notification is known however it is numbered`(
+    func `the database of a query notification is read from any kind of number`(
         subject: String, scope: CKDatabase.Scope
     ) throws {
         let notification = CKQueryNotification(fromRemoteNotificationDictionary: try userInfo(subject))
@@ -76,14 +76,14 @@ import Testing
         (#""met": {"dbs": 2, "zid": "Z", "zoid": "_me"}"#, .private),
         (#""met": {"dbs": 2, "zid": "Z", "zoid": "_another"}"#, .shared),
     ])
-    func `the database of a database notification is known however it is numbered`(
+    func `the database of a database notification is read from any kind of number`(
         subject: String, scope: CKDatabase.Scope
     ) throws {
         let notification = CKDatabaseNotification(fromRemoteNotificationDictionary: try userInfo(subject))
         #expect(notification?.databaseScope == scope)
     }
 
-    @Test func `fields that JSON has no form for come as what they are`() throws {
+    @Test func `fields without a JSON form have their own types`() throws {
         let query: [String: Any] = [
             "dbs": 2, "fo": 2, "rid": "a", "sid": "s", "zid": "Notes", "zoid": owner,
             "af": ["due": 1_000, "list": "l-1", "place": ["latitude": 1.5, "longitude": -2.0]],
@@ -120,12 +120,12 @@ import Testing
     }
 
     @Test(arguments: ["{}", #"{"aps": {"alert": "hi"}}"#, #"{"ck": 1}"#, #"{"ck": {}}"#])
-    func `what is not CloudKit's is no notification`(json: String) throws {
+    func `another app's payload is not a notification`(json: String) throws {
         let parsed = try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any]
         #expect(CKNotification(fromRemoteNotificationDictionary: try #require(parsed)) == nil)
     }
 
-    @Test func `a notification that lost everything but its ID is one still`() throws {
+    @Test func `a notification with only an ID is still a notification`() throws {
         let notification = try #require(
             CKNotification(fromRemoteNotificationDictionary: ["ck": ["ce": 2, "cid": "c", "nid": "n"]]))
         #expect(notification.containerIdentifier == "c" && notification.subscriptionID == nil)
@@ -133,7 +133,7 @@ import Testing
     }
 
     @available(*, deprecated)
-    @Test func `what is shown can be read`() throws {
+    @Test func `the alert's properties can be read`() throws {
         let alert: [String: Any] = [
             "body": "b", "loc-key": "lk", "loc-args": ["x", "y"], "title": "t", "title-loc-key": "tk",
             "title-loc-args": ["1"], "subtitle": "s", "subtitle-loc-key": "sk", "subtitle-loc-args": [],

@@ -2,7 +2,7 @@ import CloudKit
 import CloudKitLocal
 import Testing
 
-/// The operations on notifications that Apple deprecated: they end well, and find nothing.
+/// The operations on notifications that Apple deprecated: they succeed, and find nothing.
 @Suite struct FormerNotificationOperationTests {
     private func container() throws -> CKContainer { try CKContainer.local() }
 
@@ -38,7 +38,7 @@ import Testing
     }
 
     @available(*, deprecated)
-    @Test func `a cancelled operation says so`() async throws {
+    @Test func `a cancelled operation fails with operationCancelled`() async throws {
         let operation = CKFetchNotificationChangesOperation()
         operation.cancel()
         let container = try container()

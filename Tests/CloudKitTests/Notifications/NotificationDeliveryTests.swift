@@ -4,7 +4,7 @@ import Testing
 /// From a change on one device to the notification on another, in process and over HTTP.
 @Suite struct NotificationDeliveryTests {
     @Test(.timeLimit(.minutes(15)), arguments: Transport.allCases)
-    func `a change is told to the account's other devices, with the fields that were asked for`(
+    func `a change is notified to the account's other devices, with the requested fields`(
         transport: Transport
     ) async throws {
         try await Cloud.with(transport) { cloud in
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(15)), arguments: Transport.allCases)
-    func `zone and database subscriptions tell where something changed`(transport: Transport) async throws {
+    func `zone and database subscriptions notify of the changed zone or database`(transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in
             let (here, there) = (cloud.container(), cloud.container())
             let zoneID = try await there.privateCloudDatabase.zone("Notes")
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(15)), arguments: Transport.allCases)
-    func `a device is not told of what it did itself`(transport: Transport) async throws {
+    func `a device is not notified of its own changes`(transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in
             let (here, there) = (cloud.container(), cloud.container())
             let zoneID = try await here.privateCloudDatabase.zone("Notes")
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(15))) func `two who listen in one process both hear of a change`() async throws {
+    @Test(.timeLimit(.minutes(15))) func `two listeners in one process are both notified of a change`() async throws {
         try await Cloud.with(.inProcess) { cloud in
             let (here, there) = (cloud.container(), cloud.container())
             let zoneID = try await there.privateCloudDatabase.zone("Notes")
@@ -115,14 +115,14 @@ import Testing
         }
     }
 
-    @Test func `without an account there is nothing to listen to`() async throws {
+    @Test func `without an account there are no notifications`() async throws {
         try await Cloud.with(.inProcess) { cloud in
             await #expect(throws: CKError.self) { _ = try await cloud.container(nil).notifications() }
         }
     }
 
     @available(*, deprecated)
-    @Test(.timeLimit(.minutes(15))) func `what the subscription shows comes with the notification`() async throws {
+    @Test(.timeLimit(.minutes(15))) func `the subscription's alert comes with the notification`() async throws {
         try await Cloud.with(.inProcess) { cloud in
             let (here, there) = (cloud.container(), cloud.container())
             let first = note("first")

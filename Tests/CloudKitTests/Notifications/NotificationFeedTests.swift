@@ -4,7 +4,7 @@ import Testing
 
 @testable import CloudKit
 
-/// How the feed goes on when the service fails; the answers are scripted.
+/// How the feed recovers from failures of the service; the answers are scripted.
 @Suite struct NotificationFeedTests {
     private func payload(_ id: String) -> NotificationPayload {
         NotificationPayload(
@@ -12,7 +12,8 @@ import Testing
             databaseScope: .private, zoneID: nil)
     }
 
-    @Test(.timeLimit(.minutes(15))) func `receipts go with the next poll, and failures are waited out`() async {
+    @Test(.timeLimit(.minutes(15)))
+    func `receipts are sent with the next poll, and failures are retried after a delay`() async {
         let failure = ServiceFailure.transport(.networkFailure, "no network")
         let service = CourierScript([
             .success(payload("1")), .success(payload("2")), .failure(failure), .failure(failure), .success(nil),
@@ -35,7 +36,7 @@ import Testing
         #expect(waits.withLock { $0 } == [1, 2])
     }
 
-    @Test(.timeLimit(.minutes(15))) func `nobody polls when nobody listens`() async {
+    @Test(.timeLimit(.minutes(15))) func `without a listener there is no poll`() async {
         let service = CourierScript([.success(payload("1"))])
         let feed = NotificationFeed(service, environment: SyncEngineEnvironment(sleep: { _ in }))
         var iterator: AsyncStream<NotificationFeed.Event>.AsyncIterator? = feed.events().makeAsyncIterator()

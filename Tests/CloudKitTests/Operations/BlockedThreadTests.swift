@@ -38,7 +38,7 @@ import Testing
         #expect(answers.withLock { $0 } == 2 * ProcessInfo.processInfo.activeProcessorCount + 16)
     }
 
-    @Test func `a handler may wait for another one, and that for a third`() async throws {
+    @Test func `handlers may wait for each other thirty deep`() async throws {
         let (database, id) = try await store()
         let depth = Mutex(0)
         @Sendable func descend(_ left: Int) {

@@ -2,7 +2,7 @@ import CloudKit
 import NephosWire
 import Testing
 
-/// Both generations of completion blocks, side by side.
+/// Both generations of completion blocks.
 @Suite struct OperationBlockGenerationTests {
     private static let good = CKRecord.ID(recordName: "Good")
     private static let bad = CKRecord.ID(recordName: "Bad")
@@ -51,7 +51,7 @@ import Testing
             ])
     }
 
-    @Test func `the new block for items keeps the old one from being called`() async {
+    @Test func `the new block for items replaces the old one`() async {
         let events = Events()
         let modify = CKModifyRecordsOperation(
             recordsToSave: [CKRecord(recordType: "Artwork", recordID: Self.good)], recordIDsToDelete: nil)
@@ -128,7 +128,7 @@ import Testing
             ])
     }
 
-    @Test func `async forms answer for each item where all failed`() async throws {
+    @Test func `async forms report each item's failure if all fail`() async throws {
         let database = service.database
         let fetched = try await database.records(for: [Self.bad])
         #expect(fetched[Self.bad]?.isSuccess == false)
@@ -160,7 +160,7 @@ import Testing
         #expect(events.all == ["result networkFailure", "completion true true networkFailure"])
     }
 
-    @Test func `partial errors are found the ways older code looks for them`() async throws {
+    @Test func `partial errors are found in the ways of older code`() async throws {
         let error = await withCheckedContinuation { continuation in
             let operation = CKFetchRecordsOperation(recordIDs: [Self.good, Self.bad])
             olderAPI.setCompletion(operation) { continuation.resume(returning: $1) }

@@ -2,7 +2,7 @@ import CloudKit
 import NephosWire
 import Testing
 
-/// Which configuration holds for an operation.
+/// The precedence of configurations of an operation.
 @Suite struct OperationConfigurationTests {
     @Test func `a configuration has Apple's defaults`() {
         let configuration = CKOperation.Configuration()
@@ -14,7 +14,7 @@ import Testing
         #expect(configuration.timeoutIntervalForResource == 604_800)
     }
 
-    @Test func `an operation keeps a copy, hands out its own, and nil resets it`() {
+    @Test func `an operation copies its configuration, returns its own, and nil resets it`() {
         let configuration = CKOperation.Configuration()
         configuration.timeoutIntervalForRequest = 5
         let operation = CKFetchRecordsOperation()
@@ -68,12 +68,12 @@ import Testing
             (QualityOfService.userInteractive, nil), (.userInitiated, nil), (.default, 604_800), (.utility, 604_800),
             (.background, 604_800),
         ] as [(QualityOfService, Double?)])
-    func `what a user waits for has no time limit as a whole`(quality: QualityOfService, limit: Double?) async throws {
+    func `a user-initiated operation has no total time limit`(quality: QualityOfService, limit: Double?) async throws {
         #expect(try await timeouts(quality: quality).resource == limit)
         #expect(try await timeouts(operation: (nil, 30), quality: quality).resource == 30)
     }
 
-    @Test func `configuredWith changes the object it hands out and no other`() async throws {
+    @Test func `configuredWith changes only the object it passes`() async throws {
         let service = ScriptedService()
         let container = service.container
         let configuration = CKOperation.Configuration()
@@ -111,7 +111,7 @@ import Testing
         #expect(service.calls.count == 2)
     }
 
-    @Test func `a database that an operation is given brings its container`() {
+    @Test func `an operation's database determines its container`() {
         let container = ScriptedService().container
         let operation = CKFetchRecordsOperation()
         operation.database = container.publicCloudDatabase
@@ -119,7 +119,7 @@ import Testing
         #expect(operation.database === container.publicCloudDatabase)
     }
 
-    @Test func `the operation's older properties stand for those of its configuration`() {
+    @Test func `the operation's older properties map to its configuration`() {
         let operation = CKFetchRecordsOperation()
         let container = ScriptedService().container
         #expect(olderAPI.configure(operation, container) == 4)

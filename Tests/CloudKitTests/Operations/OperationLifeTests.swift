@@ -71,7 +71,7 @@ import Testing
         #expect(faults.withLock { $0 } == [])
     }
 
-    @Test func `an operation that is cancelled before it starts asks for nothing and says so once`() async {
+    @Test func `an operation cancelled before it starts sends nothing and reports it once`() async {
         let service = ScriptedService()
         let events = Events()
         let operation = CKModifyRecordsOperation(recordsToSave: artworks(), recordIDsToDelete: nil)
@@ -84,7 +84,7 @@ import Testing
         #expect(operation.isFinished)
     }
 
-    @Test func `an operation that is cancelled in its queue asks for nothing and says so once`() async {
+    @Test func `an operation cancelled in its queue sends nothing and reports it once`() async {
         let service = ScriptedService()
         let events = Events()
         let operation = CKModifyRecordsOperation(recordsToSave: artworks(), recordIDsToDelete: nil)
@@ -101,7 +101,7 @@ import Testing
         #expect(service.requests.isEmpty)
     }
 
-    @Test func `an operation that is cancelled while it runs says so at once and is silent afterwards`() async {
+    @Test func `an operation cancelled while it runs reports it at once and is silent afterwards`() async {
         let gate = Gate()
         let service = ScriptedService(ScriptedService.Script(gate: gate))
         let events = Events()
@@ -124,7 +124,7 @@ import Testing
         #expect(events.all == ["result 20", "completion true"])
     }
 
-    @Test func `an operation that is cancelled between two items leaves the rest out`() async {
+    @Test func `an operation cancelled between two items skips the rest`() async {
         let events = Events()
         let operation = CKModifyRecordsOperation(recordsToSave: artworks(), recordIDsToDelete: nil)
         note(events, of: operation)
@@ -138,7 +138,7 @@ import Testing
         #expect(events.all == ["save A", "save B", "result 20"])
     }
 
-    @Test func `cancelling an operation that is over changes nothing`() async {
+    @Test func `cancelling a finished operation has no effect`() async {
         let events = Events()
         let operation = CKModifyRecordsOperation(recordsToSave: [], recordIDsToDelete: nil)
         note(events, of: operation)
@@ -159,7 +159,7 @@ import Testing
         #expect(service.modifications.count == 1)
     }
 
-    @Test func `an operation waits for those it depends on`() async {
+    @Test func `an operation waits for its dependencies`() async {
         let gate = Gate()
         let events = Events()
         let slow = ScriptedService(ScriptedService.Script(gate: gate))
@@ -181,7 +181,7 @@ import Testing
         #expect(events.all == ["first", "second"])
     }
 
-    @Test func `an operation lets go of its blocks when it is over`() async {
+    @Test func `a finished operation releases its blocks`() async {
         final class Captured: Sendable {}
         weak var captured: Captured?
         let operation = CKModifyRecordsOperation(recordsToSave: artworks(), recordIDsToDelete: [Self.ids[0]])
@@ -202,7 +202,7 @@ import Testing
         #expect(operation.modifyRecordsResultBlock == nil)
     }
 
-    @Test func `operations have IDs of their own`() {
+    @Test func `operations have unique IDs`() {
         #expect(CKModifyRecordsOperation().operationID != CKModifyRecordsOperation().operationID)
         #expect(!CKModifyRecordsOperation().operationID.isEmpty)
     }
@@ -217,7 +217,7 @@ import Testing
         gate.open()
     }
 
-    @Test func `an async call in a task that is cancelled already fails with operationCancelled`() async {
+    @Test func `an async call in a cancelled task fails with operationCancelled`() async {
         let service = ScriptedService()
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }

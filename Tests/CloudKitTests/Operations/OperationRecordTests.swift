@@ -2,7 +2,7 @@ import CloudKit
 import NephosWire
 import Testing
 
-/// What the record operations ask for and what they make of the answers.
+/// The requests of the record operations, and their results.
 @Suite struct OperationRecordTests {
     private static let gallery = CKRecordZone.ID(zoneName: "Gallery")
 
@@ -67,7 +67,7 @@ import Testing
         #expect(service.modifications.first?.operations.map(\.operationType) == [.forceDelete])
     }
 
-    @Test func `everything goes in one request, which names the zone or lets each item name its own`() async throws {
+    @Test func `all items are sent in one request, which names the zone or lets each item name its own`() async throws {
         let service = ScriptedService()
         _ = try await service.database.modifyRecords(
             saving: [artwork("A", in: Self.gallery), artwork("B", in: Self.gallery)], deleting: [])
@@ -83,7 +83,7 @@ import Testing
         #expect(service.modifications.count == 2)
     }
 
-    @Test func `a zone of somebody else's names its owner`() async throws {
+    @Test func `another account's zone names its owner`() async throws {
         let service = ScriptedService()
         let zoneID = CKRecordZone.ID(zoneName: "Gallery", ownerName: "_ffffffffffffffffffffffffffffffff")
         try await service.container.sharedCloudDatabase.save(artwork("A", in: zoneID))
@@ -91,7 +91,7 @@ import Testing
         #expect(service.calls.first?.scope == .shared)
     }
 
-    @Test func `the record that was passed is brought up to date and handed back`() async throws {
+    @Test func `the passed record is updated and returned`() async throws {
         let record = artwork("A")
         let saved = try await ScriptedService().database.save(record)
         #expect(saved === record)
@@ -103,7 +103,7 @@ import Testing
         #expect(record.lastModifiedUserRecordID?.recordName == CKCurrentUserDefaultName)
     }
 
-    @Test func `what changes while a record is saved stays changed`() async throws {
+    @Test func `a change during a record's save stays changed`() async throws {
         let gate = Gate()
         let service = ScriptedService(ScriptedService.Script(gate: gate))
         let record = artwork("A")
@@ -141,7 +141,7 @@ import Testing
         #expect(service.requests.isEmpty)
     }
 
-    @Test func `an asset is refused on this side, and with it the rest of its zone if that is atomic`() async throws {
+    @Test func `an asset is refused on the device, and with it the rest of an atomic zone`() async throws {
         let withAsset = artwork("A", in: Self.gallery)
         withAsset["image"] = CKAsset(fileURL: URL(fileURLWithPath: "/dev/null"))
         for (isAtomic, sameZone, sentNames) in [(true, 22, ["C"]), (false, 0, ["B", "C"])] {
@@ -187,7 +187,7 @@ import Testing
         #expect(record.recordChangeTag == "t0")
     }
 
-    @Test func `deleting a record that is not there is success`() async throws {
+    @Test func `deleting a missing record succeeds`() async throws {
         let service = ScriptedService(
             ScriptedService.Script(modify: { _, _ in .failure(.scripted(.notFound)) }))
         let recordID = CKRecord.ID(recordName: "A")
@@ -197,7 +197,7 @@ import Testing
 
     // MARK: Fetching
 
-    @Test func `each ID is asked for once and gets one result`() async throws {
+    @Test func `each ID is requested once and gets one result`() async throws {
         let service = ScriptedService(
             ScriptedService.Script(lookup: { item, _ in
                 item.recordName == "B" ? .failure(.scripted(.notFound, "Record not found")) : nil
@@ -211,7 +211,7 @@ import Testing
         #expect(service.lookups.first?.desiredKeys == ["title"])
     }
 
-    @Test func `a fetched record calls the account by its default name and others by theirs`() async throws {
+    @Test func `a fetched record names the account by its default name and others by theirs`() async throws {
         let other = "_ffffffffffffffffffffffffffffffff"
         let service = ScriptedService(
             ScriptedService.Script(lookup: { item, _ in
@@ -226,7 +226,7 @@ import Testing
         #expect(askedForUser.count == 1)
     }
 
-    @Test func `a record has the ID it was fetched by, however its zone's owner is spelt`() async throws {
+    @Test func `a record has the ID it was fetched by, however its zone's owner is spelled`() async throws {
         let service = ScriptedService(
             ScriptedService.Script(lookup: { item, _ in
                 var record = RecordDictionary.saved(item.recordName)
@@ -262,7 +262,7 @@ import Testing
         #expect(FetchOfZones().recordZoneIDs == nil && FetchOfSubscriptions(named: "x").subscriptionIDs == nil)
     }
 
-    @Test func `the factory of fetch operations makes none of a subclass`() async {
+    @Test func `the factory of fetch operations makes no subclass`() async {
         await #expect(processExitsWith: .failure) { _ = FetchOfZones.fetchAllRecordZonesOperation() }
     }
 

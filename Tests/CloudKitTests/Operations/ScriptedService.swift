@@ -139,7 +139,7 @@ extension ErrorDictionary {
     }
 }
 
-/// Holds up those who pass until it is opened, and tells when one arrives.
+/// A gate that blocks its callers until it is opened, and notifies of an arrival.
 final class Gate: Sendable {
     private struct State {
         var isOpen = false
@@ -163,7 +163,7 @@ final class Gate: Sendable {
         }
     }
 
-    /// Returns once somebody arrived.
+    /// Returns once a caller arrived.
     func arrival() async {
         await withCheckedContinuation { continuation in
             let arrived = state.withLock { state in

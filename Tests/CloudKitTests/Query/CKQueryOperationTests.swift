@@ -29,8 +29,7 @@ struct CKQueryOperationTests {
         results.map(\.0.recordName)
     }
 
-    @Test("Results come in order, page by page, until there is no cursor")
-    func pages() async throws {
+    @Test func `results come in order, page by page, until there is no cursor`() async throws {
         let database = fake.container.publicCloudDatabase
         var (results, cursor) = try await database.records(matching: query(), desiredKeys: ["year"], resultsLimit: 3)
         #expect(names(results) == ["r4", "r3", "r2"])
@@ -47,8 +46,7 @@ struct CKQueryOperationTests {
         #expect(requests[0].query == requests[1].query)
     }
 
-    @Test("Without a zone the private database searches all zones, and each record knows its own")
-    func zones() async throws {
+    @Test func `without a zone the private database searches all zones, and each record knows its own`() async throws {
         let database = fake.container.privateCloudDatabase
         let gallery = CKRecordZone.ID(zoneName: "Gallery")
         let all = try await database.records(matching: query())
@@ -63,8 +61,7 @@ struct CKQueryOperationTests {
         #expect(fake.requests[1].zoneID == ZoneIDDictionary(zoneName: "Gallery"))
     }
 
-    @Test("A cursor survives an archive, under the name of Apple's class")
-    func cursorArchive() async throws {
+    @Test func `a cursor survives an archive, under the name of Apple's class`() async throws {
         let database = fake.container.privateCloudDatabase
         let (_, cursor) = try await database.records(matching: query(), resultsLimit: 2)
         let data = try NSKeyedArchiver.archivedData(withRootObject: try #require(cursor), requiringSecureCoding: true)
@@ -76,8 +73,9 @@ struct CKQueryOperationTests {
         #expect(names(results) == ["r3", "r2", "r1"])
     }
 
-    @Test("The shared database needs a zone; a query that cannot be asked and one that the service refuses fail")
-    func failures() async {
+    @Test func `a query fails without a zone in the shared database, if it is invalid, and if the service refuses it`()
+        async
+    {
         func code(_ body: () async throws -> Void) async -> CKError.Code? {
             do {
                 try await body()
@@ -99,8 +97,7 @@ struct CKQueryOperationTests {
         #expect(fake.requests.count == 1)
     }
 
-    @Test("The error names the part of the predicate and the remedy")
-    func refusalMessage() async throws {
+    @Test func `the error names the part of the predicate and the remedy`() async throws {
         let or = CKQuery(recordType: "Artwork", predicate: NSPredicate(format: "c == 3 AND (a == 1 OR b == 2)"))
         do {
             _ = try await fake.container.publicCloudDatabase.records(matching: or)
@@ -110,8 +107,7 @@ struct CKQueryOperationTests {
         }
     }
 
-    @Test("A record that could not be had is a failed match; the older block reports it as a partial failure")
-    func partialFailure() async throws {
+    @Test func `a record that fails is a failed match, and the older block reports a partial failure`() async throws {
         let fake = QueryFake([Self.stored("a", year: 1), Self.stored("b", year: 2)], failing: "a")
         let query = CKQuery(recordType: "Artwork", predicate: NSPredicate(value: true))
         let (results, _) = try await fake.container.publicCloudDatabase.records(matching: query)
@@ -124,8 +120,9 @@ struct CKQueryOperationTests {
         #expect(error?.partialErrorsByItemID?.keys.first == AnyHashable(CKRecord.ID(recordName: "a")))
     }
 
-    @Test("Blocks: each record in order, then the result once; recordFetchedBlock is ignored beside recordMatchedBlock")
-    func blocks() async throws {
+    @Test func `each record's block is called in order, then the result's once, and recordMatchedBlock has precedence`()
+        async throws
+    {
         let events = Locked<[String]>([])
         let operation = CKQueryOperation(query: query())
         let blocks: any LegacyBlocks = LegacyRun()
@@ -140,8 +137,7 @@ struct CKQueryOperationTests {
         #expect(cursor != nil)
     }
 
-    @Test("The query of an operation is a copy, and a cursor ranks above it")
-    func operationProperties() async throws {
+    @Test func `an operation copies its query, and a cursor takes precedence`() async throws {
         let original = query()
         let operation = CKQueryOperation(query: original)
         original.sortDescriptors = nil
@@ -159,8 +155,7 @@ struct CKQueryOperationTests {
         #expect(names.withLock { $0 } == ["r1"])
     }
 
-    @Test("An operation with neither a query nor a cursor fails")
-    func emptyOperation() async {
+    @Test func `an operation with neither a query nor a cursor fails`() async {
         await #expect(throws: CKError.self) {
             _ = try await withCheckedThrowingContinuation {
                 (continuation: CheckedContinuation<CKQueryOperation.Cursor?, any Error>) in
@@ -171,8 +166,7 @@ struct CKQueryOperationTests {
         }
     }
 
-    @Test("The completion-handler forms")
-    func completionHandlers() async throws {
+    @Test func `the completion-handler forms return the matches`() async throws {
         let database = fake.container.publicCloudDatabase
         let query = query()
         let page: ([String], CKQueryOperation.Cursor?) = try await withCheckedThrowingContinuation { continuation in
@@ -192,8 +186,7 @@ struct CKQueryOperationTests {
         #expect(try await former.perform(database, query) == ["r4", "r3", "r2", "r1"])
     }
 
-    @Test("Apple's sample of a search by reference runs as it stands")
-    func sample() async throws {
+    @Test func `Apple's sample of a search by reference runs unchanged`() async throws {
         let list = CKRecord(recordType: "List", recordID: CKRecord.ID(recordName: "groceries"))
         let item = QueryFake.Stored(
             values: RecordValues(

@@ -12,8 +12,7 @@ struct CKQueryTests {
 
     private func sent(_ query: CKQuery) throws -> Query { try query.wireValue() }
 
-    @Test("A query is sent as filters and an order")
-    func wireValue() throws {
+    @Test func `a query is sent as filters and an order`() throws {
         let query = CKQuery(
             recordType: "T", predicate: NSPredicate(format: "year > %d AND title BEGINSWITH %@", 1900, "D"))
         query.sortDescriptors = [
@@ -27,8 +26,7 @@ struct CKQueryTests {
         #expect(wire.sortBy[2].relativeLocation?.longitude == 2)
     }
 
-    @Test("Compound and constant predicates of Foundation's are understood")
-    func compounds() throws {
+    @Test func `compound and constant predicates of Foundation's are converted`() throws {
         let a = NSPredicate(format: "a == 1")
         let b = NSPredicate(format: "b == %@", "x")
         func filters(_ predicate: NSPredicate) throws -> String {
@@ -46,8 +44,7 @@ struct CKQueryTests {
         #expect(throws: PredicateRefusal.self) { try filters(NSPredicate { _, _ in true }) }
     }
 
-    @Test("Values take the places of a predicate's variables")
-    func variables() throws {
+    @Test func `values replace a predicate's variables`() throws {
         let template = NSPredicate(format: "name == $NAME AND list IN $LISTS AND stars IN {1, $STARS}")
         let owner = CKRecord.ID(recordName: "o")
         let first = template.withSubstitutionVariables(["NAME": "a", "LISTS": [owner], "STARS": 5, "OTHER": 1])
@@ -67,8 +64,7 @@ struct CKQueryTests {
         #expect(!first.evaluate(with: record))
     }
 
-    @Test("User records cannot be queried, and a sort descriptor needs a key")
-    func refusals() {
+    @Test func `user records cannot be queried, and a sort descriptor needs a key`() {
         #expect(throws: PredicateRefusal.self) {
             try sent(CKQuery(recordType: "Users", predicate: NSPredicate(value: true)))
         }
@@ -77,8 +73,7 @@ struct CKQueryTests {
         #expect(throws: PredicateRefusal.self) { try sent(query) }
     }
 
-    @Test("CloudKitExtras sends OR and NOT of anything as an addition of ours, and the rest as filters")
-    func extended() throws {
+    @Test func `CloudKitExtras sends OR and NOT of anything as an addition, and the rest as filters`() throws {
         func sent(_ format: String) throws -> Query {
             try CKQuery(recordType: "T", predicate: NSPredicate(format: format)).extendedCopy().wireValue()
         }
@@ -102,16 +97,14 @@ struct CKQueryTests {
         #expect(throws: PredicateRefusal.self) { try sent("(\(deep)) OR a == 1 AND (b == 2 OR (\(deep)))") }
     }
 
-    @Test("A sort descriptor keeps its key, through copies too")
-    func sortDescriptorKey() {
+    @Test func `a sort descriptor keeps its key, also in copies`() {
         let descriptor = NSSortDescriptor(key: "title", ascending: false)
         #expect(descriptor.key == "title" && !descriptor.ascending)
         #expect((descriptor.copy() as? NSSortDescriptor)?.key == "title")
         #expect(NSSortDescriptor(keyPath: \String.count, ascending: true).key == nil)
     }
 
-    @Test("Sort descriptors sort records in memory as a query would")
-    func sortsInMemory() throws {
+    @Test func `sort descriptors sort records in memory as a query does`() throws {
         func record(_ name: String, _ title: String?, _ year: Int?, _ longitude: Double?) -> CKRecord {
             let record = CKRecord(recordType: "T", recordID: CKRecord.ID(recordName: name))
             record["title"] = title
@@ -137,8 +130,7 @@ struct CKQueryTests {
         #expect(byYear.compare(records[0], to: records[1]) == .orderedAscending)
     }
 
-    @Test("A query survives an archive, its constants and its order with it")
-    func archive() throws {
+    @Test func `a query survives an archive, with its constants and its order`() throws {
         let id = CKRecord.ID(recordName: "A", zoneID: CKRecordZone.ID(zoneName: "Z"))
         let predicate = NSPredicate(
             format: """
@@ -162,14 +154,13 @@ struct CKQueryTests {
     }
 
     @Test(
-        "Every format that parses is archived as one that means the same",
         arguments: [
             "a == 1", "NOT (a == 1 OR b LIKE 'x')", "a + 1 - 2 * 3 ** 2 > -5", "ANY {1, 2} == a", "NONE a.b ==[cd] 'x'",
             "SELF CONTAINS 'x'", "a IN {b, $c}", "abs(a) < length('abc')", "creationDate < now()",
             "TRUEPREDICATE AND FALSEPREDICATE",
             "#in == nil AND x == TRUE",
         ])
-    func archiveForm(_ format: String) throws {
+    func `every format that parses is archived as an equivalent one`(_ format: String) throws {
         let expression = try PredicateTree(format: format)
         let archive = try #require(PredicatePrinter.archive(expression))
         let again = try PredicateTree(format: archive.format, objects: archive.arguments.map(\.object))
@@ -179,8 +170,7 @@ struct CKQueryTests {
         #expect(PredicatePrinter.describe(described) == PredicatePrinter.describe(expression))
     }
 
-    @Test("A copy is another query")
-    func copy() throws {
+    @Test func `a copy is another query`() throws {
         let query = CKQuery(recordType: "T", predicate: NSPredicate(format: "a == 1"))
         query.sortDescriptors = [NSSortDescriptor(key: "a", ascending: true)]
         let copy = try #require(query.copy() as? CKQuery)
@@ -190,8 +180,7 @@ struct CKQueryTests {
         #expect(query.description.contains("recordType=T, predicate=a == 1, sortDescriptors=(a ascending)"))
     }
 
-    @Test("A format that cannot be parsed stops the program, as Apple's exception does")
-    func badFormat() async {
+    @Test func `a format that cannot be parsed stops the program, as Apple's exception does`() async {
         await #expect(processExitsWith: .failure) { _ = NSPredicate(format: "a == ") }
         await #expect(processExitsWith: .failure) { _ = NSPredicate(format: "a == %@ AND b == %@", argumentArray: [1]) }
         await #expect(processExitsWith: .failure) {

@@ -1,8 +1,8 @@
 import CloudKit
 import Testing
 
-/// Cursors, while other devices of the account save, change and delete: a record never comes twice, and one that matched
-/// from the first page to the last is never missed.
+/// Cursors, while other devices of the account save, change and delete: no record is returned twice, and none that matches
+/// from the first page to the last is missed.
 @Suite("Paging through the library while others write")
 struct LibraryQueryPagingTests {
     private static let names = (0..<40).map { "r\($0)" }
@@ -85,10 +85,10 @@ struct LibraryQueryPagingTests {
         }
     }
 
-    @Test(
-        "No record comes twice, none is missed that matched throughout",
-        arguments: [Transport.inProcess, .http], Form.allCases)
-    func stable(_ transport: Transport, _ form: Form) async throws {
+    @Test(arguments: [Transport.inProcess, .http], Form.allCases)
+    func `no record is returned twice, and no record that always matches is missed`(
+        _ transport: Transport, _ form: Form
+    ) async throws {
         try await Cloud.with(transport) { cloud in
             let seed: UInt64 = 11
             var random = SeededGenerator(seed: seed)
@@ -109,7 +109,7 @@ struct LibraryQueryPagingTests {
     ) async throws -> Int {
         let writers = [cloud.database(), cloud.database()]
         try await write(Self.names, 0, to: writers[0], in: zoneID, &random)
-        // What the records were at each moment when somebody had written.
+        // The records after each write.
         let database = cloud.database()
         var always = search.matches(try await all(in: zoneID, database))
         var found: [String] = []
@@ -171,7 +171,7 @@ struct LibraryQueryPagingTests {
     }
 }
 
-/// The older blocks are deprecated; called through a protocol they warn nobody.
+/// The older blocks are deprecated; called through a protocol they give no warning.
 private protocol OlderQueryBlocks {
     func setOlderBlocks(
         record: @escaping (CKRecord) -> Void, end: @escaping (CKQueryOperation.Cursor?, (any Error)?) -> Void)

@@ -24,7 +24,6 @@ struct PredicateEvaluationTests {
     }
 
     @Test(
-        "On a record as a query would answer",
         arguments: [
             ("title == 'dusk OVER málaga'", true), ("title BEGINSWITH 'Dusk'", true),
             ("title BEGINSWITH 'dusk'", false),
@@ -44,12 +43,11 @@ struct PredicateEvaluationTests {
             ("creationDate < now()", false),
             ("sold < now()", true),
         ] as [(String, Bool)])
-    func record(_ format: String, _ expected: Bool) {
+    func `a predicate on a record evaluates as a query would`(_ format: String, _ expected: Bool) {
         #expect(holds(format) == expected, "\(format)")
     }
 
-    @Test("References by record ID, whatever their action; records and IDs in their place")
-    func references() {
+    @Test func `references compare by record ID, whatever their action, and with records and IDs`() {
         let id = CKRecord.ID(recordName: "P-1")
         #expect(holds("artist == %@", CKRecord.Reference(recordID: id, action: .none)))
         #expect(holds("artist == %@", id))
@@ -65,7 +63,6 @@ struct PredicateEvaluationTests {
     }
 
     @Test(
-        "What a query cannot ask works in memory all the same",
         arguments: [
             ("title LIKE '*over*'", true), ("title LIKE 'dusk*'", false), ("title LIKE[c] 'dusk?over*'", true),
             ("title LIKE '*x*'", false), ("title MATCHES 'Dusk .*'", true), ("title MATCHES 'Dusk'", false),
@@ -77,12 +74,11 @@ struct PredicateEvaluationTests {
             ("lowercase(title) BEGINSWITH 'dusk'", true),
             ("length(title) == 16", true),
         ] as [(String, Bool)])
-    func beyondQueries(_ format: String, _ expected: Bool) {
+    func `predicates that a query refuses evaluate in memory`(_ format: String, _ expected: Bool) {
         #expect(holds(format) == expected, "\(format)")
     }
 
     @Test(
-        "On dictionaries and values equality is exact, unless [c] says otherwise",
         arguments: [
             ("name == 'Bob'", true), ("name == 'bob'", false), ("name ==[c] 'bob'", true),
             ("address.city == 'Köln'", true),
@@ -92,20 +88,19 @@ struct PredicateEvaluationTests {
             ("age > 30", true),
             ("other == nil", true), ("name IN {'Al', 'Bob'}", true),
         ] as [(String, Bool)])
-    func dictionary(_ format: String, _ expected: Bool) {
+    func `on dictionaries and values equality is exact, unless [c] says otherwise`(_ format: String, _ expected: Bool) {
         let person: [String: Any] = ["name": "Bob", "age": 31, "tags": ["x", "y"], "address": ["city": "Köln"]]
         #expect(NSPredicate(format: format).evaluate(with: person) == expected, "\(format)")
         #expect(NSPredicate(format: format).evaluate(with: person as NSDictionary) == expected, "\(format)")
     }
 
-    @Test func valuesAndVariables() {
+    @Test func `predicates evaluate on values and with variables`() {
         #expect(NSPredicate(format: "SELF BEGINSWITH 'a'").evaluate(with: "abc"))
         #expect(["abc", "xbc"].filter { NSPredicate(format: "SELF CONTAINS 'x'").evaluate(with: $0) } == ["xbc"])
         #expect(NSPredicate(format: "a == $x").evaluate(with: ["a": 5], substitutionVariables: ["x": 5]))
     }
 
-    @Test("Compound predicates of Foundation's hold ours")
-    func compounds() {
+    @Test func `compound predicates of Foundation's contain the library's`() {
         let year = NSPredicate(format: "year == %d", 1931)
         let title = NSPredicate(format: "title BEGINSWITH %@", "Dawn")
         #expect(!NSCompoundPredicate(andPredicateWithSubpredicates: [year, title]).evaluate(with: record))
@@ -115,8 +110,7 @@ struct PredicateEvaluationTests {
         #expect(NSCompoundPredicate(notPredicateWithSubpredicate: title).evaluate(with: record))
     }
 
-    @Test("Evaluated here or as the condition that is sent: one answer, for random records and predicates")
-    func agreement() throws {
+    @Test func `a predicate and its converted condition agree on random records`() throws {
         let seed: UInt64 = 5_081
         var random = SeededGenerator(seed: seed)
         let values: [any CKRecordValue] = [

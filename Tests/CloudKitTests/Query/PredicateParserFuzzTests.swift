@@ -23,7 +23,7 @@ struct PredicateParserFuzzTests {
     }
 
     /// Parses, and checks that work is linear and that whatever was understood can be used.
-    private func exercise(_ format: String, _ arguments: [PredicateValue]) {
+    private func expectLinearParse(_ format: String, _ arguments: [PredicateValue]) {
         var parser = PredicateParser(format, arguments)
         let expression = try? parser.parse()
         #expect(parser.steps <= 4 * format.utf8.count + 8, "\(format)")
@@ -34,31 +34,28 @@ struct PredicateParserFuzzTests {
         _ = PredicatePrinter.describe(expression)
     }
 
-    @Test("Any sequence of pieces parses or is refused, in steps linear in its length")
-    func pieces() {
+    @Test func `any sequence of pieces parses or is refused, in steps linear in its length`() {
         let seed: UInt64 = 20_260_301
         var random = SeededGenerator(seed: seed)
         for _ in 0..<20_000 {
             let parts = (0..<Int.random(in: 0...14, using: &random)).map { _ in
                 Self.pieces.randomElement(using: &random) ?? ""
             }
-            exercise(parts.joined(separator: Bool.random(using: &random) ? " " : ""), arguments(&random))
+            expectLinearParse(parts.joined(separator: Bool.random(using: &random) ? " " : ""), arguments(&random))
         }
     }
 
-    @Test("Any bytes parse or are refused")
-    func bytes() {
+    @Test func `any bytes parse or are refused`() {
         var random = SeededGenerator(seed: 7)
         for _ in 0..<5000 {
             let bytes = (0..<Int.random(in: 0...40, using: &random)).map { _ in
                 UInt8.random(in: 0...255, using: &random)
             }
-            exercise(String(decoding: bytes, as: UTF8.self), arguments(&random))
+            expectLinearParse(String(decoding: bytes, as: UTF8.self), arguments(&random))
         }
     }
 
-    @Test("A valid format with one byte changed, added or left out parses or is refused")
-    func mutations() {
+    @Test func `a valid format with one byte changed, added or left out parses or is refused`() {
         let formats = [
             "(a <= %@) && NOT (b IN {1, 'x', -2.5}) AND ANY tags BEGINSWITH[cd] \"red\\n\"",
             "distanceToLocation:fromLocation:(%K, %@) < 10 * 1000 AND allTokens TOKENMATCHES[cdl] tokenize(%@, 'Cdl')",
@@ -73,32 +70,29 @@ struct PredicateParserFuzzTests {
                 case 1: bytes.insert(UInt8.random(in: 0...127, using: &random), at: index)
                 default: bytes.remove(at: index)
                 }
-                exercise(String(decoding: bytes, as: UTF8.self), arguments(&random))
+                expectLinearParse(String(decoding: bytes, as: UTF8.self), arguments(&random))
             }
         }
     }
 
     @Test(
-        "Long repetitions are linear, and deep nesting is refused instead of overflowing the stack",
         arguments: [
             "(", "NOT ", "!", "{", "- ", "a == 1 AND ", "a == 1 OR ", "1 + ", "2 ** ", "abs(", "a.", "'x' ", "%@ ",
             "((a == 1) AND ",
             "ANY ", "[", "a IN {", "f:", "$", "#", "\\", "distanceToLocation:fromLocation:(",
         ])
-    func repetitions(_ piece: String) {
+    func `long repetitions are linear, and deep nesting is refused without a stack overflow`(_ piece: String) {
         for count in [10, 1000, 50_000] {
-            for end in ["", "a == 1"] { exercise(String(repeating: piece, count: count) + end, []) }
+            for end in ["", "a == 1"] { expectLinearParse(String(repeating: piece, count: count) + end, []) }
         }
     }
 
-    @Test("Conditions joined by AND may be many")
-    func manyConditions() throws {
+    @Test func `AND may join many conditions`() throws {
         let format = (0..<5000).map { "a\($0) == \($0)" }.joined(separator: " AND ")
         #expect(try PredicateConversion.filters(of: PredicateTree(format: format)).count == 5000)
     }
 
-    @Test("The depth limit is exact")
-    func depth() throws {
+    @Test func `the depth limit is exact`() throws {
         let limit = PredicateTree.depthLimit
         func nested(_ depth: Int) -> String {
             String(repeating: "(", count: depth) + "a == 1" + String(repeating: ")", count: depth)

@@ -16,24 +16,23 @@ private let record = CKRecord(recordType: "T", recordID: zoned)
 struct PredicateTableTests {
     typealias Row = (format: String, arguments: [Any?], expected: String)
 
-    private func check(_ rows: [Row], sourceLocation: SourceLocation = #_sourceLocation) {
+    private func expectOutcomes(_ rows: [Row], sourceLocation: SourceLocation = #_sourceLocation) {
         for row in rows {
             let found = outcome(row.format, row.arguments)
             #expect(found == row.expected, "\(row.format)", sourceLocation: sourceLocation)
         }
     }
 
-    /// As `check`, but the outcome only has to begin so.
-    private func checkBeginning(_ rows: [Row], sourceLocation: SourceLocation = #_sourceLocation) {
+    /// As `expectOutcomes`, but the outcome only has to begin so.
+    private func expectOutcomePrefixes(_ rows: [Row], sourceLocation: SourceLocation = #_sourceLocation) {
         for row in rows {
             let found = outcome(row.format, row.arguments)
             #expect(found.hasPrefix(row.expected), "\(row.format) gave \(found)", sourceLocation: sourceLocation)
         }
     }
 
-    @Test("Everything and nothing")
-    func constants() {
-        check([
+    @Test func `constant predicates match everything or nothing`() {
+        expectOutcomes([
             ("TRUEPREDICATE", [], ""), ("truepredicate", [], ""), ("(TRUEPREDICATE)", [], ""),
             ("FALSEPREDICATE", [], ":recordName IN []reference"),
             ("NOT TRUEPREDICATE", [], ":recordName IN []reference"),
@@ -42,9 +41,8 @@ struct PredicateTableTests {
         ])
     }
 
-    @Test("Every operator, in each of its spellings")
-    func operators() {
-        check([
+    @Test func `every operator parses in each of its spellings`() {
+        expectOutcomes([
             ("a = 1", [], "a EQUALS 1"), ("a == 1", [], "a EQUALS 1"), ("a==1", [], "a EQUALS 1"),
             ("a != 1", [], "a NOT_EQUALS 1"), ("a <> 1", [], "a NOT_EQUALS 1"), ("a<>1", [], "a NOT_EQUALS 1"),
             ("a < 1", [], "a LESS_THAN 1"), ("a <= 1", [], "a LESS_THAN_OR_EQUALS 1"),
@@ -72,9 +70,8 @@ struct PredicateTableTests {
         ])
     }
 
-    @Test("AND, and NOT as far as it goes")
-    func compounds() {
-        check([
+    @Test func `AND parses, and NOT of a single comparison`() {
+        expectOutcomes([
             ("a == 1 AND b == 2", [], "a EQUALS 1; b EQUALS 2"), ("a == 1 && b == 2", [], "a EQUALS 1; b EQUALS 2"),
             ("a == 1 and b == 2 And c == 3", [], "a EQUALS 1; b EQUALS 2; c EQUALS 3"),
             ("(a == 1 AND (b == 2)) AND c == 3", [], "a EQUALS 1; b EQUALS 2; c EQUALS 3"),
@@ -89,9 +86,8 @@ struct PredicateTableTests {
         ])
     }
 
-    @Test("Literals")
-    func literals() {
-        check([
+    @Test func `literals parse`() {
+        expectOutcomes([
             ("a == -5", [], "a EQUALS -5"), ("a == +5", [], "a EQUALS 5"), ("a == 1.5", [], "a EQUALS 1.5"),
             ("a == .5", [], "a EQUALS 0.5"),
             ("a == -1e3", [], "a EQUALS -1000.0"),
@@ -113,10 +109,9 @@ struct PredicateTableTests {
         ])
     }
 
-    @Test("Placeholders and their arguments")
-    func placeholders() {
+    @Test func `placeholders take their arguments`() {
         enum State: Int { case open = 3 }
-        check([
+        expectOutcomes([
             ("a == %@", ["x"], "a EQUALS 'x'"),
             ("a == %@", ["x" as NSString], "a EQUALS 'x'"),
             ("a == %@", [5], "a EQUALS 5"),
@@ -152,9 +147,8 @@ struct PredicateTableTests {
         ])
     }
 
-    @Test("Keys: properties, system fields, escaped words, and self. before a key")
-    func keys() {
-        check([
+    @Test func `keys may be properties, system fields, escaped words, and follow self.`() {
+        expectOutcomes([
             ("recordID == %@", [id], ":recordName EQUALS @A"),
             ("recordID = %@", [zonedOwner], ":recordName EQUALS @B/Z"),
             ("___recordID == %@", [record], ":recordName EQUALS @B/Z"),
@@ -181,9 +175,8 @@ struct PredicateTableTests {
         ])
     }
 
-    @Test("Full text")
-    func fullText() {
-        check([
+    @Test func `full-text searches parse`() {
+        expectOutcomes([
             ("self CONTAINS 'bob smith'", [], "* CONTAINS_ANY_TOKENS 'bob smith'"),
             ("SELF contains %@", ["x"], "* CONTAINS_ANY_TOKENS 'x'"),
             ("self CONTAINS 'a1' AND self CONTAINS 'b1'", [], "* CONTAINS_ANY_TOKENS 'a1'; * CONTAINS_ANY_TOKENS 'b1'"),
@@ -197,16 +190,15 @@ struct PredicateTableTests {
         ])
     }
 
-    @Test("Distances are in metres, and only what is inside a circle can be asked for")
-    func distances() {
+    @Test func `distances are in metres, and only a position inside a radius can be queried`() {
         let inside = "loc NEAR (1.0 2.0) 500.0"
-        check([
+        expectOutcomes([
             ("distanceToLocation:fromLocation:(loc, %@) < 500", [place], inside),
             ("distanceToLocation:fromLocation:(%K, %@) < %f", ["loc", place, 500.0], inside),
             ("distanceToLocation:fromLocation:(%@, loc) <= %d", [place, 500], inside),
             ("500 > distanceToLocation:fromLocation:(loc, %@)", [place], inside),
         ])
-        checkBeginning([
+        expectOutcomePrefixes([
             ("distanceToLocation:fromLocation:(loc, %@) > 500", [place], "refused: "),
             ("distanceToLocation:fromLocation:(loc, %@) == 500", [place], "refused: "),
             ("NOT distanceToLocation:fromLocation:(loc, %@) < 500", [place], "refused: NOT"),
@@ -216,9 +208,8 @@ struct PredicateTableTests {
         ])
     }
 
-    @Test("What CKQuery does not take is refused, and the part is named")
-    func refusals() {
-        checkBeginning([
+    @Test func `a predicate that CKQuery does not accept is refused, and the part is named`() {
+        expectOutcomePrefixes([
             ("a == 1 OR b == 2", [], "refused: a == 1 OR b == 2: OR"),
             ("a == 1 || b == 2", [], "refused: a == 1 OR b == 2"),
             ("NOT (a == 1 AND b == 2)", [], "refused: NOT (a == 1 AND b == 2)"),
@@ -256,13 +247,11 @@ struct PredicateTableTests {
         ])
     }
 
-    @Test("Equality ignores case as it is, so that [c] changes nothing")
-    func caseOption() {
-        check([("a ==[c] 'x'", [], "a EQUALS 'x'"), ("tags CONTAINS[c] 'x'", [], "tags LIST_CONTAINS 'x'")])
+    @Test func `equality ignores case already, so [c] changes nothing`() {
+        expectOutcomes([("a ==[c] 'x'", [], "a EQUALS 'x'"), ("tags CONTAINS[c] 'x'", [], "tags LIST_CONTAINS 'x'")])
     }
 
-    @Test("now() is the moment the query runs")
-    func now() throws {
+    @Test func `now() is the moment of the query's execution`() throws {
         let moment = Date(timeIntervalSince1970: 1000)
         for format in [
             "creationDate < now()", "creationDate < now", "creationDate < now() + 0", "now > creationDate",
@@ -275,9 +264,8 @@ struct PredicateTableTests {
         }
     }
 
-    @Test("A format that is no predicate says what was expected, and where")
-    func parseErrors() {
-        checkBeginning([
+    @Test func `a parse error says what was expected, and where`() {
+        expectOutcomePrefixes([
             ("", [], "unparsable: expected a key or a value at 0, found the end"),
             ("a", [], "unparsable: expected a comparison operator"),
             ("a ==", [], "unparsable: expected a key or a value at 4, found the end"),

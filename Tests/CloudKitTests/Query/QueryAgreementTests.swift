@@ -4,22 +4,20 @@ import Testing
 
 @testable import CloudKit
 
-/// Random records and random predicates: a query finds what its predicate holds for in memory, in the order of its
-/// sort descriptors, whatever the sizes of its pages.
+/// Random records and random predicates: a query finds exactly the records for which its predicate holds in memory, in the
+/// order of its sort descriptors, whatever its page sizes.
 @Suite("Queries and predicates agree")
 struct QueryAgreementTests {
-    @Test(
-        "In process: 700 random queries a seed", arguments: [1, 2] as [UInt64])
-    func inProcess(seed: UInt64) async throws {
-        try await Cloud.with(.inProcess) { try await check(seed, rounds: 700, $0) }
+    @Test(arguments: [1, 2] as [UInt64])
+    func `random queries in process agree with predicates in memory`(seed: UInt64) async throws {
+        try await Cloud.with(.inProcess) { try await expectAgreement(seed, rounds: 700, $0) }
     }
 
-    @Test("Over HTTP: 200 random queries")
-    func overHTTP() async throws {
-        try await Cloud.with(.http) { try await check(3, rounds: 200, $0) }
+    @Test func `random queries over HTTP agree with predicates in memory`() async throws {
+        try await Cloud.with(.http) { try await expectAgreement(3, rounds: 200, $0) }
     }
 
-    private func check(_ seed: UInt64, rounds: Int, _ cloud: Cloud) async throws {
+    private func expectAgreement(_ seed: UInt64, rounds: Int, _ cloud: Cloud) async throws {
         var random = RandomPredicates(seed: seed)
         let database = cloud.database()
         let zoneID = try await database.zone("Zone")

@@ -148,7 +148,7 @@ struct QueryOperatorTableTests {
     }
 
     @Test(arguments: Transport.allCases)
-    func table(_ transport: Transport) async throws {
+    func `every operator agrees with evaluation in memory for every field type`(_ transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()
             let zoneID = try await database.zone("Zone")

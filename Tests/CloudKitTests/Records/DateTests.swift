@@ -18,13 +18,12 @@ struct DateTests {
     }
 
     @Test(
-        "A date comes back as it was saved, to the last bit",
         arguments: [
             Date(), .distantPast, .distantFuture, Date(timeIntervalSince1970: 0), Date(timeIntervalSince1970: 0.1),
             Date(timeIntervalSinceReferenceDate: 1.0 / 3), Date(timeIntervalSinceReferenceDate: -1e9 / 7),
             Date(timeIntervalSinceReferenceDate: .greatestFiniteMagnitude),
         ])
-    func roundTrip(date: Date) async throws {
+    func `a date round-trips to the last bit`(date: Date) async throws {
         let record = CKRecord(recordType: "Note")
         record["at"] = date
         record["all"] = [date, Date(timeIntervalSince1970: 1)]
@@ -40,8 +39,7 @@ struct DateTests {
         #expect((fetched["place"] as? CLLocation)?.timestamp == date)
     }
 
-    @Test("Dates within one millisecond are sorted, compared and found each for itself")
-    func queries() async throws {
+    @Test func `dates within one millisecond sort, compare and match individually`() async throws {
         for (name, date) in zip(["c", "a", "b"], moments) {
             let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: name))
             record["at"] = date

@@ -3,8 +3,8 @@ import Testing
 @testable import CloudKit
 
 struct FieldTableTests {
-    @Test("a table of fields holds what a dictionary would, in order", arguments: [1, 2, 3] as [UInt64])
-    func againstDictionary(seed: UInt64) {
+    @Test(arguments: [1, 2, 3] as [UInt64])
+    func `a field table behaves like a dictionary with an order`(seed: UInt64) {
         var state = seed
         func random(_ bound: UInt64) -> UInt64 {
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407

@@ -2,7 +2,7 @@ import CloudKit
 import CloudKitLocal
 import Testing
 
-/// Names that break the rules make no trouble until they are sent: apps have them as placeholders and compare with them.
+/// Invalid names are allowed until they are sent: apps use them as placeholders and in comparisons.
 @Suite struct NameTests {
     private let database: CKDatabase
 
@@ -17,7 +17,7 @@ import Testing
         #expect(error?.code == .invalidArguments)
     }
 
-    @Test(arguments: badNames) func `no record has a bad name`(name: String) async throws {
+    @Test(arguments: badNames) func `a record with a bad name is not found`(name: String) async throws {
         let error = await #expect(throws: CKError.self) {
             try await database.record(for: CKRecord.ID(recordName: name))
         }
@@ -29,7 +29,7 @@ import Testing
         #expect(error?.code == .invalidArguments)
     }
 
-    @Test func `a user's name in a reference is nobody's`() async throws {
+    @Test func `a user's name in a reference belongs to no account`() async throws {
         let record = CKRecord(recordType: "Note")
         record["user"] = CKRecord.Reference(recordID: CKRecord.ID(recordName: "_someone"), action: .none)
         try await database.save(record)
@@ -37,7 +37,7 @@ import Testing
         #expect(user?.recordID.recordName == "_someone")
     }
 
-    @Test func `a field of the system's is the record's own until it is saved`() async throws {
+    @Test func `a system field of a record is local until it is saved`() async throws {
         let record = CKRecord(recordType: "Note")
         record["_tag"] = "1"
         #expect(record["_tag"] == "1" && record.allKeys() == ["_tag"])
@@ -46,7 +46,7 @@ import Testing
         #expect(error?.localizedDescription.contains("Unprivileged attempt to insert a system field: _tag") == true)
     }
 
-    @Test func `a record type of the system's cannot be saved`() async throws {
+    @Test func `a system record type cannot be saved`() async throws {
         let error = await #expect(throws: CKError.self) { try await database.save(CKRecord(recordType: "_Secret")) }
         #expect(error?.code == .invalidArguments)
     }

@@ -10,7 +10,7 @@ import Testing
             fields: RecordFields(fields.map { .init(name: $0.key, field: Field($0.value)) }))
     }
 
-    @Test func `changedKeys are those that were set since the record was made`() {
+    @Test func `changedKeys are the keys set since the record was made`() {
         let record = CKRecord(recordType: "Note")
         record["b"] = 1
         record["a"] = 2
@@ -18,7 +18,7 @@ import Testing
         #expect(record.changedKeys() == ["a", "b"])
     }
 
-    @Test func `to set nil is a change, also of a key that a new record does not have`() {
+    @Test func `setting nil is a change, also of a key that a new record does not have`() {
         let record = CKRecord(recordType: "Note")
         record["a"] = 1
         record["a"] = nil
@@ -78,7 +78,7 @@ import Testing
         #expect(record.snapshot().parentToSend(.changed) == .keep)
     }
 
-    @Test func `what changes while a save goes on stays changed`() {
+    @Test func `a change during a save stays changed`() {
         let record = fetched(["a": .int64(1), "b": .int64(1)])
         record["a"] = 2
         record["b"] = 2

@@ -3,7 +3,7 @@ import NephosWire
 import Testing
 
 @Suite struct RecordEncryptionTests {
-    @Test func `encryptedValues is a view of the record, whoever holds it`() {
+    @Test func `encryptedValues is a live view of the record`() {
         let record = CKRecord(recordType: "Property")
         let values = record.encryptedValues
         values["ownerName"] = "Maria Ruiz"
@@ -12,7 +12,7 @@ import Testing
         #expect(values["ownerName"] == nil)
     }
 
-    @Test func `encryptedValues lists the encrypted fields alone, the record lists all`() {
+    @Test func `encryptedValues lists only encrypted fields, and the record lists all`() {
         let record = CKRecord(recordType: "Property")
         record["address"] = "1 Main Street"
         record.encryptedValues["ownerName"] = "Maria Ruiz"
@@ -26,7 +26,7 @@ import Testing
         #expect(record.allTokens() == ["1", "main", "street"])
     }
 
-    @Test func `encrypted fields are sent as such, removed ones too`() {
+    @Test func `encrypted fields are sent as encrypted, also removed ones`() {
         let record = CKRecord.record(
             wire: RecordDictionary(recordName: "n", recordType: "Property", recordChangeTag: "1"),
             fields: RecordFields([
@@ -44,7 +44,7 @@ import Testing
             ])
     }
 
-    @Test func `an encrypted field that is set through the record is not sent in the clear`() {
+    @Test func `an encrypted field set through the record is not sent in the clear`() {
         let record = CKRecord(recordType: "Property")
         record.encryptedValues["pin"] = "1"
         record["pin"] = "2"

@@ -10,7 +10,7 @@ import Testing
         return record
     }
 
-    @Test func `unsaved records with different values are two in a set, those with equal ones are one`() {
+    @Test func `unsaved records are distinct in a set if their values differ, and equal otherwise`() {
         #expect(record("one") != record("two") && record("one") != record(nil))
         #expect(Set([record("one"), record("two"), record("one")]).count == 2)
         #expect(record("one") == record("one").copy() as? CKRecord)
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `of saved records the change tag tells the versions apart`(transport: Transport) async throws {
+    func `the change tag distinguishes versions of a saved record`(transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()
             let saved = try await database.save(record("one"))
@@ -37,12 +37,12 @@ import Testing
     }
 }
 
-/// Names and forms of Apple's that apps use and that Linux lacks.
+/// Names and forms of Apple's that apps use and Linux lacks.
 @Suite struct FormTests {
     private func isBitwise<Value>(_ value: Value) -> Bool { false }
     private func isBitwise<Value: BitwiseCopyable>(_ value: Value) -> Bool { true }
 
-    @Test func `what Apple's framework imports as plain numbers is bitwise copyable`() {
+    @Test func `types that Apple's framework imports as plain numbers are bitwise copyable`() {
         #expect(isBitwise(CKRecord.ReferenceAction.deleteSelf))
         #expect(isBitwise(CKDatabase.Scope.private) && isBitwise(CKError.Code.internalError))
         #expect(isBitwise(CKQuerySubscription.Options.firesOnce) && isBitwise(CKRecordZone.Capabilities.atomic))
@@ -67,13 +67,13 @@ import Testing
         #expect(Array(CKRecord(recordType: "Note")).isEmpty)
     }
 
-    @Test func `the initialiser that Objective-C's is imported as`() {
+    @Test func `the initialiser imported from Objective-C exists`() {
         let id = CKRecord.ID(recordName: "a")
         let record = CKRecord(__recordType: "Note", recordID: id)
         #expect(record.recordType == "Note" && record.recordID == id)
     }
 
-    @Test func `apps set defaults by key-value coding's name, and count in nanoseconds`() throws {
+    @Test func `defaults are set by key-value coding's name, and times count in nanoseconds`() throws {
         let defaults = try #require(UserDefaults(suiteName: "nephos-forms-\(UUID().uuidString)"))
         defaults.setValue(Data([1]), forKey: "token")
         #expect(defaults.data(forKey: "token") == Data([1]))

@@ -40,7 +40,7 @@ import Testing
         return value as? NSObject
     }
 
-    @Test func `through an archive`() throws {
+    @Test func `fields round-trip through an archive`() throws {
         let first: UInt64 = 1
         print("RecordPropertyTests, archive: seeds from \(first)")
         for seed in first..<first + 150 {
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `through the protocol`() {
+    @Test func `fields round-trip through the protocol`() {
         let first: UInt64 = 1
         print("RecordPropertyTests, protocol: seeds from \(first)")
         for seed in first..<first + 300 {

@@ -1,7 +1,7 @@
 import CloudKit
 import Testing
 
-/// Every way in which code written for Apple's CloudKit sets and gets a field. That it compiles is half of each test.
+/// Every form in which code for Apple's CloudKit sets and gets a field. Compiling is half of each test.
 @Suite struct RecordSubscriptTests {
     let record = CKRecord(recordType: "Note")
 
@@ -21,7 +21,7 @@ import Testing
         #expect(record["numbers"] as? [Int] == [1, 2, 3])
     }
 
-    @Test func `values are compared as objects, whatever they were set from`() throws {
+    @Test func `values compare as objects, whatever they were set from`() throws {
         record["one"] = 1
         record["same"] = 1.0
         record["text"] = "1"
@@ -33,13 +33,13 @@ import Testing
         #expect("text".hash == NSString(string: "text").hash)
     }
 
-    @Test func `a CGFloat comes back where one is asked for`() {
+    @Test func `a field reads as a CGFloat on request`() {
         record["width"] = CGFloat(1.5)
         let width: CGFloat? = record["width"]
         #expect(width == 1.5 && (record["width"] as? Double) == 1.5)
     }
 
-    @Test func `values of every Swift type are set by subscript and come back by a cast`() {
+    @Test func `values of every Swift type are set by subscript and read by a cast`() {
         let date = Date(timeIntervalSince1970: 1_700_000_000.5)
         record["date"] = date
         record["data"] = Data([1, 2, 3])
@@ -213,7 +213,7 @@ import Testing
         #expect(record.allKeys() == ["count", "title"])
     }
 
-    @Test func `a record is walked over with its keys and values`() {
+    @Test func `a record is a sequence of its keys and values`() {
         record["b"] = 1
         record["a"] = "x"
         var seen: [String: Any] = [:]
@@ -224,7 +224,7 @@ import Testing
         #expect(record.map(\.0) == ["a", "b"])
     }
 
-    @Test func `what is asked for as a number is converted to it`() {
+    @Test func `a numeric field converts to the requested number type`() {
         record["n"] = 3.7
         record["flag"] = 1
         let whole: Int? = record["n"]
@@ -235,7 +235,7 @@ import Testing
         #expect(record["n"] as Float? == 3.7 && record["n"] as NSNumber? == 3.7)
     }
 
-    @Test func `the values that are walked over are Swift's own`() {
+    @Test func `iterated values have Swift types`() {
         record["flag"] = true
         record["list"] = ["a"]
         record["data"] = Data([1]) as NSData
@@ -244,7 +244,7 @@ import Testing
         #expect(values["list"] as? [String] == ["a"] && values["data"] is Data)
     }
 
-    @Test func `encrypted values are set and read like the record's own`() {
+    @Test func `encrypted values are set and read like the record's other values`() {
         record.encryptedValues["ownerName"] = "Maria Ruiz"
         record.encryptedValues["age"] = 44
         record.encryptedValues["since"] = Date(timeIntervalSince1970: 9) as any CKRecordValue

@@ -12,7 +12,7 @@ import Testing
         return record.fieldsToSend(.changed)["k"]?.value
     }
 
-    @Test func `numbers are INT64 or DOUBLE by what they are`() {
+    @Test func `integers are INT64 and floating-point numbers DOUBLE`() {
         #expect(sent(5) == .int64(5))
         #expect(sent(true) == .int64(1))
         #expect(sent(false) == .int64(0))
@@ -50,7 +50,7 @@ import Testing
         #expect(flag == true)
     }
 
-    @Test func `dates keep what is less than a millisecond`() {
+    @Test func `dates keep fractions of a millisecond`() {
         #expect(sent(Date(timeIntervalSince1970: 1)) == .timestamp(1000))
         #expect(sent(Date(timeIntervalSince1970: -1.5)) == .timestamp(-1500))
         let exact = Date(timeIntervalSinceReferenceDate: 785_000_000.123_456_7)
@@ -58,13 +58,13 @@ import Testing
         #expect(sent(exact) != .timestamp(Timestamp(milliseconds: Timestamp(exact).milliseconds)))
     }
 
-    @Test func `strings and data`() {
+    @Test func `strings and data round-trip`() {
         #expect(sent("text") == .string("text"))
         #expect(sent("") == .string(""))
         #expect(sent(Data([1, 2])) == .bytes([1, 2]))
     }
 
-    @Test func `lists have their element type, and an empty one none`() {
+    @Test func `lists have their element type, and an empty list has none`() {
         #expect(sent(["a", "b"]) == .list(of: .string, [.string("a"), .string("b")]))
         #expect(sent([1, 2]) == .list(of: .int64, [.int64(1), .int64(2)]))
         #expect(sent([String]()) == .list(of: .unknown, []))
@@ -77,7 +77,7 @@ import Testing
         #expect(sent(NSArray(array: [true, 2])) == .list(of: .int64, [.int64(1), .int64(2)]))
     }
 
-    @Test func `references name their zone where it is not the record's`() {
+    @Test func `references name their zone if it is not the record's`() {
         let inside = CKRecord.ID(recordName: "a", zoneID: CKRecordZone.ID(zoneName: "z"))
         let outside = CKRecord.ID(recordName: "a", zoneID: CKRecordZone.ID(zoneName: "y", ownerName: "_o"))
         #expect(
@@ -91,7 +91,7 @@ import Testing
                         action: .none)))
     }
 
-    @Test func `the current user's zones go without an owner and come back as __defaultOwner__`() {
+    @Test func `the current user's zones are sent without an owner and return as __defaultOwner__`() {
         #expect(zoneID.wireValue == ZoneIDDictionary(zoneName: "z"))
         #expect(CKRecordZone.ID(wire: ZoneIDDictionary(zoneName: "z")) == zoneID)
         let wire = ZoneIDDictionary(zoneName: "z", ownerRecordName: "_me")
@@ -101,7 +101,7 @@ import Testing
         #expect(CKRecordZone.ID(wire: wire).wireValue == wire)
     }
 
-    @Test func `a location is sent with all that was measured`() {
+    @Test func `a location is sent with all its measurements`() {
         let location = CLLocation(
             coordinate: CLLocationCoordinate2D(latitude: 52.5, longitude: 13.4), altitude: 34, horizontalAccuracy: 5,
             verticalAccuracy: 6, course: 90, speed: 1.5, timestamp: Date(timeIntervalSince1970: 2))
@@ -157,7 +157,7 @@ import Testing
         #expect(record.fieldsToSend(.changed).isEmpty)
     }
 
-    @Test func `a record that does not name its zone is in the one that was asked`() {
+    @Test func `a record that does not name its zone is in the requested one`() {
         let wire = RecordDictionary(recordName: "_user", recordType: "Users", recordChangeTag: "t")
         #expect(CKRecord.record(wire: wire, zoneID: zoneID, fields: RecordFields()).recordID.zoneID == zoneID)
         #expect(CKRecord.record(wire: wire, fields: RecordFields()).recordID.zoneID == .default)

@@ -63,7 +63,7 @@ private struct DocumentationSamples: Samples {
         #expect(record.encryptedValues.allKeys() == ["ownerName"])
     }
 
-    @Test func `the names that Apple renamed still work`() {
+    @Test func `names from before Apple's renames still work`() {
         #expect(
             samples.formerNames() == [
                 "owner": "__defaultOwner__", "action": "1", "capabilities": "2", "type": "Users",

@@ -3,9 +3,10 @@ import Testing
 
 /// What Apple's pages on `CKRecord` say of fields, their types, their encryption and their size, as the server sees it.
 @Suite struct FieldSeedTests {
-    @Test(
-        "Fields support strings, numbers, data, dates, arrays, locations and references", arguments: Transport.allCases)
-    func everyType(transport: Transport) async throws {
+    @Test(arguments: Transport.allCases)
+    func `fields support strings, numbers, data, dates, arrays, locations and references`(transport: Transport)
+        async throws
+    {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()
             let record = note("full")
@@ -38,10 +39,10 @@ import Testing
         }
     }
 
-    @Test(
-        "The first save of a value associates its type with the key for all records of that type; the record itself does not mind",
-        arguments: Transport.allCases)
-    func fieldTypes(transport: Transport) async throws {
+    @Test(arguments: Transport.allCases)
+    func `the first save of a value associates its type with the key for all records of that type`(transport: Transport)
+        async throws
+    {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()
             let first = note("first")
@@ -61,8 +62,8 @@ import Testing
         }
     }
 
-    @Test("During development, new keys and values can be added at any time", arguments: Transport.allCases)
-    func newKeys(transport: Transport) async throws {
+    @Test(arguments: Transport.allCases)
+    func `during development, new keys and values can be added at any time`(transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()
             let record = note("growing")
@@ -75,10 +76,10 @@ import Testing
         }
     }
 
-    @Test(
-        "In production, the server returns an error for an unknown record type or a record that contains unknown keys",
-        arguments: Transport.allCases)
-    func production(transport: Transport) async throws {
+    @Test(arguments: Transport.allCases)
+    func `in production, the server returns an error for an unknown record type or for unknown keys`(
+        transport: Transport
+    ) async throws {
         try await Cloud.with(transport) { cloud in
             let database = cloud.container(environment: .production).privateCloudDatabase
             await expectFailure(.invalidArguments) { try await database.save(note("unknown")) }
@@ -97,8 +98,8 @@ import Testing
         }
     }
 
-    @Test("The data that a record stores must not exceed 1 MB", arguments: Transport.allCases)
-    func size(transport: Transport) async throws {
+    @Test(arguments: Transport.allCases)
+    func `the data that a record stores must not exceed 1 MB`(transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()
             let record = note("large")
@@ -114,8 +115,8 @@ import Testing
         }
     }
 
-    @Test("The limit of 1 MB doesn't include assets, whose files may have more", arguments: Transport.allCases)
-    func assetsBeyondTheSize(transport: Transport) async throws {
+    @Test(arguments: Transport.allCases)
+    func `the limit of 1 MB doesn't include assets`(transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in
             let files = try TestFiles()
             let record = note("album")
@@ -130,8 +131,8 @@ import Testing
         }
     }
 
-    @Test("Values of any data type can be encrypted, and come back decrypted", arguments: Transport.allCases)
-    func encryption(transport: Transport) async throws {
+    @Test(arguments: Transport.allCases)
+    func `values of any data type can be encrypted, and come back decrypted`(transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()
             let record = CKRecord(recordType: "Property")
@@ -157,10 +158,10 @@ import Testing
         }
     }
 
-    @Test(
-        "CloudKit doesn't allow encryption on fields that already exist in the schema, or on records in the public database",
-        arguments: Transport.allCases)
-    func noEncryption(transport: Transport) async throws {
+    @Test(arguments: Transport.allCases)
+    func `CloudKit doesn't allow encryption on existing fields of the schema, or in the public database`(
+        transport: Transport
+    ) async throws {
         try await Cloud.with(transport) { cloud in
             let container = cloud.container()
             let plain = note("plain")

@@ -10,10 +10,10 @@ import Testing
         return try await database.records(matching: query).matchResults.map(\.0.recordName).sorted()
     }
 
-    @Test(
-        "In search predicates, the search code looks only at the ID value in the reference object",
-        arguments: Transport.allCases)
-    func references(transport: Transport) async throws {
+    @Test(arguments: Transport.allCases)
+    func `in search predicates, the search code looks only at the ID value in the reference object`(
+        transport: Transport
+    ) async throws {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()
             let (list, other) = (note("list", "List"), note("other", "List"))
@@ -33,11 +33,11 @@ import Testing
         }
     }
 
-    @Test(
-        "Executing the query operation returns the matching records to the completion block",
-        arguments: Transport.allCases)
+    @Test(arguments: Transport.allCases)
     @available(*, deprecated, message: "the sample uses blocks that were replaced")
-    func operation(transport: Transport) async throws {
+    func `executing the query operation returns the matching records to the completion block`(transport: Transport)
+        async throws
+    {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()
             let list = note("list", "List")
@@ -58,10 +58,10 @@ import Testing
         }
     }
 
-    @Test(
-        "Fields of all types are searchable unless otherwise noted; data fields aren't",
-        arguments: Transport.allCases)
-    func everyType(transport: Transport) async throws {
+    @Test(arguments: Transport.allCases)
+    func `fields of all types are searchable unless otherwise noted, and data fields aren't`(transport: Transport)
+        async throws
+    {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()
             let date = Date(timeIntervalSince1970: 1_700_000_000)
@@ -96,10 +96,10 @@ import Testing
         }
     }
 
-    @Test(
-        "Use the value parent of SystemFieldKey in a predicate to reference a record's parent property",
-        arguments: Transport.allCases)
-    func parents(transport: Transport) async throws {
+    @Test(arguments: Transport.allCases)
+    func `use the value parent of SystemFieldKey in a predicate to reference a record's parent property`(
+        transport: Transport
+    ) async throws {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()
             let zone = try await database.zone("Z")
@@ -117,10 +117,10 @@ import Testing
         }
     }
 
-    @Test(
-        "Use the value share of SystemFieldKey in a predicate to reference a record's share property",
-        arguments: Transport.allCases)
-    func shares(transport: Transport) async throws {
+    @Test(arguments: Transport.allCases)
+    func `use the value share of SystemFieldKey in a predicate to reference a record's share property`(
+        transport: Transport
+    ) async throws {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()
             let zone = try await database.zone("Z")
@@ -146,9 +146,8 @@ import Testing
         }
     }
 
-    @Test(
-        "SystemFieldKey has names for the metadata, by which records are found", arguments: Transport.allCases)
-    func metadata(transport: Transport) async throws {
+    @Test(arguments: Transport.allCases)
+    func `SystemFieldKey has names for the metadata, by which records are found`(transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()
             let record = try await database.save(note("n"))

@@ -3,10 +3,10 @@ import Testing
 
 /// What Apple's pages on `CKRecord` and `CKRecord.ID` say of the server; each name gives a sentence's meaning.
 @Suite struct RecordSeedTests {
-    @Test(
-        "When a new record is saved, the server validates its uniqueness and returns an error under the default policy",
-        arguments: Transport.allCases)
-    func uniqueness(transport: Transport) async throws {
+    @Test(arguments: Transport.allCases)
+    func `the server validates a new record's uniqueness and returns an error under the default policy`(
+        transport: Transport
+    ) async throws {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()
             #expect(CKModifyRecordsOperation().savePolicy == .ifServerRecordUnchanged)
@@ -17,10 +17,10 @@ import Testing
         }
     }
 
-    @Test(
-        "For all other save policies, the server overwrites the contents of the existing record",
-        arguments: Transport.allCases, [CKModifyRecordsOperation.RecordSavePolicy.changedKeys, .allKeys])
-    func overwriting(transport: Transport, policy: CKModifyRecordsOperation.RecordSavePolicy) async throws {
+    @Test(arguments: Transport.allCases, [CKModifyRecordsOperation.RecordSavePolicy.changedKeys, .allKeys])
+    func `for all other save policies, the server overwrites the contents of the existing record`(
+        transport: Transport, policy: CKModifyRecordsOperation.RecordSavePolicy
+    ) async throws {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()
             let first = note("taken")
@@ -41,10 +41,10 @@ import Testing
         }
     }
 
-    @Test(
-        "For new instances the dates are nil; a save brings the time of the first save and of the most recent one",
-        arguments: Transport.allCases)
-    func dates(transport: Transport) async throws {
+    @Test(arguments: Transport.allCases)
+    func `for new instances the dates are nil, and a save sets the times of the first and latest save`(
+        transport: Transport
+    ) async throws {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()
             let record = note("dated")
@@ -63,10 +63,10 @@ import Testing
         }
     }
 
-    @Test(
-        "creatorUserRecordID is the user who creates the record, lastModifiedUserRecordID who most recently modified it",
-        arguments: Transport.allCases)
-    func users(transport: Transport) async throws {
+    @Test(arguments: Transport.allCases)
+    func `creatorUserRecordID is the user who creates the record, lastModifiedUserRecordID who last modified it`(
+        transport: Transport
+    ) async throws {
         try await Cloud.with(transport) { cloud in
             let mei = cloud.container("mei")
             let tom = cloud.container("tom")
@@ -87,10 +87,10 @@ import Testing
         }
     }
 
-    @Test(
-        "Every user of the app has a unique user record that is empty by default, and apps can add data to it",
-        arguments: Transport.allCases)
-    func userRecords(transport: Transport) async throws {
+    @Test(arguments: Transport.allCases)
+    func `every user of the app has a unique user record that is empty by default, and apps can add data to it`(
+        transport: Transport
+    ) async throws {
         try await Cloud.with(transport) { cloud in
             let mei = cloud.container("mei")
             let tom = cloud.container("tom")
@@ -106,10 +106,10 @@ import Testing
         }
     }
 
-    @Test(
-        "Use creatorUserRecordID and lastModifiedUserRecordID to retrieve the user records of those who did it",
-        arguments: Transport.allCases)
-    func usersOfRecords(transport: Transport) async throws {
+    @Test(arguments: Transport.allCases)
+    func `use creatorUserRecordID and lastModifiedUserRecordID to retrieve user records`(transport: Transport)
+        async throws
+    {
         try await Cloud.with(transport) { cloud in
             let mei = cloud.container("mei").publicCloudDatabase
             let tom = cloud.container("tom").publicCloudDatabase
@@ -127,10 +127,10 @@ import Testing
         }
     }
 
-    @Test(
-        "The name must contain only ASCII characters, must not exceed 255 and must not start with an underscore",
-        arguments: Transport.allCases)
-    func names(transport: Transport) async throws {
+    @Test(arguments: Transport.allCases)
+    func `the name must contain only ASCII characters, must not exceed 255 and must not start with an underscore`(
+        transport: Transport
+    ) async throws {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()
             let longest = String(repeating: "n", count: 255)
@@ -145,10 +145,10 @@ import Testing
         }
     }
 
-    @Test(
-        "In all other cases the record generates a UUID, and its ID never changes during its lifetime",
-        arguments: Transport.allCases)
-    func generatedNames(transport: Transport) async throws {
+    @Test(arguments: Transport.allCases)
+    func `in all other cases the record generates a UUID, and its ID never changes during its lifetime`(
+        transport: Transport
+    ) async throws {
         try await Cloud.with(transport) { cloud in
             let record = CKRecord(recordType: "Note")
             let id = record.recordID
@@ -159,10 +159,10 @@ import Testing
         }
     }
 
-    @Test(
-        "Every time CloudKit saves a record, the server updates its change token; a save that has the current one applies",
-        arguments: Transport.allCases)
-    func changeTags(transport: Transport) async throws {
+    @Test(arguments: Transport.allCases)
+    func `every save of a record updates its change token, and a save with the current token applies`(
+        transport: Transport
+    ) async throws {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()
             let record = note("tagged")
@@ -178,10 +178,10 @@ import Testing
         }
     }
 
-    @Test(
-        "If the two tokens don't match, the server checks the save policy to determine how to proceed",
-        arguments: Transport.allCases)
-    func staleTags(transport: Transport) async throws {
+    @Test(arguments: Transport.allCases)
+    func `if the two tokens don't match, the server checks the save policy to determine how to proceed`(
+        transport: Transport
+    ) async throws {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()
             let record = note("contended")
@@ -212,10 +212,10 @@ import Testing
         }
     }
 
-    @Test(
-        "Each name is unique within its zone; record IDs can be reused in different zones, databases and accounts",
-        arguments: Transport.allCases)
-    func reuse(transport: Transport) async throws {
+    @Test(arguments: Transport.allCases)
+    func `each name is unique within its zone, and can be reused in different zones, databases and accounts`(
+        transport: Transport
+    ) async throws {
         try await Cloud.with(transport) { cloud in
             let mei = cloud.container("mei")
             let tom = cloud.container("tom")
@@ -232,10 +232,10 @@ import Testing
         }
     }
 
-    @Test(
-        "The private database is different for each user, but only one record uses a record ID in the public database",
-        arguments: Transport.allCases)
-    func publicIDs(transport: Transport) async throws {
+    @Test(arguments: Transport.allCases)
+    func `the private database is different for each user, and the public one has one record per record ID`(
+        transport: Transport
+    ) async throws {
         try await Cloud.with(transport) { cloud in
             try await cloud.container("mei").publicCloudDatabase.save(note("same"))
             await expectFailure(.serverRecordChanged) {
@@ -244,10 +244,10 @@ import Testing
         }
     }
 
-    @Test(
-        "If the record zone doesn't exist, save it before attempting to save any records in that zone",
-        arguments: Transport.allCases)
-    func zonesFirst(transport: Transport) async throws {
+    @Test(arguments: Transport.allCases)
+    func `if the record zone doesn't exist, save it before attempting to save any records in that zone`(
+        transport: Transport
+    ) async throws {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()
             let zone = CKRecordZone(zoneName: "Later")
@@ -260,10 +260,10 @@ import Testing
         }
     }
 
-    @Test(
-        "Fetch a record by its ID with CKFetchRecordsOperation or with fetch(withRecordID:completionHandler:)",
-        arguments: Transport.allCases)
-    func fetching(transport: Transport) async throws {
+    @Test(arguments: Transport.allCases)
+    func `fetch a record by its ID with CKFetchRecordsOperation or with fetch(withRecordID:completionHandler:)`(
+        transport: Transport
+    ) async throws {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()
             let record = try await database.save(note("found"))
@@ -288,10 +288,10 @@ import Testing
         }
     }
 
-    @Test(
-        "encodeSystemFields stores the record ID and the change tag, which are needed to sync records later",
-        arguments: Transport.allCases)
-    func systemFields(transport: Transport) async throws {
+    @Test(arguments: Transport.allCases)
+    func `encodeSystemFields stores the record ID and the change tag, which are needed to sync records later`(
+        transport: Transport
+    ) async throws {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()
             let zone = try await database.zone("Z")

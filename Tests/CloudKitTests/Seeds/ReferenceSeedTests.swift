@@ -3,8 +3,8 @@ import Testing
 
 /// What Apple's pages on `CKRecord.Reference`, its actions and `parent` say, through a database.
 @Suite struct ReferenceSeedTests {
-    @Test("Both records must be in the same zone of the same database", arguments: Transport.allCases)
-    func sameZone(transport: Transport) async throws {
+    @Test(arguments: Transport.allCases)
+    func `both records must be in the same zone of the same database`(transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()
             let here = try await database.zone("Here")
@@ -27,9 +27,10 @@ import Testing
         }
     }
 
-    @Test(
-        "Save the target records first or save all the records in one batch operation", arguments: Transport.allCases)
-    func targets(transport: Transport) async throws {
+    @Test(arguments: Transport.allCases)
+    func `save the target records first or save all the records in one batch operation`(transport: Transport)
+        async throws
+    {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()
             let list = note("list", in: .default, "List")
@@ -44,10 +45,10 @@ import Testing
         }
     }
 
-    @Test(
-        "Deleting the target record deletes all its source records, and theirs: the deletions cascade, cycles included",
-        arguments: Transport.allCases)
-    func cascade(transport: Transport) async throws {
+    @Test(arguments: Transport.allCases)
+    func `deleting the target record deletes all its source records, and the deletions cascade through cycles`(
+        transport: Transport
+    ) async throws {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()
             let zone = try await database.zone("Z")
@@ -67,10 +68,10 @@ import Testing
         }
     }
 
-    @Test(
-        "If a record has two or more deleteSelf references, it is deleted when any of the objects it references is",
-        arguments: Transport.allCases)
-    func severalOwners(transport: Transport) async throws {
+    @Test(arguments: Transport.allCases)
+    func `a record with two or more deleteSelf references is deleted when any of their targets is`(transport: Transport)
+        async throws
+    {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()
             let zone = try await database.zone("Z")
@@ -85,10 +86,10 @@ import Testing
         }
     }
 
-    @Test(
-        "The deletions are asynchronous in the default zone and immediate in a custom zone",
-        arguments: Transport.allCases)
-    func background(transport: Transport) async throws {
+    @Test(arguments: Transport.allCases)
+    func `the deletions are asynchronous in the default zone and immediate in a custom zone`(transport: Transport)
+        async throws
+    {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()
             let root = note("root")
@@ -102,10 +103,10 @@ import Testing
         }
     }
 
-    @Test(
-        "With the action none nothing happens: the reference still contains the ID of the deleted record",
-        arguments: Transport.allCases)
-    func dangling(transport: Transport) async throws {
+    @Test(arguments: Transport.allCases)
+    func `with the action none nothing happens, and the reference still contains the ID of the deleted record`(
+        transport: Transport
+    ) async throws {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()
             let zone = try await database.zone("Z")
@@ -123,10 +124,10 @@ import Testing
         }
     }
 
-    @Test(
-        "The parent record must exist on the server when the child is saved, or be part of the same save operation",
-        arguments: Transport.allCases)
-    func parents(transport: Transport) async throws {
+    @Test(arguments: Transport.allCases)
+    func `the parent record must exist on the server when the child is saved, or be part of the same save operation`(
+        transport: Transport
+    ) async throws {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()
             let zone = try await database.zone("Z")
@@ -153,10 +154,10 @@ import Testing
         }
     }
 
-    @Test(
-        "Deleting a parent record doesn't delete that record's children: it is refused while they stay",
-        arguments: Transport.allCases)
-    func childrenStay(transport: Transport) async throws {
+    @Test(arguments: Transport.allCases)
+    func `deleting a parent record doesn't delete its children, so it is refused while they exist`(transport: Transport)
+        async throws
+    {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()
             let zone = try await database.zone("Z")
@@ -172,10 +173,10 @@ import Testing
         }
     }
 
-    @Test(
-        "A record that is sent in the batch that deletes its share comes back without it, and is without it for everybody",
-        arguments: Transport.allCases)
-    func shareOfDeletedShare(transport: Transport) async throws {
+    @Test(arguments: Transport.allCases)
+    func `a record saved in the batch that deletes its share comes back without the share, for every account`(
+        transport: Transport
+    ) async throws {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()
             let zone = try await database.zone("Z")
@@ -192,15 +193,15 @@ import Testing
             let fetched = try await database.record(for: root.recordID)
             #expect(fetched.share == nil && fetched["title"] == "alone again")
             await expectFailure(.unknownItem) { _ = try await database.record(for: share.recordID) }
-            // And can be shared anew.
+            // And can be shared again.
             let again = CKShare(rootRecord: root)
             try await database.saveAll([root, again])
             #expect(try await database.record(for: root.recordID).share?.recordID == again.recordID)
         }
     }
 
-    @Test("The default zone doesn't support sharing; a custom zone does", arguments: Transport.allCases)
-    func sharingZones(transport: Transport) async throws {
+    @Test(arguments: Transport.allCases)
+    func `the default zone doesn't support sharing, and a custom zone does`(transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()
             let zone = try await database.zone("Z")

@@ -2,7 +2,7 @@ import CloudKit
 import CloudKitLocal
 import Testing
 
-/// Shares as apps build them before they save them, and what the service answers about shares.
+/// Shares as apps build them before a save, and the service's answers about shares.
 @Suite struct ShareTests {
     private let root = CKRecord(
         recordType: "List", recordID: CKRecord.ID(recordName: "root", zoneID: .init(zoneName: "Z")))
@@ -11,7 +11,7 @@ import Testing
         try await CKContainer.local().shareParticipant(forEmailAddress: email)
     }
 
-    @Test func `a new share has its owner for a participant, and nobody else`() throws {
+    @Test func `a new share has its owner as its only participant`() throws {
         let share = CKShare(rootRecord: root)
         #expect(share.participants.count == 1 && share.owner == share.participants[0])
         #expect(share.currentUserParticipant == share.owner)
@@ -41,7 +41,7 @@ import Testing
         #expect(share.participants.map(\.role) == [.owner, .privateUser, .privateUser])
     }
 
-    @Test func `participants are equal that are one person`() async throws {
+    @Test func `participants of one person are equal`() async throws {
         let (guest, again) = (try await participant("guest@example.org"), try await participant("guest@example.org"))
         let other = try await participant("other@example.org")
         again.permission = .readWrite
@@ -66,7 +66,7 @@ import Testing
         #expect((options.copy() as? CKAllowedSharingOptions)?.allowsParticipantsToInviteOthers == true)
     }
 
-    @Test func `who is blocked is a participant no longer`() async throws {
+    @Test func `a blocked account is no longer a participant`() async throws {
         let guest = try await participant("guest@example.org")
         var archive = AppleArchive()
         let lookupInfo = archive.add(
@@ -89,7 +89,7 @@ import Testing
         #expect(share.blockedIdentities.isEmpty)
     }
 
-    @Test func `opening a share to everybody removes those whose invitation is pending`() async throws {
+    @Test func `opening a share to everyone removes pending invitations`() async throws {
         let share = CKShare(rootRecord: root)
         share.addParticipant(try await participant("guest@example.org"))
         share.publicPermission = .readOnly
@@ -111,7 +111,7 @@ import Testing
         #expect(share.participants[1].permission == .readOnly && copy.owner.role == .owner)
     }
 
-    @Test func `a public share has no participants by invitation`() async throws {
+    @Test func `a public share has no invited participants`() async throws {
         await #expect(processExitsWith: .failure) {
             let share = CKShare(recordZoneID: .init(zoneName: "Z"))
             share.publicPermission = .readOnly
@@ -130,7 +130,9 @@ import Testing
         return error.code
     }
 
-    @Test func `participants come of addresses and of users of the container, each with its own result`() async throws {
+    @Test func `participants are fetched by address and by user of the container, each with its own result`()
+        async throws
+    {
         let cloud = try LocalCloud()
         let container = cloud.container(account: "me")
         let other = try await cloud.container(account: "other").userRecordID()
@@ -145,14 +147,14 @@ import Testing
         #expect(try await container.shareParticipant(forPhoneNumber: "+49 30 1234").permission == .readOnly)
     }
 
-    @Test func `there is no share at any URL`() async throws {
+    @Test func `an unknown URL has no share`() async throws {
         let container = try CKContainer.local()
         let url = try #require(URL(string: "https://www.icloud.com/share/0"))
         await expectFailure(.unknownItem) { _ = try await container.shareMetadata(for: url) }
         let results = try await container.shareMetadatas(for: [url])
         #expect(results.count == 1)
         let requests = try await container.requestShareAccess(for: [url])
-        // Whether there is one is not told to whoever asks for access.
+        // An access request does not reveal whether the share exists.
         #expect(requests.mapValues { failure($0) } == [url: nil])
         let operation = CKFetchShareMetadataOperation(shareURLs: [url])
         let completion: (any Error)? = await withCheckedContinuation { continuation in
@@ -175,7 +177,7 @@ import Testing
         #expect(try (results[share.recordID]?.get() as? CKShare)?.url != nil)
     }
 
-    @Test func `asking for access to a share does not tell whether it is there`() async throws {
+    @Test func `an access request does not reveal whether the share exists`() async throws {
         let container = try CKContainer.local()
         let url = try #require(URL(string: "https://www.icloud.com/share/0"))
         let asked = CallLog()
@@ -221,7 +223,7 @@ import Testing
         #expect(CKFetchWebAuthTokenOperation(apiToken: "api").apiToken == "api")
     }
 
-    @Test func `nothing of sharing works without an account`() async throws {
+    @Test func `sharing operations fail without an account`() async throws {
         let container = try CKContainer.local(account: nil)
         let url = try #require(URL(string: "https://www.icloud.com/share/0"))
         let calls: [@Sendable () async throws -> Void] = [
@@ -232,7 +234,7 @@ import Testing
         for call in calls { await expectFailure(.notAuthenticated, call) }
     }
 
-    @Test func `nobody is discovered, and without an account that is an error`() async throws {
+    @Test func `discovery finds no user, and fails without an account`() async throws {
         #expect(try await olderAPI.discoveries(in: CKContainer.local()) == [0, 0, 0, 0])
         let nobody = try CKContainer.local(account: nil)
         await expectFailure(.notAuthenticated) { _ = try await olderAPI.discoveries(in: nobody) }

@@ -2,7 +2,7 @@ import CloudKit
 import CloudKitLocal
 import Testing
 
-/// What others notice of an account that is deleted, and what the next account of its name has of it.
+/// The effects of a deleted account on others, and on the next account of its name.
 @Suite struct AccountDeletionTests {
     private struct Shared {
         let cloud: LocalCloud
@@ -25,7 +25,7 @@ import Testing
         await cloud.close()
     }
 
-    @Test(.timeLimit(.minutes(5))) func `What a deleted account shared ends for who takes part`() async throws {
+    @Test(.timeLimit(.minutes(5))) func `a deleted account's shares end for their participants`() async throws {
         try await withShared { shared in
             let database = shared.guest.sharedCloudDatabase
             let listener = try await SharingListener(shared.guest, other: shared.cloud.container(account: "bob"))
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `A deleted account takes part in no share any more`() async throws {
+    @Test func `a deleted account participates in no share`() async throws {
         try await withShared { shared in
             let token = try await shared.own.changes(in: shared.list.zoneID).token
             let stored = try #require(try await shared.own.record(for: shared.share.recordID) as? CKShare)
@@ -60,14 +60,14 @@ import Testing
             let feed = try await shared.own.changes(in: shared.list.zoneID, since: token)
             #expect(feed.names == [shared.share.recordID.recordName])
 
-            // Who has its name now is somebody else, whom nobody invited.
+            // The new account of its name is another one, without an invitation.
             let next = shared.cloud.container(account: "bob")
             #expect(try await next.sharedCloudDatabase.allRecordZones().isEmpty)
             await #expect(codeOf { try await next.join(shared.share.url) } == .unknownItem)
         }
     }
 
-    @Test func `An invitation of a deleted account is not the next one's`() async throws {
+    @Test func `an invitation of a deleted account is not valid for the next account of its name`() async throws {
         let cloud = try LocalCloud()
         _ = try await cloud.container(account: "bob").userRecordID()
         let share = try await SharedList(cloud.container(account: "alice")).share(with: "bob@localhost")
@@ -77,7 +77,7 @@ import Testing
         await cloud.close()
     }
 
-    @Test func `Its public records stay with their creator, and its user record goes`() async throws {
+    @Test func `public records of a deleted account keep their creator, and its user record is deleted`() async throws {
         let cloud = try LocalCloud()
         let former = cloud.container(account: "bob")
         let userID = try await former.userRecordID()
@@ -111,7 +111,7 @@ import Testing
         await cloud.close()
     }
 
-    @Test func `What there is not is not deleted`() async throws {
+    @Test func `deleting a missing account is refused`() async throws {
         let cloud = try LocalCloud()
         _ = try await cloud.container(account: "bob").userRecordID()
         await #expect(codeOf { try await cloud.deleteAccount("carol") } == .unknownItem)

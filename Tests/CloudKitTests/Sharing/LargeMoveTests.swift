@@ -1,7 +1,7 @@
 import CloudKit
 import Testing
 
-/// Subtrees that are larger than what a commit moves: the rest goes in the background, and nobody sees too much meanwhile.
+/// Subtrees larger than one commit moves: the rest is moved in the background, and reveals nothing meanwhile.
 @Suite struct LargeMoveTests {
     /// A list with a folder of many items, and another list.
     private struct Folder {
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `A large hierarchy is shared, moved to another share, and taken out`() async throws {
+    @Test func `a large hierarchy is shared, moved to another share, and unshared`() async throws {
         try await Cloud.with(.inProcess) { cloud in
             let folder = try await Folder(cloud.container("alice"))
             let (bob, carol) = (cloud.container("bob"), cloud.container("carol"))
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `Moves during a move end where the last one says`() async throws {
+    @Test func `moves during a move end in the state of the last one`() async throws {
         try await Cloud.with(.inProcess) { cloud in
             let folder = try await Folder(cloud.container("alice"))
             let (bob, carol) = (cloud.container("bob"), cloud.container("carol"))
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func `What moves to where the move of its parent has put it takes all along`() async throws {
+    @Test func `a record that follows its moved parent brings its descendants`() async throws {
         try await Cloud.with(.inProcess) { cloud in
             let folder = try await Folder(cloud.container("alice"), isDeep: { _ in true })
             let (bob, carol) = (cloud.container("bob"), cloud.container("carol"))
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func `A large subtree with a shared record in it goes under no other share`() async throws {
+    @Test func `a large subtree that contains a shared root cannot move under another share`() async throws {
         try await Cloud.with(.inProcess) { cloud in
             let folder = try await Folder(cloud.container("alice"))
             let database = folder.database
@@ -169,7 +169,7 @@ import Testing
         }
     }
 
-    @Test func `What left a share is forgotten as deletions are, and tokens from before expire`() async throws {
+    @Test func `records that left a share are purged like tombstones, and older tokens expire`() async throws {
         try await Cloud.with(.inProcess) { cloud in
             let list = try await SharedList(cloud.container("alice"))
             let share = try await list.share(with: "bob@localhost")
@@ -215,7 +215,7 @@ import Testing
         }
     }
 
-    @Test func `A record that left and came back is a deletion to who left meanwhile, or its token expires`()
+    @Test func `for a participant who left meanwhile a returned record is a deletion, or the token expires`()
         async throws
     {
         try await Cloud.with(.inProcess) { cloud in

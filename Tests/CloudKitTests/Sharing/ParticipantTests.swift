@@ -1,7 +1,7 @@
 import CloudKit
 import Testing
 
-/// Who takes part in a share, and what each may do.
+/// Participants of a share and their permissions.
 @Suite struct ParticipantTests {
     private func withShare(
         _ permission: CKShare.ParticipantPermission = .readWrite,
@@ -20,7 +20,7 @@ import Testing
         try #require(try await database.record(for: share.recordID) as? CKShare)
     }
 
-    @Test func `Acceptance twice, and of one's own share, succeeds without effect`() async throws {
+    @Test func `accepting twice, and accepting one's own share, succeeds without effect`() async throws {
         try await withShare { cloud, list, share in
             let guest = cloud.container("bob")
             let first = try await guest.join(share.url)
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `A share that is not the account's to see has the answer of an unknown URL`() async throws {
+    @Test func `a share that the account may not see answers as an unknown URL`() async throws {
         try await withShare { cloud, list, share in
             let stranger = cloud.container("mallory")
             let url = try #require(share.url)
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `An invitation waits for the account of its address`() async throws {
+    @Test func `an invitation waits for the account of its address`() async throws {
         try await Cloud.with(.inProcess) { cloud in
             let list = try await SharedList(cloud.container("alice"))
             let share = try await list.share(with: "carol@example.org", .readOnly)
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `A public share is joined by everybody, with what it says now`() async throws {
+    @Test func `any account joins a public share, with its current permission`() async throws {
         try await withShare(publicly: .readOnly) { cloud, list, share in
             let guest = cloud.container("bob")
             let metadata = try await guest.shareMetadata(for: try #require(share.url))
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `Opening a share removes who has not answered, and keeps who accepted`() async throws {
+    @Test func `opening a share removes pending invitations, and keeps participants`() async throws {
         try await withShare { cloud, list, share in
             let database = list.owner.privateCloudDatabase
             try await cloud.container("bob").join(share.url)
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `A permission of none gives no access, and another gives it again`() async throws {
+    @Test func `a permission of none revokes access, and another restores it`() async throws {
         try await withShare { cloud, list, share in
             let guest = cloud.container("bob")
             try await guest.join(share.url)
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func `Who leaves needs a new invitation, and nobody else loses anything`() async throws {
+    @Test func `a participant who leaves needs a new invitation, and others lose nothing`() async throws {
         try await withShare { cloud, list, share in
             let database = list.owner.privateCloudDatabase
             let fresh = try await current(share, database)
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func `An account under two addresses is one participant`() async throws {
+    @Test func `an account under two addresses is one participant`() async throws {
         try await withShare { cloud, list, share in
             let database = list.owner.privateCloudDatabase
             let bob = cloud.container("bob")
@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    @Test func `A share has at most 100 participants`() async throws {
+    @Test func `a share has at most 100 participants`() async throws {
         try await withShare { _, list, share in
             let database = list.owner.privateCloudDatabase
             for number in 1...100 {
@@ -182,7 +182,7 @@ import Testing
         }
     }
 
-    @Test func `An administrator changes participants, and neither the owner nor itself`() async throws {
+    @Test func `an administrator changes participants, but neither the owner nor itself`() async throws {
         try await withShare { cloud, list, share in
             let database = list.owner.privateCloudDatabase
             let bob = cloud.container("bob")
@@ -208,7 +208,7 @@ import Testing
         }
     }
 
-    @Test func `Participants see who accepted, and no addresses`() async throws {
+    @Test func `participants see accepted participants, and no addresses`() async throws {
         try await withShare { cloud, list, share in
             let database = list.owner.privateCloudDatabase
             let fresh = try await current(share, database)
@@ -227,7 +227,7 @@ import Testing
         }
     }
 
-    @Test func `A one-time URL is used up by the first who accepts`() async throws {
+    @Test func `a one-time URL is used up by the first who accepts`() async throws {
         try await Cloud.with(.inProcess) { cloud in
             let list = try await SharedList(cloud.container("alice"))
             let share = CKShare(rootRecord: list.root)
@@ -251,7 +251,7 @@ import Testing
         }
     }
 
-    @Test func `Metadata of a one-time URL is accepted after it was archived`() async throws {
+    @Test func `archived metadata of a one-time URL can be accepted`() async throws {
         try await Cloud.with(.inProcess) { cloud in
             let list = try await SharedList(cloud.container("alice"))
             let share = CKShare(rootRecord: list.root)
@@ -269,7 +269,7 @@ import Testing
         }
     }
 
-    @Test func `Requests for access have one answer, reach the owner, and can be answered`() async throws {
+    @Test func `access requests have one answer, reach the owner, and can be answered`() async throws {
         try await withShare { cloud, list, share in
             let database = list.owner.privateCloudDatabase
             let url = try #require(share.url)

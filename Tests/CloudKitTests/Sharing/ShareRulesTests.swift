@@ -1,7 +1,7 @@
 import CloudKit
 import Testing
 
-/// What a share needs, and what it may not be.
+/// The rules of a valid share.
 @Suite struct ShareRulesTests {
     private func withList(_ body: (Cloud, SharedList, CKDatabase) async throws -> Void) async throws {
         try await Cloud.with(.inProcess) { cloud in
@@ -10,7 +10,7 @@ import Testing
         }
     }
 
-    @Test func `A new share without its root is refused`() async throws {
+    @Test func `a new share without its root is refused`() async throws {
         try await withList { _, list, database in
             let share = CKShare(rootRecord: list.root)
             await #expect(database.codeOfSaving(share) == .invalidArguments)
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func `Share and root are both saved or neither, whatever isAtomic says`() async throws {
+    @Test func `share and root are both saved or neither, whatever isAtomic is`() async throws {
         try await withList { _, list, database in
             let stale = list.root
             let fresh = try await database.record(for: stale.recordID)
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `A share with a root does not get the name of the share of a whole zone`() async throws {
+    @Test func `a share with a root cannot use the name of a zone's share`() async throws {
         try await withList { cloud, list, database in
             let shareID = CKRecord.ID(recordName: CKRecordNameZoneWideShare, zoneID: list.zoneID)
             let share = CKShare(rootRecord: list.root, shareID: shareID)
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `An unchanged root comes in any order`() async throws {
+    @Test func `an unchanged root may come in any order`() async throws {
         try await withList { _, list, database in
             let share = CKShare(rootRecord: list.root)
             try await database.saveAll([share, list.root])
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `A share has a name of the app's choice, also one that was used before`() async throws {
+    @Test func `a share has a name of the app's choice, also a reused one`() async throws {
         try await withList { _, list, database in
             let shareID = CKRecord.ID(recordName: "my share", zoneID: list.zoneID)
             let share = CKShare(rootRecord: list.root, shareID: shareID)
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `Ancestors and descendants of a root are not shared by another share, siblings may be`() async throws {
+    @Test func `ancestors and descendants of a root cannot be in another share, siblings may be`() async throws {
         try await withList { _, list, database in
             let child = CKShare(rootRecord: list.item)
             try await database.saveAll([list.item, child])
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func `A zone has one share of the whole, and then no others`() async throws {
+    @Test func `a zone with a zone-wide share has no other shares`() async throws {
         try await withList { _, list, database in
             let zoneShare = CKShare(recordZoneID: list.zoneID)
             try await database.saveAll([zoneShare])
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func `The default zone and the public database hold no shares`() async throws {
+    @Test func `the default zone and the public database hold no shares`() async throws {
         try await withList { cloud, _, database in
             let record = CKRecord(recordType: "List")
             await #expect(database.codeOfSaving(record, CKShare(rootRecord: record)) == .invalidArguments)
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func `A share is saved if it is unchanged, whatever the policy`() async throws {
+    @Test func `a share is saved if it is unchanged, whatever the policy`() async throws {
         try await withList { _, list, database in
             let share = try await list.share(with: "bob@localhost")
             let other = try #require(try await database.record(for: share.recordID) as? CKShare)
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    @Test func `The owner's deletion of a share ends it and leaves the records`() async throws {
+    @Test func `the owner's deletion of a share ends it and leaves the records`() async throws {
         try await withList { cloud, list, database in
             let share = try await list.share(with: "bob@localhost")
             let guest = cloud.container("bob")
@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    @Test func `The deletion of a root or of its zone ends the share`() async throws {
+    @Test func `deleting a root or its zone ends the share`() async throws {
         try await withList { cloud, list, database in
             let share = try await list.share(publicly: .readOnly)
             let guest = cloud.container("bob")
@@ -190,7 +190,7 @@ import Testing
         }
     }
 
-    @Test func `A share is a CKShare from everywhere`() async throws {
+    @Test func `every request returns a share as a CKShare`() async throws {
         try await withList { _, list, database in
             let share = try await list.share(with: "bob@localhost")
             let fetched = try await database.records(for: [share.recordID])[share.recordID]?.get()
@@ -201,7 +201,7 @@ import Testing
         }
     }
 
-    @Test func `A query of shares finds them`() async throws {
+    @Test func `a query of shares finds them`() async throws {
         try await withList { _, list, database in
             let share = try await list.share(with: "bob@localhost")
             let query = CKQuery(recordType: CKRecord.SystemType.share, predicate: NSPredicate(value: true))
@@ -212,7 +212,7 @@ import Testing
         }
     }
 
-    @Test func `No record is its own ancestor`() async throws {
+    @Test func `no record is its own ancestor`() async throws {
         try await withList { _, list, database in
             list.root.setParent(list.item.recordID)
             await #expect(database.codeOfSaving(list.root) == .invalidArguments)
@@ -223,7 +223,7 @@ import Testing
         }
     }
 
-    @Test func `A chain of parents has at most 1,000 records, also where two are put together`() async throws {
+    @Test func `a chain of parents has at most 1,000 records, also after two are joined`() async throws {
         try await withList { _, list, database in
             let upper = try await chain("a", 600, list, database)
             let lower = try await chain("b", 402, list, database)
@@ -237,7 +237,7 @@ import Testing
         }
     }
 
-    @Test func `A chain is no longer where a large subtree moves, or the batch saves what is below`() async throws {
+    @Test func `a chain keeps its limit if a large subtree moves, or the batch saves records below it`() async throws {
         try await withList { _, list, database in
             let upper = try await chain("a", 600, list, database)
             let lower = try await chain("b", 500, list, database)

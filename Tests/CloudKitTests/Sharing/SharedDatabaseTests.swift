@@ -1,7 +1,7 @@
 import CloudKit
 import Testing
 
-/// What participants read and write in the shared database, and what they do not learn.
+/// Reads and writes of participants in the shared database, and records hidden from them.
 @Suite struct SharedDatabaseTests {
     /// A shared list, and its guest's view of it.
     private struct Shared {
@@ -37,9 +37,7 @@ import Testing
         }
     }
 
-    @Test func `A participant's deletion spares what an unshared record has as its parent, and nothing takes its name`()
-        async throws
-    {
+    @Test func `a participant's deletion spares parents of unshared records, whose names stay taken`() async throws {
         try await withShared { shared in
             func own(_ name: String) -> CKRecord {
                 CKRecord(recordType: "Item", recordID: CKRecord.ID(recordName: name, zoneID: shared.list.zoneID))
@@ -57,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `A query without a zone is refused in the shared database`() async throws {
+    @Test func `a query without a zone is refused in the shared database`() async throws {
         try await withShared { shared in
             let query = CKQuery(recordType: "Item", predicate: NSPredicate(value: true))
             await #expect(codeOf { _ = try await shared.database.records(matching: query) } == .invalidArguments)
@@ -66,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `Who may write creates, changes and deletes below the root`() async throws {
+    @Test func `a participant with write permission creates, changes and deletes below the root`() async throws {
         try await withShared { shared in
             let bread = shared.record("bread", under: "list")
             bread["title"] = "Bread"
@@ -85,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `A new record needs a parent that is shared`() async throws {
+    @Test func `a new record needs a parent that is shared`() async throws {
         try await withShared { shared in
             await #expect(shared.database.codeOfSaving(shared.record("loose")) == .permissionFailure)
             await #expect(
@@ -95,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `Who may only read changes nothing`() async throws {
+    @Test func `a participant with read permission changes nothing`() async throws {
         try await withShared(.readOnly) { shared in
             let item = try await shared.database.record(for: shared.id("milk"))
             item["title"] = "Oat"
@@ -106,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `Nobody but the owner deletes the root, or moves anything out`() async throws {
+    @Test func `only the owner deletes the root, or moves a record out of the share`() async throws {
         try await withShared { shared in
             await #expect(
                 shared.database.codeOfSaving(deleting: [shared.id("milk"), shared.id("list")]) == .permissionFailure)
@@ -123,7 +121,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `What is not shared answers as if it did not exist`(_ transport: Transport) async throws {
+    func `unshared records answer as missing ones`(_ transport: Transport) async throws {
         try await withShared(.readWrite, transport) { shared in
             /// What a request about a record of that name answers, without what names it.
             func answers(_ name: String) async throws -> [String] {
@@ -160,7 +158,8 @@ import Testing
         }
     }
 
-    @Test func `Zones cannot be made in the shared database, and owners do not see their own`() async throws {
+    @Test func `zones cannot be made in the shared database, and owners do not see their own zones there`() async throws
+    {
         try await withShared { shared in
             await #expect(
                 codeOf { try await shared.database.save(CKRecordZone(zoneName: "New")) } == .badDatabase)
@@ -175,7 +174,7 @@ import Testing
         }
     }
 
-    @Test func `A query finds what is shared, before it limits and counts`() async throws {
+    @Test func `a query finds shared records before it limits and counts`() async throws {
         try await withShared { shared in
             let query = CKQuery(recordType: "Item", predicate: NSPredicate(value: true))
             let found = try await shared.database.records(matching: query, inZoneWith: shared.zoneID, resultsLimit: 1)
@@ -186,7 +185,7 @@ import Testing
         }
     }
 
-    @Test func `A participant's deletion takes no root with it`() async throws {
+    @Test func `a participant's deletion does not cascade to a root`() async throws {
         try await withShared { shared in
             let anchor = shared.record("anchor", under: "list")
             try await shared.database.saveAll([anchor])
@@ -198,7 +197,7 @@ import Testing
         }
     }
 
-    @Test func `A participant finds the children of a shared root by their parent, and no others`() async throws {
+    @Test func `a participant finds the children of a shared root by their parent, and no others`() async throws {
         try await withShared { shared in
             let deep = CKRecord(
                 recordType: "Item", recordID: CKRecord.ID(recordName: "deep", zoneID: shared.list.zoneID))
@@ -218,7 +217,7 @@ import Testing
 
     // MARK: Feeds
 
-    @Test func `Moving a record in and out shows as a change and a deletion`() async throws {
+    @Test func `moving a record in and out appears as a change and a deletion`() async throws {
         try await withShared { shared in
             let start = try await shared.database.changes(in: shared.zoneID)
             let zoneID = shared.list.zoneID
@@ -242,7 +241,7 @@ import Testing
         }
     }
 
-    @Test func `A second share of a zone comes whole, and goes as deletions`() async throws {
+    @Test func `a second share of a zone arrives whole, and ends as deletions`() async throws {
         try await withShared { shared in
             let start = try await shared.database.changes(in: shared.zoneID)
             let zoneID = shared.list.zoneID
@@ -266,7 +265,7 @@ import Testing
         }
     }
 
-    @Test func `Joining again begins the feed anew, and tokens are their caller's`() async throws {
+    @Test func `joining again restarts the feed, and tokens belong to their account`() async throws {
         try await withShared { shared in
             let token = try await shared.database.changes(in: shared.zoneID).token
             try await shared.database.saveAll([], deleting: [shared.id(shared.share.recordID.recordName)])
@@ -288,7 +287,7 @@ import Testing
         }
     }
 
-    @Test func `A zone that is shared as a whole shows all of it, deletions too`() async throws {
+    @Test func `a zone that is shared as a whole shows all its records, deletions too`() async throws {
         try await Cloud.with(.inProcess) { cloud in
             let list = try await SharedList(cloud.container("alice"))
             let own = list.owner.privateCloudDatabase
@@ -310,7 +309,7 @@ import Testing
         }
     }
 
-    @Test func `A feed of many pages has everything once`() async throws {
+    @Test func `a feed of many pages has every record once`() async throws {
         try await withShared { shared in
             let zoneID = shared.list.zoneID
             for start in stride(from: 0, to: 600, by: 300) {

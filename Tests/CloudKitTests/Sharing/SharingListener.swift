@@ -3,7 +3,7 @@ import CloudKit
 /// A device of an account that listens to its shared database, and knows when it heard of everything that happened before.
 final class SharingListener {
     private static let sentinelZone = CKRecordZone.ID(zoneName: "Sentinel")
-    /// Another device of the account: nobody is notified of its own changes.
+    /// Another device of the account: no device is notified of its own changes.
     private let other: CKDatabase
     private var iterator: CKContainer.Notifications.AsyncIterator
 

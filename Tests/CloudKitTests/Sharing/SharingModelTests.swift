@@ -1,19 +1,19 @@
 import CloudKit
 import Testing
 
-/// Random hierarchies, participants, permissions, moves, joins, departures and deletions: after each step every account reads
-/// exactly what a plain model says, a device that follows the feeds holds exactly that, and who subscribed is notified of what
-/// it sees and of nothing else. `NEPHOS_FUZZ_STEPS=1000` takes so many steps with each seed.
+/// Random hierarchies, participants, permissions, moves, joins, departures and deletions: after each step every account
+/// reads exactly the records of a plain model, a device that follows the feeds holds exactly these, and subscribers are
+/// notified of the changes they see and of no others. `NEPHOS_FUZZ_STEPS=1000` takes so many steps with each seed.
 @Suite struct SharingModelTests {
     private static let steps = ProcessInfo.processInfo.environment["NEPHOS_FUZZ_STEPS"].flatMap { Int($0) }
 
     @Test(arguments: [11, 12, 13, 14, 15, 16, 17, 18] as [UInt64])
-    func `Everybody sees what the model says`(_ seed: UInt64) async throws {
+    func `every account sees the model's records`(_ seed: UInt64) async throws {
         try await Cloud.with(.inProcess) { try await Run(seed, $0).run(steps: Self.steps ?? 260) }
     }
 
     @Test(arguments: [31] as [UInt64])
-    func `Everybody sees what the model says, over HTTP`(_ seed: UInt64) async throws {
+    func `every account sees the model's records, over HTTP`(_ seed: UInt64) async throws {
         try await Cloud.with(.http) { try await Run(seed, $0).run(steps: Self.steps ?? 100) }
     }
 
@@ -58,8 +58,8 @@ import Testing
                     saved = []
                     try await self.step()
                     forecast.add(before, model, saved: saved)
-                    if Int.random(in: 0..<4, using: &random) == 0 { try await compareNotifications() }
-                    try await compare()
+                    if Int.random(in: 0..<4, using: &random) == 0 { try await expectNotifications() }
+                    try await expectModel()
                 } catch {
                     Issue.record("seed \(seed), step \(step): \(error)\n\(log.suffix(12).joined(separator: "\n"))")
                     return
@@ -351,7 +351,7 @@ import Testing
 
         // MARK: Comparison
 
-        func compare() async throws {
+        func expectModel() async throws {
             for account in model.accounts {
                 guard let device = devices[account] else { continue }
                 // Not after each step, so that feeds have several changes to tell.
@@ -369,13 +369,13 @@ import Testing
                         )
                         return
                     }
-                    try await compareReads(account, owner, expected)
+                    try await expectReads(account, owner, expected)
                 }
             }
         }
 
         /// Since it was compared last, who sees what changed was notified, and who takes part in nothing of it was not.
-        func compareNotifications() async throws {
+        func expectNotifications() async throws {
             await cloud.settle()
             for account in model.accounts {
                 guard let listener = listeners[account] else { continue }
@@ -387,7 +387,7 @@ import Testing
         }
 
         /// What is fetched by name is what the feed brought.
-        func compareReads(_ account: String, _ owner: String, _ expected: [String: String]) async throws {
+        func expectReads(_ account: String, _ owner: String, _ expected: [String: String]) async throws {
             let names = recordNames(owner)
             guard !names.isEmpty else { return }
             let database = container(account).sharedCloudDatabase

@@ -1,7 +1,7 @@
 import CloudKit
 import Testing
 
-/// What happens at the same time in sharing ends in one of the orders that it could have had.
+/// Concurrent sharing requests are serialisable.
 @Suite struct SharingRaceTests {
     private func both(_ one: @Sendable () async throws -> Void, _ other: @Sendable () async throws -> Void) async {
         async let first: ()? = try? one()
@@ -9,7 +9,7 @@ import Testing
         _ = await (first, second)
     }
 
-    @Test func `An acceptance against the removal of the participant leaves nothing to read`() async throws {
+    @Test func `an acceptance concurrent with the participant's removal leaves nothing readable`() async throws {
         try await Cloud.with(.inProcess) { cloud in
             let list = try await SharedList(cloud.container("alice"))
             let share = try await list.share(with: "bob@localhost")
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `A participant's save against the move of its record is visible, or refused`() async throws {
+    @Test func `a participant's save concurrent with the record's move is visible or refused`() async throws {
         try await Cloud.with(.inProcess) { cloud in
             let list = try await SharedList(cloud.container("alice"))
             let share = try await list.share(with: "bob@localhost")
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `Two devices of the owner share a record once`() async throws {
+    @Test func `two devices of the owner that share a record at once make one share`() async throws {
         try await Cloud.with(.inProcess) { cloud in
             let list = try await SharedList(cloud.container("alice"))
             for round in 0..<10 {
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `A share has 100 participants at most though more join at the same time`() async throws {
+    @Test func `a share has at most 100 participants although more join concurrently`() async throws {
         try await Cloud.with(.inProcess) { cloud in
             let list = try await SharedList(cloud.container("alice"))
             let share = try await list.share(publicly: .readOnly)

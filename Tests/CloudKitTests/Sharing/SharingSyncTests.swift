@@ -1,7 +1,7 @@
 import CloudKit
 import Testing
 
-/// How participants' devices learn of what others do.
+/// How participants' devices are notified of changes.
 @Suite struct SharingSyncTests {
     /// A list that bob takes part in, and its zone as bob names it.
     private func withGuest(
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)), arguments: Transport.allCases)
-    func `A database subscription notifies of what is shared, and of nothing else`(
+    func `a database subscription notifies only of shared records`(
         _ transport: Transport
     ) async throws {
         try await withGuest(transport) { _, list, guest, zoneID in
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)), arguments: Transport.allCases)
-    func `An engine that works by itself fetches what its own device accepts`(_ transport: Transport) async throws {
+    func `an automatic engine fetches a share that its own device accepts`(_ transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in
             let lists = [
                 try await SharedList(cloud.container("alice")), try await SharedList(cloud.container("carol")),
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `A subscription of one record type is told of every change that is shared`()
+    @Test(.timeLimit(.minutes(5))) func `a subscription of one record type is notified of every shared change`()
         async throws
     {
         try await withGuest { cloud, list, guest, _ in
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `The removal of who saw nothing notifies nobody`() async throws {
+    @Test(.timeLimit(.minutes(5))) func `removing a participant without access notifies no account`() async throws {
         try await withGuest { cloud, list, guest, _ in
             let listener = try await SharingListener(guest, other: cloud.container("bob"))
             let own = list.owner.privateCloudDatabase
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `Only database subscriptions are kept in the shared database`() async throws {
+    @Test func `the shared database accepts only database subscriptions`() async throws {
         try await withGuest { _, _, guest, zoneID in
             let zone = CKRecordZoneSubscription(zoneID: zoneID, subscriptionID: "zone")
             await #expect(codeOf { _ = try await guest.sharedCloudDatabase.save(zone) } == .badDatabase)
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `Sync engines keep both databases in step`() async throws {
+    @Test(.timeLimit(.minutes(5))) func `sync engines synchronise both databases`() async throws {
         try await withGuest { _, list, guest, zoneID in
             let (owner, participant) = (SyncDevice(), SyncDevice())
             owner.start(list.owner.privateCloudDatabase)

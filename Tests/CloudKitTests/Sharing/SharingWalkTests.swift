@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct SharingWalkTests {
     @Test(arguments: Transport.allCases)
-    func `A list is shared, joined, read, changed and left`(_ transport: Transport) async throws {
+    func `a list is shared, joined, read, changed and left`(_ transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in
             let owner = cloud.container("alice")
             let list = try await SharedList(owner)

@@ -10,7 +10,7 @@ import Testing
         ?? [1, 2, 3, 108]
 
     @Test(arguments: seeds)
-    func `when all is quiet, every device has what the server has, and nothing was lost or came twice`(
+    func `when all devices are idle, they have the server's records, none lost or doubled`(
         seed: UInt64
     ) async throws {
         let simulation = try Simulation(seed: seed)
@@ -22,7 +22,7 @@ import Testing
         #expect(simulation.commits > Self.steps / 20)
     }
 
-    @Test func `one seed gives one course of events`() async throws {
+    @Test func `one seed gives one sequence of events`() async throws {
         let (one, two) = (try Simulation(seed: 7), try Simulation(seed: 7))
         try await one.run(steps: 300)
         try await two.run(steps: 300)

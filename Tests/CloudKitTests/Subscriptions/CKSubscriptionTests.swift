@@ -4,7 +4,7 @@ import Testing
 @Suite struct SubscriptionTests {
     private let zoneID = CKRecordZone.ID(zoneName: "Lists")
 
-    @Test func `a query subscription fires on everything unless told otherwise`() {
+    @Test func `a query subscription fires on every change by default`() {
         let subscription = CKQuerySubscription(
             recordType: "Item", predicate: NSPredicate(format: "done = %@", NSNumber(value: false)),
             subscriptionID: "items")
@@ -43,7 +43,7 @@ import Testing
     }
 
     @available(*, deprecated)
-    @Test func `the older initializers give each subscription an ID of its own`() {
+    @Test func `the older initializers give each subscription its own ID`() {
         let ids = [
             CKQuerySubscription(recordType: "Item", predicate: NSPredicate(value: true)).subscriptionID,
             CKQuerySubscription(
@@ -62,14 +62,14 @@ import Testing
         #expect(modern.alertBody == nil && options == CKQuerySubscriptionOptions.firesOnce)
     }
 
-    @Test func `notification info asks for nothing by default`() {
+    @Test func `notification info is empty by default`() {
         let info = CKSubscription.NotificationInfo()
         #expect(info.alertBody == nil && info.title == nil && info.soundName == nil && info.category == nil)
         #expect(info.desiredKeys == nil && info.alertLocalizationArgs == nil && info.collapseIDKey == nil)
         #expect(!info.shouldBadge && !info.shouldSendContentAvailable && !info.shouldSendMutableContent)
     }
 
-    @Test func `notification info takes everything at once, and what is left out is empty`() {
+    @Test func `notification info takes all properties at once, and omitted ones are empty`() {
         let info = CKSubscription.NotificationInfo(
             alertBody: "body", title: "title", soundName: "default", desiredKeys: ["a", "b"],
             shouldSendContentAvailable: true)
@@ -103,7 +103,7 @@ import Testing
         #expect(subscription.notificationInfo != info)
     }
 
-    @Test func `a copy is equal and changes by itself`() throws {
+    @Test func `a copy is equal and independent`() throws {
         let subscription = CKQuerySubscription(
             recordType: "Item", predicate: NSPredicate(format: "stars > 3"), subscriptionID: "items",
             options: [.firesOnRecordUpdate, .firesOnce])

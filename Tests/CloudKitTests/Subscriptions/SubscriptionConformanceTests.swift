@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `a subscription comes back as it was saved`(transport: Transport) async throws {
+    func `a subscription is fetched as it was saved`(transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()
             try await makeType(database)
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `a predicate comes back as one that asks for the same`() async throws {
+    @Test func `a predicate is fetched as an equivalent one`() async throws {
         try await Cloud.with(.inProcess) { cloud in
             let database = cloud.database()
             try await makeType(database)
@@ -158,7 +158,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
-    func `a subscription of a kind that the database has not is refused`(transport: Transport) async throws {
+    func `a subscription of a kind that the database does not support is refused`(transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in
             let container = cloud.container()
             await expectCode(.badDatabase) {

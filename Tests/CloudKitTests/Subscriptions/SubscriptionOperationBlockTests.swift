@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test @available(*, deprecated)
-    func `an operation without items succeeds, and one that cannot be done changes nothing`() async throws {
+    func `an operation without items succeeds, and an invalid one changes nothing`() async throws {
         let log = CallLog()
         await modify(nil, nil, log).finish(in: database)
         #expect(log.lines == ["end"])
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test @available(*, deprecated)
-    func `the older block of a fetch has what was found, and an error for what was not`() async throws {
+    func `the older block of a fetch has found subscriptions, and an error for missing ones`() async throws {
         try await database.save(subscription("a"))
         let log = CallLog()
         let operation = CKFetchSubscriptionsOperation(subscriptionIDs: ["a", "absent"])

@@ -3,7 +3,7 @@ import CloudKitLocal
 import NephosWire
 import Testing
 
-/// What a device hears of a zone that it wrote to before it fetched anything of it.
+/// Events of a zone that a device wrote to before its first fetch.
 @Suite struct SyncBeginningTests {
     private let cloud: LocalCloud
     private let zoneID = CKRecordZone.ID(zoneName: "Z")
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a device hears of the deletion of what it sent before its first fetch`(restarts: Bool) async throws {
+    func `a device is notified of a deletion of its own record before its first fetch`(restarts: Bool) async throws {
         var one = try await sender(["a", "b"])
         let two = device()
         try await two.engine.fetchChanges()
@@ -42,7 +42,7 @@ import Testing
         #expect(one.log == ["will fetch manual", "did fetch"])
     }
 
-    @Test func `a zone that others filled before comes as to a new device, with no deletion from before`() async throws
+    @Test func `a zone filled by other devices is fetched as by a new device, without earlier deletions`() async throws
     {
         let other = try await sender(["a", "b", "c"])
         other.delete(id("b"))
@@ -67,7 +67,7 @@ import Testing
         #expect(other.texts == one.texts)
     }
 
-    @Test func `a zone that was made again meanwhile is another one`() async throws {
+    @Test func `a zone that was made again meanwhile counts as another zone`() async throws {
         let one = try await sender(["a"])
         let two = device()
         try await two.engine.fetchChanges()

@@ -1,7 +1,7 @@
 import CloudKit
 import Synchronization
 
-/// An app on a device: it keeps notes, and a sync engine keeps them in step. Of two edits the later one wins.
+/// An app on a device: it has notes that a sync engine synchronises. Of two edits the later one wins.
 final class SyncDevice: CKSyncEngineDelegate {
     struct Note: Sendable {
         var text: String

@@ -2,9 +2,9 @@ import CloudKit
 import CloudKitLocal
 import Testing
 
-/// A sync engine and who holds it or waits for it.
+/// References to a sync engine, and calls that await it.
 @Suite struct SyncEngineHolderTests {
-    @Test func `an engine that nobody holds ends`() async throws {
+    @Test func `an engine without a reference ends`() async throws {
         weak var engine: CKSyncEngine?
         do {
             let one = SyncDevice()
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: ["fetch", "send", "cancel"])
-    func `a task that a delegate's callback begins may await the engine`(call: String) async throws {
+    func `a task started in a delegate's callback may await the engine`(call: String) async throws {
         try await Self.call(call, within: { work in Task { try await work() } })
     }
 

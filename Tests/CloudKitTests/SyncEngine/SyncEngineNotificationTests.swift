@@ -3,7 +3,7 @@ import CloudKitLocal
 import NephosWire
 import Testing
 
-/// How an engine that works by itself learns of other devices' changes.
+/// How an automatic engine is notified of other devices' changes.
 @Suite struct SyncEngineNotificationTests {
     private let cloud: LocalCloud
     private let zoneID = CKRecordZone.ID(zoneName: "Z")
@@ -14,7 +14,7 @@ import Testing
 
     private func id(_ name: String) -> CKRecord.ID { CKRecord.ID(name, "Z") }
 
-    /// A device that does what it is told, and has a zone.
+    /// A device without automatic sync, with a zone.
     private func other() -> SyncDevice {
         let device = SyncDevice()
         device.start(database)
@@ -58,7 +58,7 @@ import Testing
         #expect(try await database.allSubscriptions().map(\.subscriptionID) == ["mine"])
     }
 
-    @Test(.timeLimit(.minutes(15))) func `an engine that is told what to do subscribes to nothing`() async throws {
+    @Test(.timeLimit(.minutes(15))) func `an engine without automatic sync saves no subscription`() async throws {
         let one = SyncDevice()
         one.start(database)
         try await one.engine.fetchChanges()
@@ -66,7 +66,7 @@ import Testing
         #expect(try await database.allSubscriptions().isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(15))) func `a subscription that could not be saved is tried again`() async throws {
+    @Test(.timeLimit(.minutes(15))) func `a failed subscription save is retried`() async throws {
         let failures = Box(0)
         let faulty = FaultyService(cloud.container()) { path in
             guard path == "subscriptions/modify", failures.value == 0 else { return .passes }
@@ -82,7 +82,7 @@ import Testing
         await one.wait { $0.contains("fetched [\"a\"]") }
     }
 
-    @Test(.timeLimit(.minutes(15))) func `polls that fail are made up for by a fetch`() async throws {
+    @Test(.timeLimit(.minutes(15))) func `a fetch makes up for failed polls`() async throws {
         let isOffline = Box(true)
         let faulty = FaultyService(cloud.container()) { path in
             guard path == "courier", isOffline.value else { return .passes }

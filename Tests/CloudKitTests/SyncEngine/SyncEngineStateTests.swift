@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: [UInt64(1), 2, 3, 4])
-    func `a list is what a plain array would be`(seed: UInt64) {
+    func `a pending list behaves like an array`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         var list = PendingList<CKSyncEngine.PendingRecordZoneChange>()
         var plain: [CKSyncEngine.PendingRecordZoneChange] = []
@@ -67,7 +67,7 @@ import Testing
         #expect(list.isEmpty)
     }
 
-    @Test func `a state is one key with bytes, and bytes it does not understand are no state`() throws {
+    @Test func `a state is one key with bytes, and unknown bytes are no state`() throws {
         let database = try CKContainer.local().privateCloudDatabase
         func engine(_ state: CKSyncEngine.State.Serialization?) -> CKSyncEngine {
             let delegate = SyncDevice()
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `a batch skips what the provider does not have, and is none without anything`() async {
+    @Test func `a batch skips records that the provider lacks, and is nil without any`() async {
         let pending = Self.changes("+a +b -c")
         let batch = await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: pending) { recordID in
             recordID.recordName == "a" ? nil : CKRecord(recordType: "Note", recordID: recordID)

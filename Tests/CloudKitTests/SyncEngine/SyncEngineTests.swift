@@ -23,7 +23,7 @@ import Testing
 
     // MARK: Sending and fetching
 
-    @Test func `zones go before records, and every step is told in order`() async throws {
+    @Test func `zones are sent before records, and every step is reported in order`() async throws {
         let one = device()
         one.edit(id("a"), "1")
         addZone(one)
@@ -47,7 +47,7 @@ import Testing
         #expect(two.log == ["will fetch manual", "did fetch"])
     }
 
-    @Test func `two devices end with the same notes, conflicts being left to the app`() async throws {
+    @Test func `two devices converge on the same notes, with conflicts resolved by the app`() async throws {
         let (one, two) = (device(), device())
         addZone(one)
         one.edit(id("a"), "one", at: 1)
@@ -74,7 +74,7 @@ import Testing
         #expect(two.texts == ["b": "new"])
     }
 
-    @Test func `a missing zone is the app's to make, and then its records go`() async throws {
+    @Test func `the app makes a missing zone, and then its records are sent`() async throws {
         let one = device()
         one.edit(id("a"), "1")
         await expectFailure(.partialFailure) { try await one.engine.sendChanges() }
@@ -87,7 +87,7 @@ import Testing
             ])
     }
 
-    @Test func `a zone that went away takes what is here along`() async throws {
+    @Test func `a deleted zone removes its local records`() async throws {
         let (one, two) = (device(), device())
         addZone(one)
         one.edit(id("a"), "1")
@@ -101,7 +101,7 @@ import Testing
         #expect(two.log == ["will fetch manual", "zones [\"-Z\"]", "did fetch"] && two.texts.isEmpty)
     }
 
-    @Test func `a thousand changes go in batches that a request can take`() async throws {
+    @Test func `a thousand changes are sent in batches within the request limit`() async throws {
         let one = device()
         addZone(one)
         for number in 0..<900 { one.edit(id("n\(number)"), "x") }
@@ -121,7 +121,7 @@ import Testing
         #expect(two.notes.count == 903)
     }
 
-    @Test func `what is edited while it is being sent is sent again`() async throws {
+    @Test func `a record that is edited while it is being sent is sent again`() async throws {
         let (gate, service) = (Box(false), FaultyService(cloud.container()))
         let one = device(on: service.container)
         addZone(one)
@@ -140,7 +140,7 @@ import Testing
         #expect(two.texts == ["a": "second"])
     }
 
-    @Test func `a scope limits what is sent, and what is fetched`() async throws {
+    @Test func `a scope limits sending and fetching`() async throws {
         let one = device()
         for zone in ["A", "B", "C"] {
             one.engine.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneName: zone))])
@@ -168,7 +168,7 @@ import Testing
         #expect(two.notes.count == 3 && two.engine.state.zoneIDsWithUnfetchedServerChanges.isEmpty)
     }
 
-    @Test func `untracked changes are asked for until there are no more`() async throws {
+    @Test func `untracked changes are requested until there are no more`() async throws {
         let one = device()
         addZone(one)
         one.edit(id("a"), "1")
@@ -181,7 +181,7 @@ import Testing
 
     // MARK: Trouble
 
-    @Test func `a token that has expired is dropped, the app hears of it, and everything comes again`() async throws {
+    @Test func `an expired token is dropped, the app is notified, and everything is fetched again`() async throws {
         let (one, two) = (device(), device())
         addZone(one)
         one.edit(id("a"), "1")
@@ -202,7 +202,9 @@ import Testing
         #expect(two.texts == ["b": ""])
     }
 
-    @Test func `zones whose deletion the service forgot are told when the list of all zones lacks them`() async throws {
+    @Test func `zones with purged tombstones are reported as deleted when the list of all zones lacks them`()
+        async throws
+    {
         let (one, two) = (device(), device())
         addZone(one)
         one.edit(id("a"), "1")
@@ -224,7 +226,9 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a zone that was only sent to and is gone from the list of all zones is told`(restarts: Bool) async throws {
+    func `a zone that was only sent to and is missing from the list of all zones is reported as deleted`(restarts: Bool)
+        async throws
+    {
         let (one, two) = (device(), device())
         let database = cloud.container().privateCloudDatabase
         try await database.makeZones("Z")
@@ -254,7 +258,7 @@ import Testing
         #expect(two.texts.isEmpty)
     }
 
-    @Test func `the reasons for which zones went are the user's`() async throws {
+    @Test func `the reasons of deleted zones are the user's`() async throws {
         let one = device()
         let database = cloud.container().privateCloudDatabase
         try await database.makeZones("A", "B", "C")
@@ -271,7 +275,7 @@ import Testing
         #expect(reasons.value == ["A": .purged, "B": .encryptedDataReset, "C": .deleted])
     }
 
-    @Test func `a fetch of several batches has no record twice, though it changes meanwhile`() async throws {
+    @Test func `a fetch of several batches has no record twice although it changes meanwhile`() async throws {
         let database = cloud.container().privateCloudDatabase
         try await database.makeZones("Z")
         let records = (0..<300).map { CKRecord(recordType: "Note", recordID: id("n\($0)")) }
@@ -292,7 +296,7 @@ import Testing
         #expect(fetched.value.sorted() == ["n0", "n299"] && one.texts["n0"] == "new")
     }
 
-    @Test func `what fails for the network's sake stays pending, and the caller hears of it`() async throws {
+    @Test func `a change that fails for the network stays pending, and the caller gets the error`() async throws {
         let service = FaultyService(cloud.container())
         let one = device(on: service.container)
         addZone(one)
@@ -327,7 +331,7 @@ import Testing
         #expect(one.log.suffix(2) == ["sent [\"a\"] failed []", "did send"])
     }
 
-    @Test func `cancelling stops what is being sent and keeps it pending`() async throws {
+    @Test func `cancelling stops a send and keeps its changes pending`() async throws {
         let service = FaultyService(cloud.container())
         let one = device(on: service.container)
         addZone(one)
@@ -351,7 +355,7 @@ import Testing
 
     // MARK: Keeping the state
 
-    @Test func `an engine goes on where the one before it stopped`() async throws {
+    @Test func `an engine resumes from its predecessor's state`() async throws {
         let one = device()
         addZone(one)
         one.edit(id("a"), "1")
@@ -376,7 +380,7 @@ import Testing
             ])
     }
 
-    @Test func `a state is only given out when the delegate has what it stands for`() async throws {
+    @Test func `a state is published only after the delegate has its events`() async throws {
         let one = device()
         addZone(one)
         for number in 0..<250 { one.edit(id("n\(number)"), "x") }
@@ -399,7 +403,7 @@ import Testing
         }
     }
 
-    @Test func `a change that changes nothing gives out no state`() async throws {
+    @Test func `a redundant change publishes no state`() async throws {
         let one = device()
         let changes: [CKSyncEngine.PendingRecordZoneChange] = [.saveRecord(id("a"))]
         let updates = Box(0)
@@ -424,7 +428,7 @@ import Testing
 
     // MARK: Accounts
 
-    @Test func `another account's data is not this one's`() async throws {
+    @Test func `another account's data is not this account's`() async throws {
         let service = FaultyService(cloud.container(account: "mei"))
         let one = device(on: service.container)
         addZone(one)
@@ -469,7 +473,7 @@ import Testing
         #expect(one.texts == ["a": "1", "b": "2"])
     }
 
-    @Test func `an automatic engine tries again, later each time, and not before the service allows`() async throws {
+    @Test func `an automatic engine retries with backoff, and not before the service allows`() async throws {
         let service = FaultyService(cloud.container())
         let (waits, failures) = (Box<[Double]>([]), Box(0))
         service.fate.value = { path in

@@ -2,7 +2,7 @@ import CloudKit
 import CloudKitLocal
 import Testing
 
-/// What apps do about changes that fail: the run that failed says so, the next one sends what they mended.
+/// Failed changes: the failing run reports them, and the next one sends the app's repairs.
 @Suite struct SyncFailureTests {
     private let cloud: LocalCloud
     private let zoneID = CKRecordZone.ID(zoneName: "Z")
@@ -26,7 +26,7 @@ import Testing
         return device
     }
 
-    @Test func `a zone that is gone fails a send, and the next one makes it again`() async throws {
+    @Test func `a deleted zone fails a send, and the next one makes it again`() async throws {
         let one = try await deviceWithNote()
         try await one.engine.database.deleteRecordZone(withID: zoneID)
         one.edit(id("a"), "renamed", at: 2)
@@ -38,7 +38,7 @@ import Testing
         #expect(two.texts == ["a": "renamed"])
     }
 
-    @Test func `a record that is gone fails a send, and the next one makes it again`() async throws {
+    @Test func `a deleted record fails a send, and the next one makes it again`() async throws {
         let one = try await deviceWithNote()
         try await one.engine.database.deleteRecord(withID: id("a"))
         one.edit(id("a"), "renamed", at: 2)
@@ -52,7 +52,7 @@ import Testing
         #expect(two.texts == ["a": "renamed"])
     }
 
-    @Test(arguments: [true, false]) func `a conflict fails a send, and the app's choice goes with the next`(
+    @Test(arguments: [true, false]) func `a conflict fails a send, and the next one sends the app's choice`(
         winnerIsFirst: Bool
     ) async throws {
         let winner = try await deviceWithNote()
@@ -71,7 +71,7 @@ import Testing
         #expect(first.texts == ["a": "winner's"] && second.texts == first.texts)
     }
 
-    @Test func `what follows a batch that failed waits for the next send`() async throws {
+    @Test func `batches after a failed one wait for the next send`() async throws {
         let one = try await deviceWithNote()
         try await one.engine.database.deleteRecord(withID: id("a"))
         one.edit(id("a"), "renamed", at: 2)
@@ -85,7 +85,7 @@ import Testing
         #expect(two.texts == one.texts && two.texts.count == 444)
     }
 
-    @Test func `an automatic engine sends by itself what was mended, and what waited`() async throws {
+    @Test func `an automatic engine sends repaired and waiting changes by itself`() async throws {
         let two = device(automatically: true)
         two.edit(id("a"), "no zone yet")
         for number in 0..<443 { two.edit(id("n\(number)"), "new") }
@@ -99,7 +99,7 @@ import Testing
         #expect(one.texts.count == 444)
     }
 
-    @Test func `a zone that is not there to be deleted fails a send`() async throws {
+    @Test func `deleting a missing zone fails a send`() async throws {
         let one = device()
         one.engine.state.add(pendingDatabaseChanges: [.deleteZone(zoneID)])
         one.edit(id("a"), "1")

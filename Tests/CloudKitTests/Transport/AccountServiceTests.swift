@@ -5,7 +5,7 @@ import Testing
 
 @testable import CloudKit
 
-/// The service as one account asks it.
+/// The service of one account.
 @Suite struct AccountServiceTests {
     private static func code(_ body: () async throws -> Void) async -> CKError.Code? {
         do {
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(15))) func `transfers that are under way end with the account`() async {
+    @Test(.timeLimit(.minutes(15))) func `running transfers end with the account`() async {
         let held = HeldTransfers()
         let service = AccountService(held)
         let call = ServiceCall(scope: .private)
@@ -34,7 +34,7 @@ import Testing
         #expect(held.begun == 2)
     }
 
-    @Test(.timeLimit(.minutes(15))) func `a caller that is cancelled cancels its transfer alone`() async {
+    @Test(.timeLimit(.minutes(15))) func `a cancelled caller cancels only its own transfer`() async {
         let held = HeldTransfers()
         let service = AccountService(held)
         let call = ServiceCall(scope: .private)
@@ -50,7 +50,7 @@ import Testing
         #expect(await other == .operationCancelled)
     }
 
-    @Test func `no request of an account that has ended is passed on`() async {
+    @Test func `no request of an ended account is sent`() async {
         let service = AccountService(ScriptedService())
         let call = ServiceCall(scope: .private)
         #expect(await Self.code { _ = try await service.send(.currentUser, call) } == nil)

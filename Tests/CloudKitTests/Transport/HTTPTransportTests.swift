@@ -1,7 +1,7 @@
 import CloudKit
 import Testing
 
-/// How requests travel over HTTP, and what becomes of answers that are none.
+/// Requests over HTTP, and answers that are not the service's.
 @Suite struct HTTPTransportTests {
     private func container(
         at server: CannedServer, account: CloudKitEnvironment.Account = .token("dev:mei & co")
@@ -24,7 +24,7 @@ import Testing
                     + "?ckAPIToken=a%2Bb&ckWebAuthToken=dev%3Amei%20%26%20co&clientId="))
     }
 
-    @Test func `a save is posted in JSON and its answer read`() async throws {
+    @Test func `a save is posted as JSON and its answer decoded`() async throws {
         let body = """
             {"records": [{"recordName": "A-17", "recordType": "Artwork", "recordChangeTag": "k3", "fields": {},
               "created": {"timestamp": 1760001000000, "userRecordName": "_me", "deviceID": "1"},
@@ -55,7 +55,7 @@ import Testing
             (404, .serverRejectedRequest), (413, .limitExceeded), (421, .notAuthenticated), (429, .requestRateLimited),
             (500, .internalError), (502, .serviceUnavailable), (503, .serviceUnavailable), (504, .serviceUnavailable),
         ] as [(Int, CKError.Code)])
-    func `an answer without an error dictionary is judged by its status`(status: Int, code: CKError.Code) async throws {
+    func `an answer without an error dictionary maps by its status`(status: Int, code: CKError.Code) async throws {
         let server = try CannedServer(CannedServer.response(status, "<html>", headers: ["Retry-After: 7"]))
         defer { server.close() }
         let database = try container(at: server).privateCloudDatabase
@@ -64,7 +64,7 @@ import Testing
         #expect(error?.localizedDescription.contains(server.url) == true)
     }
 
-    @Test func `an error dictionary says more than the status`() async throws {
+    @Test func `an error dictionary takes precedence over the status`() async throws {
         let body = """
             {"uuid": "u-1", "serverErrorCode": "BAD_REQUEST", "reason": "no zones here", "nephosErrorCode": 24}
             """
@@ -85,7 +85,7 @@ import Testing
         #expect(error?.localizedDescription.contains("another program listens there") == true)
     }
 
-    @Test func `a service that stays silent is given up when the time is over`() async throws {
+    @Test func `a silent service times out`() async throws {
         let server = try CannedServer(nil)
         defer { server.close() }
         let configuration = CKOperation.Configuration()
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `an operation on its way is cancelled at once`() async throws {
+    @Test func `a running operation is cancelled at once`() async throws {
         let server = try CannedServer(nil)
         defer { server.close() }
         let database = try container(at: server).privateCloudDatabase

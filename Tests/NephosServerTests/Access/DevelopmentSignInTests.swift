@@ -9,7 +9,7 @@ import Testing
     }
 
     @Test(arguments: ["", "ckAPIToken=anything", "ckWebAuthToken=", "ckWebAuthToken=&ckSession="])
-    func knowsNobodyWithoutAToken(_ query: String) throws {
+    func `a request without a token has no account`(_ query: String) throws {
         #expect(try account(query) == nil)
     }
 
@@ -25,7 +25,7 @@ import Testing
         ("ckWebAuthToken=dev:%E5%AE%89", "安"),
         ("ckWebAuthToken=dev:" + String(repeating: "n", count: 255), String(repeating: "n", count: 255)),
     ])
-    func signsInByName(_ query: String, _ name: String) throws {
+    func `a name signs in`(_ query: String, _ name: String) throws {
         #expect(try account(query) == name)
     }
 
@@ -35,7 +35,7 @@ import Testing
         "ckWebAuthToken=dev:%E2%80%A8", "ckWebAuthToken=dev:%zz", "ckWebAuthToken=dev:%FF", "ckSession=x",
         "ckWebAuthToken=dev:" + String(repeating: "n", count: 256),
     ])
-    func refusesATokenThatNamesNobody(_ query: String) throws {
+    func `a malformed token is refused`(_ query: String) throws {
         let refusal = try #require(throws: Refusal.self) { try account(query) }
         #expect(refusal.code == .authenticationFailed)
     }

@@ -17,7 +17,7 @@ import Testing
         "localhost", "localhost:8484", "LocalHost:1", "127.0.0.1", "127.0.0.1:8484", "127.255.0.3:80", "[::1]",
         "[::1]:8484",
     ])
-    func answersTheNamesOfThisMachine(_ host: String) {
+    func `requests to loopback host names are answered`(_ host: String) {
         #expect(refusal(host: host) == nil)
     }
 
@@ -26,14 +26,14 @@ import Testing
         "127.0.0", "127.0.0.256", "127.0.0.1.1", "127.1", "127..0.1", "127.0.0.+1", "0.0.0.0", "[::2]", "[::1",
         "[::1]x", "::1", "localhost:80x", "evil@localhost", "localhost/", " localhost", "192.168.1.5:8484",
     ])
-    func refusesOtherNames(_ host: String?) {
+    func `requests to other host names are refused`(_ host: String?) {
         #expect(refusal(host: host) == .accessDenied)
     }
 
     @Test(arguments: [
         "http://localhost", "http://localhost:3000", "https://127.0.0.1:8443", "http://[::1]:5173",
     ])
-    func answersPagesOfThisMachine(_ origin: String) {
+    func `pages of loopback origins are answered`(_ origin: String) {
         #expect(refusal(host: "localhost", origin: origin) == nil)
     }
 
@@ -41,7 +41,7 @@ import Testing
         "null", "", "http://example.org", "https://localhost.example.org", "http://127.0.0.1.example.org",
         "file://localhost", "localhost", "http://", "http://evil@localhost", "ftp://localhost",
     ])
-    func refusesPagesFromElsewhere(_ origin: String) {
+    func `pages of other origins are refused`(_ origin: String) {
         #expect(refusal(host: "localhost", origin: origin) == .accessDenied)
     }
 }

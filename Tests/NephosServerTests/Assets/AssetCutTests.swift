@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// Transfers that end amid the file: the client goes, or the server is killed.
+/// Transfers that end mid-file: the client disconnects, or the server is killed.
 @Suite struct AssetCutTests {
     /// More than the buffers of a connection hold.
     private static let content = String(repeating: "0123456789abcdef", count: 1_000_000)
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(15)))
-    func `a download that is cut at every tenth leaves no file open, and the next one is whole`() async throws {
+    func `a download cut at every tenth leaves no file open, and the next one is whole`() async throws {
         try await withTemporaryDirectory { data in
             let (server, client) = try await start(data)
             let path = try path(try await client.saved(Self.content))
@@ -50,9 +50,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(15)))
-    func `kills at every tenth of an upload and of a download leave nothing, and the next tries are whole`()
-        async throws
-    {
+    func `kills at every tenth of an upload and a download leave nothing, and retries are whole`() async throws {
         try await withTemporaryDirectory { data in
             let uploads = data.appendingPathComponent("iCloud.test/development.assets/uploads").path
             var (server, client) = try await start(data)

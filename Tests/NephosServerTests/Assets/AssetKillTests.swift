@@ -4,10 +4,9 @@ import NephosSQLite
 import NephosStorage
 import Testing
 
-/// A server that is killed while files are uploaded, saved and read: nothing that was answered is lost, and nothing stays
-/// that nobody knows of.
+/// Kills of a server while files are uploaded, saved and read: no acknowledged file is lost, and no orphan stays.
 @Suite struct AssetKillTests {
-    @Test func `kills amid uploads and saves leave every answered file, and no other`() async throws {
+    @Test func `kills during uploads and saves leave every acknowledged file, and no other`() async throws {
         try await withTemporaryDirectory { data in
             var saved: [String: String] = [:]
             for round in 0..<12 {
@@ -56,7 +55,7 @@ import Testing
         }
     }
 
-    /// What was answered; after a number of answers somebody is told.
+    /// The acknowledged requests; notifies after a number of answers.
     private final class Answers: @unchecked Sendable {
         // `@unchecked`: everything is used under the lock.
         private let lock = NSLock()
@@ -84,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `kills amid collection leave every file that a record has, and in the end no other`() async throws {
+    @Test func `kills during collection leave every referenced file, and in the end no other`() async throws {
         try await withTemporaryDirectory { data in
             let folder = data.appendingPathComponent("iCloud.test/development.assets/files")
             /// How many files there are, once there are no more than so many.
@@ -144,9 +143,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a connection that is cut at every tenth of a file leaves nothing, and the next try is whole`()
-        async throws
-    {
+    @Test func `a connection cut at every tenth of a file leaves nothing, and the retry is whole`() async throws {
         try await withTemporaryDirectory { data in
             let server = try StartedNephos(["dev", "--port", "0", "--data", data.path])
             let client = AssetClient(port: try readyPort(try await server.readyLine()))

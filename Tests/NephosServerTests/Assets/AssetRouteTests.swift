@@ -6,8 +6,7 @@ import Testing
 @testable import NephosServer
 @testable import NephosService
 
-/// The flow of files as clients of CloudKit Web Services have it: an address, the bytes, the receipt, the record, the
-/// download.
+/// The flow of files for clients of CloudKit Web Services: an address, the bytes, the receipt, the record, the download.
 @Suite struct AssetRouteTests {
     private static let path = "/database/1/iCloud.test/development/private"
     private static let me = "?ckWebAuthToken=dev:me"
@@ -66,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `a receipt is good again for its record and field, and for nothing else`() async throws {
+    @Test func `a receipt is valid again for its record and field, and for nothing else`() async throws {
         try await withServer { client in
             let file = try await client.upload("x", to: try await client.uploadURL(record: "r", field: "f"))
             _ = try await client.save("r", field: "f", file)
@@ -113,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `ranges are answered as RFC 9110 has it, and several with the whole file`() async throws {
+    @Test func `a range is answered as RFC 9110 requires, and several ranges with the whole file`() async throws {
         let samples = [
             RangeSample("bytes=0-3", 206, "0123", "bytes 0-3/10"),
             RangeSample("bytes=7-", 206, "789", "bytes 7-9/10"),
@@ -136,7 +135,7 @@ import Testing
         }
     }
 
-    @Test func `entity tags, HEAD and ranges that depend on a tag`() async throws {
+    @Test func `entity tags, HEAD and conditional ranges are answered`() async throws {
         try await withServer { client in
             let address = try await client.saved("0123456789")
             let head = try await client.request("HEAD", address)
@@ -149,7 +148,7 @@ import Testing
         }
     }
 
-    @Test func `addresses that are forged, changed or of nothing are refused`() async throws {
+    @Test func `forged, changed and unknown addresses are refused`() async throws {
         try await withServer { client in
             let address = try await client.saved("0123456789")
             let parts = address.split(separator: "/").map(String.init)
@@ -187,9 +186,7 @@ import Testing
         }
     }
 
-    @Test func `a client that sends far more than is taken reads why, and a file that is compressed is refused`()
-        async throws
-    {
+    @Test func `a client that sends far over the limit reads why, and a compressed file is refused`() async throws {
         var configuration = ServiceConfiguration()
         configuration.assetSize = 1000
         try await withServer(configuration) { client in
@@ -207,7 +204,7 @@ import Testing
         }
     }
 
-    @Test func `an address is given for names that may be saved`() async throws {
+    @Test func `an upload address is issued only for names that may be saved`() async throws {
         try await withServer { client in
             let answer = try await client.post(
                 "assets/upload", #"{"tokens":[{"recordName":"_x","recordType":"Note","fieldName":"f"}]}"#)
@@ -216,7 +213,7 @@ import Testing
         }
     }
 
-    @Test func `a client that sends a refused file without having asked reads the answer, and may go on`() async throws
+    @Test func `a client that sends a refused file without 100-continue reads the answer, and may go on`() async throws
     {
         try await withServer { client in
             let url = try await client.uploadURL(record: "a", field: "file")
@@ -232,7 +229,7 @@ import Testing
         }
     }
 
-    @Test func `a database that is full refuses files with QUOTA_EXCEEDED`() async throws {
+    @Test func `a full database refuses files with QUOTA_EXCEEDED`() async throws {
         var configuration = ServiceConfiguration()
         configuration.assetBytesPerDatabase = 1500
         try await withServer(configuration) { client in

@@ -12,9 +12,8 @@ struct LargeFileTests {
         return try #require(line.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) }) / 1024
     }
 
-    @Test(.timeLimit(.minutes(15))) func `a gigabyte comes whole, and neither server nor clients need 64 MB`()
-        async throws
-    {
+    @Test(.timeLimit(.minutes(15)))
+    func `a file of a gigabyte arrives whole, and neither server nor clients need 64 MB`() async throws {
         try await withTemporaryDirectory { directory in
             let server = try StartedNephos(
                 ["dev", "--port", "0", "--asset-size", "2GB", "--data", directory.appendingPathComponent("data").path])

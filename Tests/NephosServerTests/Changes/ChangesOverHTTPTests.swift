@@ -6,7 +6,7 @@ import Testing
 
 @testable import CloudKit
 
-/// The change feeds as a program gets them from a server.
+/// The change feeds of a server, as a program reads them.
 @Suite struct ChangesOverHTTPTests {
     @Test func `two devices see each other's changes through a server`() async throws {
         let service = NephosService(stores: MemoryStores())

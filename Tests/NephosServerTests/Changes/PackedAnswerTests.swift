@@ -5,7 +5,7 @@ import Testing
 
 @testable import NephosServer
 
-/// Who asks for packed records gets them; clients of Apple's Web Services see nothing of them.
+/// Packed records are sent on request only; clients of Apple's Web Services never see them.
 @Suite struct PackedAnswerTests {
     private let responder = Responder(NephosService(stores: MemoryStores()))
 
@@ -38,7 +38,7 @@ import Testing
         (#"{"zones":[{"zoneID":{"zoneName":"Z"},"nephosPacked":true}]}"#),
         (#"{"zones":[{"zoneID":{"zoneName":"Z"}},{"zoneID":{"zoneName":"none"}}],"nephosPacked":true}"#),
     ])
-    func `packed records are behind the line that is the answer's JSON`(body: String) async throws {
+    func `packed records follow the line of the answer's JSON`(body: String) async throws {
         try await fill()
         let response = await post("changes/zone", body)
         #expect(type(response) == "application/vnd.nephos.packed")

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// `nephos zones`, `nephos deletions` and `nephos dev --deletion-retention` as their users start them: on a running
-/// server, and on the directory of one that was stopped.
+/// `nephos zones`, `nephos deletions` and `nephos dev --deletion-retention` on a running server, and on the directory of a
+/// stopped one.
 @Suite struct AdministrationCommandTests {
     private static let container = "iCloud.org.example.Zones"
 
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `an account's zones are listed, and taken away with the reason`(place: Place) async throws {
+    func `an account's zones are listed, and deleted with a reason`(place: Place) async throws {
         try await Self.with(place) { cloud in
             try await cloud.makeZones("A", "B", "C")
             try await cloud.makeZones("X", account: "you")
@@ -124,7 +124,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `accounts are listed and deleted, and what went is said`(place: Place) async throws {
+    func `accounts are listed and deleted, and the deleted data is reported`(place: Place) async throws {
         try await Self.with(place) { cloud in
             try await cloud.makeZones("A", "B")
             try await cloud.makeZones("X", account: "you")
@@ -159,7 +159,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `deletions are forgotten, and older change tokens expire`(place: Place) async throws {
+    func `tombstones are purged, and older change tokens expire`(place: Place) async throws {
         try await Self.with(place) { cloud in
             try await cloud.makeZones("A")
             let token = try await cloud.makeDeletion()
@@ -176,7 +176,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `roles of the schema are given to accounts and taken back`(place: Place) async throws {
+    func `roles of the schema are granted to accounts and revoked`(place: Place) async throws {
         try await withTemporaryDirectory { directory in
             let file = directory.appendingPathComponent("app.ckdb")
             try Data("DEFINE SCHEMA CREATE ROLE Curator; RECORD TYPE Note (t STRING, GRANT WRITE TO Curator);".utf8)
@@ -198,7 +198,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(15))) func `the server forgets deletions by itself, as soon as it is told to`()
+    @Test(.timeLimit(.minutes(15))) func `the server purges tombstones by itself, as soon as it is configured to`()
         async throws
     {
         try await Self.with(.server) { cloud in
@@ -236,14 +236,16 @@ import Testing
         (["deletions", "forget", "--older-than", "1d", "--data", "/nowhere/at/all"], 1, "there is no directory"),
         (["dev", "--deletion-retention", "never"], 2, "'never' is no time"),
     ])
-    func whatCannotBeDoneIsSaid(_ arguments: [String], _ status: Int32, _ message: String) async throws {
+    func `a command that cannot be carried out says why`(_ arguments: [String], _ status: Int32, _ message: String)
+        async throws
+    {
         let finished = try await StartedNephos(arguments).finish()
         #expect(finished.status == status && finished.output.isEmpty)
         #expect(finished.errors.contains(message), "\(finished.errors)")
         #expect(finished.errors.split(separator: "\n").count == 1)
     }
 
-    @Test func `what is not there is said, and not made`() async throws {
+    @Test func `a missing item is reported, and not created`() async throws {
         try await Self.with(.server) { cloud in
             var finished = try await cloud.run("zones", "list")
             let expected = "nephos: there is no container \(Self.container) in development (BAD_REQUEST)\n"

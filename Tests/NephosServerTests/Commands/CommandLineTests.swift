@@ -9,14 +9,14 @@ import Testing
     }
 
     @Test(arguments: [["--help"], ["-h"], ["help"], ["dev", "--help"], ["dev", "--port", "x", "-h"]])
-    func helpGoesToStandardOutput(_ arguments: [String]) async throws {
+    func `help goes to standard output`(_ arguments: [String]) async throws {
         let finished = try await StartedNephos(arguments).finish()
         #expect(finished.status == 0)
         #expect(finished.output.contains("Usage: nephos"))
         #expect(finished.errors.isEmpty)
     }
 
-    @Test func theVersionIsOneLine() async throws {
+    @Test func `the version is one line`() async throws {
         let finished = try await Self.run("--version")
         #expect(finished.status == 0)
         #expect(finished.output.wholeMatch(of: /nephos \d+\.\d+\.\d+\n/) != nil)
@@ -33,7 +33,7 @@ import Testing
         (["dev", "--synchronous", "off"], "'off' is unknown"), (["dev", "--listen", "0.0.0.0"], "not on '0.0.0.0'"),
         (["dev", "--listen=192.168.1.5"], "not on '192.168.1.5'"),
     ])
-    func whatCannotBeUnderstoodExitsWithTwo(_ arguments: [String], _ message: String) async throws {
+    func `invalid arguments exit with 2`(_ arguments: [String], _ message: String) async throws {
         let finished = try await StartedNephos(arguments).finish()
         #expect(finished.status == 2)
         #expect(finished.exited)
@@ -46,7 +46,7 @@ import Testing
     // MARK: - Running
 
     @Test(arguments: [SIGTERM, SIGINT, SIGHUP])
-    func aSignalEndsItInGoodOrder(_ signal: Int32) async throws {
+    func `a signal stops the server in good order`(_ signal: Int32) async throws {
         let command = try StartedNephos(["dev", "--in-memory", "--port", "0"])
         let port = try readyPort(try await command.readyLine())
         let connection = try TestConnection(port: port)
@@ -58,7 +58,7 @@ import Testing
         #expect(finished.errors.isEmpty, "\(finished.errors)")
     }
 
-    @Test func keepsItsDataInTheDirectoryItIsStartedIn() async throws {
+    @Test func `the server stores its data in its working directory`() async throws {
         try await withTemporaryDirectory { directory in
             let path = "/database/1/iCloud.org.example.App/development/private/users/caller?ckWebAuthToken=dev:alice"
             var answers: Set<String> = []
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3, 8])
-    func `where the system lets it have too few threads it does not start, and says so`(threads: Int) async throws {
+    func `a server with too few threads does not start, and says so`(threads: Int) async throws {
         try await withTemporaryDirectory { directory in
             let finished = try await StartedNephos(
                 ["dev", "--in-memory", "--port", "0"], threads: threads, in: directory
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func refusesADataDirectoryThatIsInUse() async throws {
+    @Test func `a data directory that is in use is refused`() async throws {
         try await withTemporaryDirectory { directory in
             let first = try StartedNephos(["dev", "--port", "0", "--data", directory.path])
             _ = try readyPort(try await first.readyLine())
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func refusesAFileInPlaceOfADataDirectory() async throws {
+    @Test func `a file in place of a data directory is refused`() async throws {
         try await withTemporaryDirectory { directory in
             let file = directory.appendingPathComponent("notes.txt")
             try Data("notes".utf8).write(to: file)
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test func refusesADataDirectoryWithADamagedFile() async throws {
+    @Test func `a data directory with a damaged file is refused`() async throws {
         try await withTemporaryDirectory { directory in
             let container = directory.appendingPathComponent("iCloud.org.example.App")
             try FileManager.default.createDirectory(at: container, withIntermediateDirectories: true)
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func refusesAPortThatIsInUseAndLeavesNoData() async throws {
+    @Test func `a port that is in use is refused and no data is left`() async throws {
         try await withTemporaryDirectory { directory in
             let first = try StartedNephos(["dev", "--port", "0", "--in-memory"])
             let port = try readyPort(try await first.readyLine())
@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    @Test func strictModeIsHandedToTheService() async throws {
+    @Test func `strict mode is passed to the service`() async throws {
         let body = (0..<201).map { #"{"operationType":"create","record":{"recordType":"T","recordName":"r\#($0)"}}"# }
         for (options, status) in [([], 200), (["--strict"], 400)] {
             let command = try StartedNephos(["dev", "--in-memory", "--port", "0"] + options)

@@ -52,7 +52,7 @@ import Testing
         return finished.output
     }
 
-    @Test func `what is exported, imported and exported again is the same, byte for byte`() async throws {
+    @Test func `an export that is imported and exported again is the same, byte for byte`() async throws {
         try await withTemporaryDirectory { directory in
             let (first, url, port) = try await Self.started()
             try await Self.fill(port)
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func `what reads makes no container and no account`() async throws {
+    @Test func `a read-only command makes no container and no account`() async throws {
         let (server, url, port) = try await Self.started()
         let place = ["--url", url, "--container", Self.container]
         for command in [["export"], ["export", "--all"], ["query", "Note"], ["query", "--database", "public"]] {
@@ -157,7 +157,7 @@ import Testing
         (["--account", "a", "--account", "b", "--database", "public"], "name one account at most"),
         (["--all", "--container", "iCloud.none", "--data", "/nowhere"], "there is no directory"),
     ])
-    func `what cannot be exported is said`(options: [String], message: String) async throws {
+    func `a failing export says why`(options: [String], message: String) async throws {
         let finished = try await StartedNephos(["export"] + options).finish()
         #expect(finished.status != 0 && finished.errors.contains(message), "\(finished)")
     }
@@ -177,7 +177,7 @@ import Testing
             1, ":2: record 'a' refers to 'gone', which is in none of the lines and not in the database"
         ),
     ])
-    func `what cannot be imported is said with its line`(text: String, status: Int32, message: String) async throws {
+    func `a failing import names the line`(text: String, status: Int32, message: String) async throws {
         try await withTemporaryDirectory { directory in
             let (server, url, _) = try await Self.started()
             let file = directory.appendingPathComponent("file").path

@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `without a directory files are left out of an export, and counted`() async throws {
+    @Test func `without a directory files are omitted from an export, and counted`() async throws {
         let (server, client) = try await Self.started("--in-memory")
         try await Self.fill(client)
         let finished = try await Self.nephos(
@@ -106,7 +106,7 @@ import Testing
         #expect(try await server.stop().status == 0)
     }
 
-    @Test func `a file that the service has lost leaves its field out, is named, and the status is 1`() async throws {
+    @Test func `a lost file omits its field and is named, and the status is 1`() async throws {
         try await withTemporaryDirectory { directory in
             let data = directory.appendingPathComponent("data")
             let (server, client) = try await Self.started("--data", data.path)
@@ -133,7 +133,7 @@ import Testing
         case none, gone, shorter, flipped, otherName
     }
 
-    @Test func `a directory that has not the files that were exported is refused at the record's line`() async throws {
+    @Test func `a directory without the exported files is refused at the record's line`() async throws {
         try await withTemporaryDirectory { directory in
             let folder = directory.appendingPathComponent("files")
             let (server, client) = try await Self.started("--in-memory")

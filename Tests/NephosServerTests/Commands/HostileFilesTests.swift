@@ -4,7 +4,7 @@ import NephosService
 import NephosWire
 import Testing
 
-/// Commands over files that somebody else made.
+/// Commands over files from an untrusted source.
 @Suite struct HostileFilesTests {
     /// A directory with a store for each container.
     private func makeStores(_ directory: URL, _ containers: [String]) async throws {
@@ -18,7 +18,7 @@ import Testing
         await service.close()
     }
 
-    @Test func `a damaged store keeps all of a backup from being restored`() async throws {
+    @Test func `a damaged store prevents the whole backup from being restored`() async throws {
         try await withTemporaryDirectory { directory in
             let (backup, data) = (directory.appending(path: "backup"), directory.appending(path: "data"))
             try await makeStores(backup, ["iCloud.a", "iCloud.b"])
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `a pipe in the place of a store is refused, and not waited for`() async throws {
+    @Test func `a pipe in place of a store is refused without blocking`() async throws {
         try await withTemporaryDirectory { directory in
             try await makeStores(directory, ["iCloud.a"])
             let file = directory.appending(path: "iCloud.a/development.sqlite").path
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `what a file or an argument says is no command to the terminal`() async throws {
+    @Test func `text of files and arguments is escaped for the terminal`() async throws {
         try await withTemporaryDirectory { directory in
             let escape = #"\u001b[31m"#
             let file = directory.appending(path: "export.jsonl")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CloudKit
 
-/// What `nephos export` leaves out because it is encrypted, when `nephos import` meets it again.
+/// Encrypted fields that `nephos export` omits, and their import.
 @Suite struct ImportedEncryptionTests {
     private static let identifier = "iCloud.org.example.Sealed"
     private static let zoneID = CKRecordZone.ID(zoneName: "Diary")
@@ -26,7 +26,7 @@ import Testing
 
     private static func id(_ name: String) -> CKRecord.ID { CKRecord.ID(recordName: name, zoneID: zoneID) }
 
-    @Test func `a record that is there keeps what the export left out, and the import says so`() async throws {
+    @Test func `an existing record keeps fields that the export omitted, and the import says so`() async throws {
         try await withTemporaryDirectory { directory in
             let (server, url) = try await Self.started()
             let database = try Self.database(url)
@@ -75,7 +75,8 @@ import Testing
         }
     }
 
-    @Test func `a zone has its encryption scope again, and one that is there says that it keeps its own`() async throws
+    @Test func `a zone's encryption scope is restored, and an existing zone reports that it keeps its own`()
+        async throws
     {
         try await withTemporaryDirectory { directory in
             let file = directory.appendingPathComponent("export").path

@@ -43,7 +43,7 @@ import Testing
     }
 
     /// Each record needs one that a request after its own has, and in the end the first again.
-    @Test func `a circle of more records than a request holds is imported, and exported as it was`() async throws {
+    @Test func `a cycle of more records than a request holds is imported, and exported unchanged`() async throws {
         try await withTemporaryDirectory { directory in
             let count = 650
             let lines = (0..<count).map { number in
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `a chain of parents that stands in the wrong order is imported`() async throws {
+    @Test func `a chain of parents in the wrong order is imported`() async throws {
         try await withTemporaryDirectory { directory in
             let count = 850
             let lines = (0..<count).map { number in
@@ -75,9 +75,7 @@ import Testing
         }
     }
 
-    @Test func `a record that is nowhere is named with who refers to it, and no half of a record is saved`()
-        async throws
-    {
+    @Test func `a missing record is named with its referrer, and no record is saved partially`() async throws {
         try await withTemporaryDirectory { directory in
             let lines = [
                 Self.line("a", #""to":\#(Self.reference("b", "VALIDATE")),"soft":\#(Self.reference("none", "NONE"))"#),

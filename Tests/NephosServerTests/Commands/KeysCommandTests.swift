@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// How `nephos keys` reads what nobody else may see.
+/// How `nephos keys` reads secrets.
 @Suite struct KeysCommandTests {
     private static let options = ["--url", "http://127.0.0.1:1", "--container", "iCloud.test", "--token", "dev:mei"]
 
@@ -20,7 +20,7 @@ import Testing
         #expect(empty.status == 2 && empty.errors.contains("was given"), "\(empty)")
     }
 
-    @Test func `a terminal shows no secret while it is typed, and what is typed after it`() async throws {
+    @Test func `a terminal does not echo a secret, and echoes later input`() async throws {
         let terminal = try PseudoTerminal()
         let command = try StartedNephos(["keys", "recover"] + Self.options, input: terminal.device())
         #expect(try await command.question() == "recovery key: ")
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: [SIGINT, SIGTERM])
-    func `a signal ends the question and leaves the terminal as it was`(signal: Int32) async throws {
+    func `a signal ends the prompt and restores the terminal`(signal: Int32) async throws {
         let terminal = try PseudoTerminal()
         let command = try StartedNephos(["keys", "approve"] + Self.options, input: terminal.device())
         #expect(try await command.question() == "code: ")

@@ -37,7 +37,7 @@ import Testing
         return try #require((answer["zones"] as? [[String: Any]])?.first)
     }
 
-    @Test func `a running server is backed up, and restored as one that knows no token of after`() async throws {
+    @Test func `a running server is backed up, and the restored one refuses later tokens`() async throws {
         try await withTemporaryDirectory { directory in
             let (data, copy, restored) = (
                 directory.appendingPathComponent("data"), directory.appendingPathComponent("backup"),
@@ -92,7 +92,9 @@ import Testing
         }
     }
 
-    @Test func `what is damaged, missing or not needed is said, and orphans go by command only`() async throws {
+    @Test func `damaged, missing and orphaned files are reported, and orphans are deleted by command only`()
+        async throws
+    {
         try await withTemporaryDirectory { data in
             try await withServer(data) { client in
                 for number in 0..<3 { try await save("content \(number)", "r\(number)", client) }
@@ -144,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func `an older database beside newer files has all of its own, and the newer are orphans`() async throws {
+    @Test func `an older database has all its files beside newer ones, which are orphans`() async throws {
         try await withTemporaryDirectory { directory in
             let (data, copy) = (directory.appendingPathComponent("data"), directory.appendingPathComponent("backup"))
             try await withServer(data) { client in
@@ -167,7 +169,7 @@ import Testing
         }
     }
 
-    @Test func `what cannot be understood changes nothing`() async throws {
+    @Test func `invalid arguments change nothing`() async throws {
         try await withTemporaryDirectory { directory in
             let missing = directory.appendingPathComponent("missing").path
             for arguments in [

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `nephos query` as its users start it: on a running server, and on the directory of one that was stopped.
+/// `nephos query` on a running server, and on the directory of a stopped one.
 @Suite struct QueryCommandTests {
     private static let container = "iCloud.org.example.Query"
 
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `What a terminal would obey is escaped, and an import has it again`() async throws {
+    @Test func `control characters are escaped for a terminal, and an import restores them`() async throws {
         try await withTemporaryDirectory { directory in
             // An escape, delete, C1's CSI and APC, and what begins with the same byte and is harmless.
             let text = #"a\u001b[2Jb\u007fc\u009b31md\u009fe\u00a0\u00e9"#
@@ -82,8 +82,7 @@ import Testing
         }
     }
 
-    @Test("It prints records, in order, and says when there are more")
-    func records() async throws {
+    @Test func `nephos query prints records in order, and says when there are more`() async throws {
         try await Self.withNotes { place in
             let found = try await Self.query(
                 place, "Note", "stars >= 2 AND list == %@", "--argument", "reference:inbox", "--sort", "-stars,title")
@@ -107,8 +106,7 @@ import Testing
         }
     }
 
-    @Test("--explain says which entries were chosen, how many were read, and how many records came of it")
-    func explain() async throws {
+    @Test func `--explain prints the indexes, the entries scanned, and the records read and returned`() async throws {
         try await Self.withNotes { place in
             let found = try await Self.query(
                 place, "Note", "stars == 2 AND title != 'Note 2'", "--sort", "title", "--explain")
@@ -120,8 +118,7 @@ import Testing
         }
     }
 
-    @Test("--count counts, and --extended allows OR")
-    func count() async throws {
+    @Test func `--count counts, and --extended allows OR`() async throws {
         try await Self.withNotes { place in
             let refused = try await Self.query(place, "Note", "stars == 1 OR stars == 2", "--count")
             #expect(refused.status == 2 && refused.errors.contains("OR is not supported"))
@@ -147,7 +144,9 @@ import Testing
         (["Note", "--url", "http://127.0.0.1:1"], 1, "no server answers at http://127.0.0.1:1"),
         (["Note", "--data", "/nowhere/at/all"], 1, "there is no directory"),
     ])
-    func whatCannotBeDoneIsSaid(_ arguments: [String], _ status: Int32, _ message: String) async throws {
+    func `a query that cannot be carried out says why`(_ arguments: [String], _ status: Int32, _ message: String)
+        async throws
+    {
         let finished = try await Self.query([], arguments)
         #expect(finished.status == status)
         #expect(finished.output.isEmpty)
@@ -159,8 +158,7 @@ import Testing
         try await StartedNephos(["query", "--container", container] + place + arguments).finish()
     }
 
-    @Test("Without a type it lists the types that there are")
-    func types() async throws {
+    @Test func `without a type nephos query lists the types`() async throws {
         try await Self.withNotes { place in
             let types = try await Self.query(place, [])
             #expect(types.status == 0 && types.errors.isEmpty, "\(types.errors)")
@@ -168,8 +166,7 @@ import Testing
         }
     }
 
-    @Test("In the shared database a zone is found by its owner's account")
-    func shared() async throws {
+    @Test func `in the shared database a zone is found by its owner's account`() async throws {
         try await withTemporaryDirectory { directory in
             let data = directory.appendingPathComponent("data").path
             let server = try StartedNephos(["dev", "--data", data, "--port", "0"])
@@ -201,7 +198,7 @@ import Testing
                     }
                 }
             }
-            func check(_ place: [String]) async throws {
+            func expectSharedZones(_ place: [String]) async throws {
                 let place = place + ["--database", "shared", "--account"]
                 func ask(_ account: String, _ arguments: String...) async throws -> Finished {
                     try await Self.query(place + [account], ["Note"] + arguments)
@@ -221,14 +218,13 @@ import Testing
                 #expect(
                     nothing.status == 1 && nothing.errors.contains("nothing is shared with the account"), "\(nothing)")
             }
-            try await check(["--url", "http://127.0.0.1:\(port)"])
+            try await expectSharedZones(["--url", "http://127.0.0.1:\(port)"])
             #expect(try await server.stop().status == 0)
-            try await check(["--data", data])
+            try await expectSharedZones(["--data", data])
         }
     }
 
-    @Test("What the service refuses is said in its words")
-    func refusals() async throws {
+    @Test func `a refusal is printed in the service's words`() async throws {
         try await Self.withNotes { place in
             for (arguments, message) in [
                 (["Nothing"], "Did not find record type: Nothing"),

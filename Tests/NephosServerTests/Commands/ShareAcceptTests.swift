@@ -3,9 +3,9 @@ import Testing
 
 @testable import CloudKit
 
-/// `nephos share accept`, which has the URL of a share and nothing else.
+/// `nephos share accept`, which has only the URL of a share.
 @Suite struct ShareAcceptTests {
-    @Test func `a share's URL says the server and the container`() async throws {
+    @Test func `a share's URL contains the server and the container`() async throws {
         let server = try StartedNephos(["dev", "--in-memory", "--port", "0"])
         let client = AssetClient(port: try readyPort(try await server.readyLine()), account: "alice")
         func post(_ action: String, _ body: String) async throws -> [String: Any] {
@@ -48,7 +48,7 @@ import Testing
         #expect(try await server.stop().status == 0)
     }
 
-    @Test func `the account takes the key that a share's URL has after its #`() async throws {
+    @Test func `the account takes the key from the fragment of a share's URL`() async throws {
         try await withTemporaryDirectory { directory in
             let server = try StartedNephos(["dev", "--in-memory", "--require-approval", "--port", "0"])
             let port = try readyPort(try await server.readyLine())

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CloudKit
 
-/// Encrypted values with a server in a process of its own, which has no keys, and `nephos keys` in others.
+/// Encrypted values with a server without keys in its own process, and `nephos keys` in others.
 @Suite final class EncryptionStoryTests {
     private static let identifier = "iCloud.org.example.Story"
     private static let zoneID = CKRecordZone.ID(zoneName: "Lists")
@@ -78,7 +78,8 @@ import Testing
 
     // MARK: Devices
 
-    @Test func `two devices have the values; one is lost, and a third comes by the recovery key`() async throws {
+    @Test func `two devices read the values, and a third recovers them by the recovery key after a loss`() async throws
+    {
         let (server, port) = try await startServer()
         let phone = try app("mei", "phone", port)
         _ = try await phone.privateCloudDatabase.save(CKRecordZone(zoneID: Self.zoneID))
@@ -137,7 +138,7 @@ import Testing
         return (texts, failed, changes.changeToken)
     }
 
-    @Test func `a feed gives what needs no key, and the rest once the device is approved or the key has come`()
+    @Test func `a feed returns plain records, and the rest once the device is approved or the key arrives`()
         async throws
     {
         let (server, port) = try await startServer()
@@ -173,7 +174,7 @@ import Testing
     private enum Acceptance: CaseIterable { case beforeFirstValue, withoutFragment, withFragment }
 
     @Test(arguments: Acceptance.allCases)
-    private func `who accepts by the command line gets the key by the URL, or at the owner's next sync`(
+    private func `a command-line acceptance gets the key by the URL, or at the owner's next sync`(
         acceptance: Acceptance
     ) async throws {
         let (server, port) = try await startServer()
@@ -211,7 +212,7 @@ import Testing
 
     // MARK: Invitations
 
-    /// How somebody comes to a share, and as whom.
+    /// The ways to join a share, and the joining account.
     private enum Invitation: String, CaseIterable {
         /// Has keys before it is invited; an account, and no keys; no account yet.
         case withKeys = "ana"
@@ -388,7 +389,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `neither store nor traffic nor log nor core has a thousand values, a part of one, a key or a URL's fragment`(
+    func `store, traffic, log and core dump contain no part of a value, a key or a URL's fragment`(
         encrypts: Bool
     ) async throws {
         let (server, port) = try await startServer()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CloudKit
 
-/// Devices whose program keeps their keys, with a server in a process of its own, which has none.
+/// Devices whose program stores their keys, with a server without keys in its own process.
 @Suite final class KeyStoreTests {
     private static let identifier = "iCloud.org.example.Stores"
     private let directory = FileManager.default.temporaryDirectory.appendingPathComponent("stores-\(UUID().uuidString)")
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `two devices have their keys in stores of the program's, and none in files`() async throws {
+    @Test func `two devices keep their keys in the program's stores, and none in files`() async throws {
         let (server, port) = try await startServer()
         let (first, second) = (Store(), Store())
         let phone = try app("mei", first, port)
@@ -99,7 +99,7 @@ import Testing
         #expect(try await server.stop().status == 0)
     }
 
-    @Test func `a store that throws keeps the device from its keys, and nothing takes their place`() async throws {
+    @Test func `a store that throws denies the device its keys, and no new keys replace them`() async throws {
         let (server, port) = try await startServer()
         let store = Store()
         let phone = try app("mei", store, port).privateCloudDatabase
@@ -123,8 +123,7 @@ import Testing
         #expect(try await server.stop().status == 0)
     }
 
-    @Test func `another's list of devices is not trusted while it cannot be known whether it was another`() async throws
-    {
+    @Test func `another account's device list is not trusted until it can be verified`() async throws {
         let (server, port) = try await startServer()
         let (owners, guests) = (Store(), Store())
         let owner = try app("mei", owners, port)

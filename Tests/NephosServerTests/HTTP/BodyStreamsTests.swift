@@ -2,9 +2,9 @@ import Testing
 
 @testable import NephosServer
 
-/// Bodies that arrive side by side, and what they have in memory.
+/// Concurrent bodies, and their memory.
 @Suite struct BodyStreamsTests {
-    @Test func `the more bodies arrive the smaller are the pieces of the next ones`() {
+    @Test func `with more concurrent bodies each later piece is smaller`() {
         let streams = BodyStreams()
         let open = (0..<2100).map { _ in streams.begin() }
         let sizes = open.map(\.pieceSize)

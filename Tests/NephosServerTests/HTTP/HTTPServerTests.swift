@@ -4,7 +4,7 @@ import Testing
 
 @testable import NephosServer
 
-/// The bridge to libmicrohttpd, over sockets, with handlers that know nothing of CloudKit.
+/// The bridge to libmicrohttpd, over sockets, with handlers that are independent of CloudKit.
 @Suite struct HTTPServerTests {
     /// Runs `body` against a server, then stops it.
     private func withServer(
@@ -35,7 +35,7 @@ import Testing
         return options
     }
 
-    @Test func handsOverMethodTargetHostOriginAndBody() async throws {
+    @Test func `the handler gets method, target, host, origin and body`() async throws {
         let handler: HTTPServer.Handler = { request in
             let parts = [
                 request.method.rawValue, request.target, request.host ?? "-", request.origin ?? "-",
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func keepsTheConnectionForTheNextRequest() async throws {
+    @Test func `the connection stays open for the next request`() async throws {
         try await withServer(handler: Self.echo) { server in
             let connection = try TestConnection(port: server.port)
             for number in 1...5 {
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func keepsTheConnectionAfterAnAnswerThatHadToWait() async throws {
+    @Test func `the connection stays open after a delayed answer`() async throws {
         let handler: HTTPServer.Handler = { request in
             await Task.yield()
             return await Self.echo(request)
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func answersRequestsThatWereSentAheadInTheirOrder() async throws {
+    @Test func `pipelined requests are answered in their order`() async throws {
         try await withServer(handler: Self.echo) { server in
             let connection = try TestConnection(port: server.port)
             let requests = (1...3).map { "POST /\($0) HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n\($0)" }
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func joinsAChunkedBody() async throws {
+    @Test func `a chunked body is joined`() async throws {
         try await withServer(handler: Self.echo) { server in
             let connection = try TestConnection(port: server.port)
             try await connection.send("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func joinsABodyOfManyPieces() async throws {
+    @Test func `a body of many pieces is joined`() async throws {
         let body = (0..<40_000).map { "\($0)," }.joined()
         try await withServer(handler: Self.echo) { server in
             let connection = try TestConnection(port: server.port)
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func sendsALargeAnswerWhole() async throws {
+    @Test func `a large answer is sent whole`() async throws {
         let body = (0..<5_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         try await withServer(handler: { _ in HTTPResponse(status: 200, body: body) }) { server in
             let connection = try TestConnection(port: server.port)
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func sendsNoBodyForHead() async throws {
+    @Test func `HEAD gets no body`() async throws {
         try await withServer(handler: { _ in HTTPResponse(status: 200, body: [1, 2, 3]) }) { server in
             let connection = try TestConnection(port: server.port)
             let response = try await connection.request("HEAD", "/")
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func tellsAClientThatAsksFirstToGoOn() async throws {
+    @Test func `a client that expects 100-continue gets it`() async throws {
         try await withServer(handler: Self.echo) { server in
             let connection = try TestConnection(port: server.port)
             try await connection.send(
@@ -134,14 +134,14 @@ import Testing
 
     // MARK: - Bodies over the limit
 
-    @Test func acceptsABodyOfExactlyTheLimit() async throws {
+    @Test func `a body of exactly the limit is accepted`() async throws {
         try await withServer(Self.small(10), handler: Self.echo) { server in
             let connection = try TestConnection(port: server.port)
             #expect(try await connection.request("POST", "/", body: "0123456789").text == "0123456789")
         }
     }
 
-    @Test func dropsABodyOverTheLimitAndKeepsTheConnection() async throws {
+    @Test func `a body over the limit is discarded and the connection stays open`() async throws {
         try await withServer(Self.small(10), handler: Self.echo) { server in
             let connection = try TestConnection(port: server.port)
             let body = String(repeating: "x", count: 100_000)
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func dropsAChunkedBodyOverTheLimit() async throws {
+    @Test func `a chunked body over the limit is discarded`() async throws {
         try await withServer(Self.small(10), handler: Self.echo) { server in
             let connection = try TestConnection(port: server.port)
             try await connection.send("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test func answersAtOnceABodyThatIsTooLongToDrop() async throws {
+    @Test func `a body that is too long to discard is answered at once`() async throws {
         try await withServer(Self.small(10, dropped: 1000), handler: Self.echo) { server in
             let connection = try TestConnection(port: server.port)
             try await connection.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n")
@@ -200,7 +200,7 @@ import Testing
 
     // MARK: - Many clients, and clients that leave
 
-    @Test func runsTheHandlersOfManyConnectionsSideBySide() async throws {
+    @Test func `handlers of many connections run concurrently`() async throws {
         let gate = Gate()
         let handler: HTTPServer.Handler = { request in
             await gate.pass()
@@ -223,7 +223,7 @@ import Testing
         }
     }
 
-    @Test func goesOnWithAHandlerAsOftenAsItWaits() async throws {
+    @Test func `a handler resumes as often as it suspends`() async throws {
         let counter = Counter()
         let handler: HTTPServer.Handler = { request in
             for _ in 0..<50 { await Task.yield() }
@@ -248,7 +248,7 @@ import Testing
         #expect(await counter.next() == 41)
     }
 
-    @Test func survivesClientsThatLeaveBeforeTheirAnswer() async throws {
+    @Test func `the server survives clients that disconnect before their answer`() async throws {
         let gate = Gate()
         let handler: HTTPServer.Handler = { request in
             if request.target == "/slow" { await gate.pass() }
@@ -271,7 +271,7 @@ import Testing
         "", "GE", "GET / HTTP/1.1\r\nHos", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf",
         "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhe",
     ])
-    func survivesAClientThatLeavesInTheMiddle(_ beginning: String) async throws {
+    func `the server survives a client that disconnects mid-request`(_ beginning: String) async throws {
         let handled = Mutex(0)
         let handler: HTTPServer.Handler = { request in
             handled.withLock { $0 += 1 }
@@ -293,7 +293,7 @@ import Testing
         "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n",
         "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
     ])
-    func survivesARequestThatIsNotHTTP(_ text: String) async throws {
+    func `the server survives a request that is not HTTP`(_ text: String) async throws {
         try await withServer(handler: Self.echo) { server in
             let stranger = try TestConnection(port: server.port)
             try await stranger.send(text)
@@ -303,7 +303,7 @@ import Testing
         }
     }
 
-    @Test func logsNothingOfClientsThatLeaveOrSendNonsense() async throws {
+    @Test func `clients that disconnect or send nonsense are not logged`() async throws {
         let logged = Mutex<[String]>([])
         let server = try HTTPServer(
             ListeningSocket.loopback(port: 0), log: { line in logged.withLock { $0.append(line) } }, handler: Self.echo)
@@ -317,7 +317,7 @@ import Testing
         #expect(logged.withLock(\.self) == [])
     }
 
-    @Test func spreadsConnectionsThatAreOpenedAtOnceOverItsThreads() async throws {
+    @Test func `connections opened at once are spread over the server's threads`() async throws {
         var options = HTTPServer.Options()
         options.threads = 4
         let threads = Mutex<[UInt: Int]>([:])
@@ -335,7 +335,7 @@ import Testing
 
     // MARK: - Stopping
 
-    @Test func finishesWhatItAcceptedBeforeItStops() async throws {
+    @Test func `accepted requests are finished before the server stops`() async throws {
         let gate = Gate()
         let server = try HTTPServer(lastingSockets()) { request in
             await gate.pass()
@@ -352,7 +352,7 @@ import Testing
         #expect(throws: TestFailure.self) { try TestConnection(port: server.port) }
     }
 
-    @Test func stopsWhileConnectionsAreIdleAndRequestsAreHalfSent() async throws {
+    @Test func `the server stops while connections are idle and requests are half sent`() async throws {
         var options = HTTPServer.Options()
         options.stopTimeout = 0.05
         let server = try HTTPServer(ListeningSocket.loopback(port: 0), options: options, handler: Self.echo)
@@ -365,7 +365,7 @@ import Testing
         #expect(try await half.isClosedByServer())
     }
 
-    @Test func `clients that go on asking while it stops are all answered, to the last request`() async throws {
+    @Test func `clients that send requests during a stop are all answered, to the last request`() async throws {
         var options = HTTPServer.Options()
         options.stopQuiet = 0.5
         options.stopTimeout = 30
@@ -392,7 +392,7 @@ import Testing
         }
     }
 
-    @Test func `what arrives after the last moment is answered that the server stops`() async throws {
+    @Test func `a request after the deadline is answered that the server stops`() async throws {
         let gate = Gate()
         var options = HTTPServer.Options()
         options.stopTimeout = 0.01
@@ -415,7 +415,7 @@ import Testing
         await stopped
     }
 
-    @Test func stopsOnce() async throws {
+    @Test func `the server stops once`() async throws {
         let server = try HTTPServer(lastingSockets(), handler: Self.echo)
         await server.stop()
         await server.stop()
@@ -423,14 +423,14 @@ import Testing
         await next.stop()
     }
 
-    @Test func refusesAPortThatIsInUse() throws {
+    @Test func `a port that is in use is refused`() throws {
         let sockets = try ListeningSocket.loopback(port: 0)
         defer { for socket in sockets { socket.close() } }
         let port = sockets[0].port
         #expect(throws: ListeningError.portInUse(port)) { try ListeningSocket.loopback(port: port) }
     }
 
-    @Test func listensOnBothLoopbacksWhereThereAreTwo() async throws {
+    @Test func `the server listens on both loopback addresses if there are two`() async throws {
         let sockets = try lastingSockets()
         #expect(sockets.map(\.family) == [.ipv4] || sockets.map(\.family) == [.ipv4, .ipv6])
         #expect(Set(sockets.map(\.port)).count == 1)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NephosServer
 
-/// Bytes that a server holds for clients which do not read, or do not finish sending.
+/// Bytes that a server holds for clients that do not read, or do not finish sending.
 @Suite struct HeldBytesTests {
     private static let large = 20_000_000
 
@@ -55,17 +55,14 @@ import Testing
         #expect(text.contains("TRY_AGAIN_LATER") && text.contains("retryAfter"), "\(text)")
     }
 
-    @Test
-    func `answers that nobody reads leave no room for others that are large, but for small ones and for outcomes`()
-        async throws
-    {
+    @Test func `unread answers use up the budget for large answers, not for small ones and outcomes`() async throws {
         try await withServer(patience: 3600) { port in
             var first: TestConnection? = try await stalled(port)
             let second = try await stalled(port)
             expectBusy(try await ask(port, "/large"))
             #expect(try await ask(port, "/small").status == 200)
             #expect(try await ask(port, "/modify").body.count == Self.large)
-            // A client that goes makes room.
+            // A client that disconnects frees its budget.
             first?.abandon()
             first = nil
             var status = 503
@@ -75,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `who holds bytes for long is ended where others need the room`() async throws {
+    @Test func `a connection that holds bytes for long is evicted if others need the budget`() async throws {
         try await withServer(patience: 0) { port in
             let first = try await stalled(port)
             let second = try await stalled(port)
@@ -86,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `nobody is ended where that makes too little room`() async throws {
+    @Test func `no connection is evicted if eviction cannot free enough`() async throws {
         try await withServer(patience: 0) { port in
             let first = try await stalled(port)
             let second = try await stalled(port)
@@ -95,8 +92,7 @@ import Testing
         }
     }
 
-    @Test func `an outcome ends others that hold bytes, so that outcomes that nobody reads have a bound`() async throws
-    {
+    @Test func `an outcome evicts other connections, so unread outcomes are bounded`() async throws {
         try await withServer(patience: 3600) { port in
             var stalled: [TestConnection] = []
             for _ in 0..<5 { stalled.append(try await self.stalled(port, "/modify")) }
@@ -111,20 +107,19 @@ import Testing
     private static func signedIn(_ path: String, _ name: String) -> String { "\(path)?ckWebAuthToken=dev:\(name)" }
 
     @Test(arguments: [true, false])
-    func `an account that does not read its answers loses them to who asks next, at once`(isSignedIn: Bool) async throws
-    {
+    func `an account's unread answers are evicted at once for the next account`(isSignedIn: Bool) async throws {
         try await withServer(patience: 3600) { port in
             let first = try await stalled(port, Self.signedIn("/large", "ann"))
             let second = try await stalled(port, Self.signedIn("/large", "ann"))
             let ben = try await stalled(port, isSignedIn ? Self.signedIn("/large", "ben") : "/large")
             await #expect(throws: (any Error).self) { _ = try await first.bytes(Self.large) }
-            // It would have most itself, and nobody else pays for that.
+            // It would hold the most itself, so no other account is evicted.
             expectBusy(try await ask(port, Self.signedIn("/large", "ann")))
             for connection in [ben, second] { #expect(try await connection.bytes(Self.large).count == Self.large) }
         }
     }
 
-    @Test func `an account that holds nothing takes the room of who has held as much for long`() async throws {
+    @Test func `an account without held bytes evicts an account that has held as much for long`() async throws {
         try await withServer(patience: 0) { port in
             let ann = try await stalled(port, Self.signedIn("/large", "ann"))
             let zoe = try await stalled(port, Self.signedIn("/large", "zoe"))
@@ -135,7 +130,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `an account's outcomes that it does not read end its own, and who holds less keeps his`(
+    func `an account's unread outcomes evict its own, and an account that holds less keeps its own`(
         isOthersFirst: Bool
     ) async throws {
         try await withServer(patience: 0) { port in
@@ -152,7 +147,7 @@ import Testing
         }
     }
 
-    @Test func `an account's requests that are worked on leave room for others'`() async throws {
+    @Test func `an account's running requests leave budget for other accounts`() async throws {
         let gate = Gate()
         try await withServer(patience: 3600, slow: gate) { port in
             let body = [UInt8](repeating: 0x20, count: 9_000_000)
@@ -194,7 +189,7 @@ import Testing
         return senders
     }
 
-    @Test func `what is announced takes no room, and what arrives does`() async throws {
+    @Test func `an announced length uses no budget, and received bytes do`() async throws {
         try await withServer(patience: 3600) { port in
             var announced: [TestConnection] = []
             for _ in 0..<20 {
@@ -211,7 +206,7 @@ import Testing
         }
     }
 
-    @Test func `a body for which there is no room is refused before it is sent, or when it has been`() async throws {
+    @Test func `a body over the budget is refused before it is sent, or after it was`() async throws {
         try await withServer(patience: 3600) { port in
             let senders = try await senders(3, port)
             var isRefused = false
@@ -233,7 +228,7 @@ import Testing
         }
     }
 
-    @Test func `a request that is worked on is not ended`() async throws {
+    @Test func `a running request is not evicted`() async throws {
         let gate = Gate()
         try await withServer(patience: 0, slow: gate) { port in
             let slow = try TestConnection(port: port)

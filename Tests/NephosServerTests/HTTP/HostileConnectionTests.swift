@@ -7,7 +7,7 @@ import Testing
 
 @testable import NephosServer
 
-/// Connections of clients that send what no library sends, and what they may cost.
+/// Connections of malicious clients, and the bounds of their cost.
 @Suite struct HostileConnectionTests {
     private static let list =
         "/database/1/iCloud.org.example.App/development/private/zones/list?ckAPIToken=x&ckWebAuthToken=dev:mei"
@@ -51,7 +51,7 @@ import Testing
         "GET /\(String(repeating: "x", count: 40_000)) HTTP/1.1\r\nHost: localhost\r\n\r\n",
         "GET / HTTP/9.9\r\nHost: localhost\r\n\r\n", "GET /\r\nHost: localhost\r\n\r\n",
     ])
-    func `what is no HTTP, or too much of it, is refused`(request: String) async throws {
+    func `a request that is not HTTP, or too long, is refused`(request: String) async throws {
         try await withServer { port in
             let connection = try TestConnection(port: port)
             try await connection.send(request)
@@ -79,7 +79,7 @@ import Testing
         return !answer.text.contains("serverErrorCode")
     }
 
-    @Test func `a request that is refused for its parameters is not carried out`() async throws {
+    @Test func `a request with refused parameters is not executed`() async throws {
         try await withServer { port in
             let body = #"{"operations":[{"operationType":"create","record":{"recordName":"p","recordType":"Note"}}]}"#
             let parameters = (0..<70).map { "&p\($0)=1" }.joined()
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: [("X: ", 17_000), ("Cookie: ", 15_000), ("Origin: http://localhost:", 15_000)])
-    func `a request that leaves its answer no room is refused, and not carried out`(
+    func `a request that leaves no budget for its answer is refused, and not executed`(
         header: String, most: Int
     ) async throws {
         try await withServer { port in
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func `many small headers leave room for the answer, or are refused`() async throws {
+    @Test func `many small headers leave budget for the answer, or are refused`() async throws {
         try await withServer { port in
             for count in stride(from: 150, through: 300, by: 2) {
                 let connection = try TestConnection(port: port)
@@ -155,7 +155,7 @@ import Testing
         ("Host: localhost\r\nOrigin: http://localhost\r\n .evil.example", "next line"),
         ("Host: localhost\r\nX: y\0\0Origin: http://evil.example", "NUL"),
     ])
-    func `headers that can be read in two ways are refused, and the connection ends`(
+    func `ambiguous headers are refused, and the connection ends`(
         headers: String, reason: String
     ) async throws {
         try await withServer { port in
@@ -180,7 +180,7 @@ import Testing
         }
     }
 
-    @Test func `headers with white space about their values, without one, and of other bytes are taken`() async throws {
+    @Test func `headers with white space around values, empty values and other bytes are accepted`() async throws {
         try await withServer { port in
             let connection = try TestConnection(port: port)
             for headers in ["Host:localhost", "Host: \t localhost", "X:\r\nHost: localhost\r\nY: \r\nZ: é\tö"] {
@@ -223,7 +223,7 @@ import Testing
         "POST \(modify) HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n",
         "POST \(modify) HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n",
     ])
-    func `a request that drips is ended`(begin: String) async throws {
+    func `a request that drips times out`(begin: String) async throws {
         try await withServer { options in
             options.arrivalTimeout = 0.3
             options.watchInterval = 0.05
@@ -236,7 +236,7 @@ import Testing
     }
 
     @Test(arguments: ["G", "GET / HTTP/1.1\r\nHost: x\r\n", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{"])
-    func `half a request of a client that sends no more is ended`(begin: String) async throws {
+    func `half a request of a silent client times out`(begin: String) async throws {
         try await withServer { options in
             options.watchInterval = 0.05
         } _: { port in
@@ -247,7 +247,7 @@ import Testing
         }
     }
 
-    @Test func `a long body has time in proportion, and an answer that is being made has no end`() {
+    @Test func `a long body has time in proportion, and a running handler does not time out`() {
         let options = HTTPServer.Options()
         let connection = WatchedConnection(-1, 0)
         connection.allow(options, bytes: 10 * options.slowestMessage, since: 1000)
@@ -257,7 +257,7 @@ import Testing
         #expect(!connection.isLate(.max))
     }
 
-    @Test func `each piece of a file has time in proportion, however fast those before were`() {
+    @Test func `each piece of a file has time in proportion, independent of earlier pieces`() {
         let options = HTTPServer.Options()
         let connection = WatchedConnection(-1, 0)
         connection.allowPiece(options, bytes: 256 * 1024, since: 1000)
@@ -268,7 +268,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)), arguments: [false, true])
-    func `a file whose client does not read it is not sent for ever`(isCached: Bool) async throws {
+    func `a file that its client does not read times out`(isCached: Bool) async throws {
         let (ends, end) = AsyncStream<Bool>.makeStream()
         var options = HTTPServer.Options()
         // Whether bytes move now and then does not matter.
@@ -292,7 +292,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `what is not done when the server stops is answered 503`() async throws {
+    @Test func `requests that are unfinished when the server stops are answered 503`() async throws {
         let gate = Gate()
         var options = HTTPServer.Options()
         options.stopTimeout = 0.05
@@ -343,7 +343,7 @@ import Testing
         }
     }
 
-    @Test func `a body that is no gzip, or not all of it, is refused`() async throws {
+    @Test func `an invalid or truncated gzip body is refused`() async throws {
         try await withServer { port in
             var damaged = Self.operations
             damaged[15] ^= 0xFF
@@ -367,7 +367,7 @@ import Testing
         }
     }
 
-    @Test func `another encoding is refused with those that are taken`() async throws {
+    @Test func `another encoding is refused with the accepted ones`() async throws {
         try await withServer { port in
             let response = try await post([1, 2, 3], encoding: "br", to: port)
             #expect(response.status == 415)
@@ -378,7 +378,7 @@ import Testing
 
     // MARK: Targets
 
-    @Test func `a target that names its host is taken, and its host counts`() async throws {
+    @Test func `a target that names its host is accepted, and its host counts`() async throws {
         try await withServer { port in
             let connection = try TestConnection(port: port)
             for target in [Self.list, "HTTP://127.0.0.1:\(port)\(Self.list)", "https://localhost\(Self.list)"] {
@@ -395,7 +395,7 @@ import Testing
 
     // MARK: The web
 
-    @Test func `what a page elsewhere embeds is not answered`() async throws {
+    @Test func `a request embedded in another site's page is not answered`() async throws {
         try await withServer { port in
             let connection = try TestConnection(port: port)
             let embedded = try await connection.request("GET", Self.list, headers: ["Sec-Fetch-Site": "cross-site"])
@@ -403,7 +403,7 @@ import Testing
             for site in ["same-origin", "same-site", "none"] {
                 #expect(try await connection.request("GET", Self.list, headers: ["Sec-Fetch-Site": site]).status == 200)
             }
-            // A share's URL is followed from mail and pages elsewhere, and embedded by nobody.
+            // A share's URL is followed from mail and other sites' pages, and must not be embedded.
             let share = "/share/0001111111111111111111111"
             var link = ["Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"]
             #expect(try await connection.request("GET", share, headers: link).status == 200)

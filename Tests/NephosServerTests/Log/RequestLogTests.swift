@@ -6,7 +6,7 @@ import Testing
 
 @testable import NephosServer
 
-/// What whoever runs the server is told of requests.
+/// The request log.
 @Suite struct RequestLogTests {
     private static let database = "/database/1/iCloud.org.example.App/development"
 
@@ -24,7 +24,7 @@ import Testing
         return entries.withLock(\.self)
     }
 
-    @Test func `an entry says which account did what, and to how many records`() async throws {
+    @Test func `an entry names the account, the action and the number of records`() async throws {
         let save = """
             {"operations": [
               {"operationType": "create", "record": {"recordType": "Note", "recordName": "a", "fields": {}}},
@@ -52,7 +52,7 @@ import Testing
         #expect(!entries.contains { $0.line(time: "", colours: false).contains("secret") })
     }
 
-    @Test func `a line names the container, and the environment where it is production`() async throws {
+    @Test func `a line names the container, and the environment if it is production`() async throws {
         let sign = "?ckWebAuthToken=dev:mei"
         let entries = await entries([
             ("\(Self.database)/private/zones/list\(sign)", ""),
@@ -67,7 +67,7 @@ import Testing
         #expect(!lines[2].contains { $0.contains("\n") })
     }
 
-    @Test func `items that failed are counted, whatever they are`() async throws {
+    @Test func `failed items are counted for every kind of item`() async throws {
         let sign = "?ckWebAuthToken=dev:mei"
         let lookup = #"{"records": [{"recordName": "a"}, {"recordName": "b"}]}"#
         let entries = await entries([
@@ -85,7 +85,7 @@ import Testing
             entries[0].json(time: "").contains(#""failedItems":2"#) && !entries[5].json(time: "").contains("failed"))
     }
 
-    @Test func `a slow request says where its time went, in text and in JSON`() async throws {
+    @Test func `a slow request logs the time of each stage, in text and in JSON`() async throws {
         var entry = try #require(await entries([("/health", "")]).first)
         #expect(!entry.line(time: "", colours: false).contains("slow"))
         #expect(StageDurations.names == ["service", "queue", "storage", "commit", "checkpoint", "encoding"])
@@ -96,9 +96,7 @@ import Testing
         #expect(!entry.stages.isSlow && entry.stages.slowest == nil)
     }
 
-    @Test func `a save has spent time in the queue, in storage and in its commit, and a lookup none in a commit`()
-        async throws
-    {
+    @Test func `a save reports time for queue, storage and commit, and a lookup none for a commit`() async throws {
         let save = #"{"operations": [{"operationType": "create", "record": {"recordType": "N", "recordName": "a"}}]}"#
         let sign = "?ckWebAuthToken=dev:mei"
         let entries = await entries([
@@ -114,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `a refusal is told with its reason and the request's ID`() async throws {
+    @Test func `a refusal is logged with its reason and the request's ID`() async throws {
         let entries = await entries([("\(Self.database)/private/zones/list", ""), ("/nowhere", "")])
         #expect(entries.map(\.errorCode) == ["AUTHENTICATION_REQUIRED", "NOT_FOUND"])
         let line = entries[1].line(time: "12:00:00.000", colours: false)
@@ -122,7 +120,7 @@ import Testing
         #expect(line.hasSuffix("NOT_FOUND: could not find handler for endpoint (\(entries[1].requestID))"))
     }
 
-    @Test func `what a client sends cannot forge a line or colour it`() async throws {
+    @Test func `client input cannot forge or colour a log line`() async throws {
         let entries = await entries([("/a%0A12:00\u{1B}[31m\u{202E}x", "")])
         for colours in [true, false] {
             let line = entries[0].line(time: "12:00", colours: colours)
@@ -134,7 +132,7 @@ import Testing
         #expect((try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any])?["status"] as? Int == 404)
     }
 
-    @Test func `nephos dev writes a line of JSON for each request where it is asked`() async throws {
+    @Test func `nephos dev writes a line of JSON for each request on demand`() async throws {
         let command = try StartedNephos(["dev", "--in-memory", "--port", "0", "--log", "json"])
         let port = try readyPort(try await command.readyLine())
         let connection = try TestConnection(port: port)
@@ -158,9 +156,7 @@ import Testing
     }
 
     @Test(arguments: ["text", "json", "off"])
-    func `what nephos dev says beside its requests has a time, too, and is JSON where that is asked`(format: String)
-        async throws
-    {
+    func `other lines of nephos dev have a time, too, and are JSON on demand`(format: String) async throws {
         let command = try StartedNephos(["dev", "--in-memory", "--port", "0", "--log", format])
         let port = try readyPort(try await command.readyLine())
         // A container whose name is none of Apple's is warned of.
@@ -184,7 +180,7 @@ import Testing
         (["dve"], "Did you mean 'dev'?"), (["shcema"], "Did you mean 'schema'?"),
         (["dev", "--prot", "1"], "Did you mean '--port'?"), (["xyzzy"], "unknown command 'xyzzy'. See"),
     ])
-    func `what is mistyped is told with what was meant`(arguments: [String], message: String) async throws {
+    func `a mistyped argument is refused with a suggestion`(arguments: [String], message: String) async throws {
         let finished = try await StartedNephos(arguments).finish()
         #expect(finished.status == 2)
         #expect(finished.errors.contains(message), "\(finished.errors)")
@@ -198,7 +194,7 @@ import Testing
     }
 }
 
-/// What `make install` puts beside the program.
+/// The files that `make install` puts beside the program.
 @Suite struct InstalledPagesTests {
     @Test func `the manual page and the completion know every command and option`() async throws {
         let help = try await StartedNephos(["help"]).finish().output

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// What a `nephos` that is set up with a push service and a web hook sends to them.
+/// Deliveries of `nephos` to a configured push service and web hook.
 @Suite struct DeliveryTests {
     private static let container = "iCloud.org.example.App"
 
@@ -110,7 +110,7 @@ import Testing
         return (request, try JSONDecoder().decode(Hooked.self, from: Data(request.body.utf8)))
     }
 
-    @Test func aRecordOfAnotherAccountReachesTheDeviceAndTheWebHook() async throws {
+    @Test func `a save by another account reaches the device and the web hook`() async throws {
         try await withTemporaryDirectory { directory in
             let outside = try await Outside()
             let (server, connection) = try await start(outside, in: directory)
@@ -132,7 +132,7 @@ import Testing
             #expect(content.data.subscriptionID == "notes")
             #expect(content.data.notification.ck.qry.rid == "first")
 
-            // What nobody subscribed to is told to nobody: the next that comes is of the record after it.
+            // A change without a subscription is not notified: the next notification is of the record after it.
             try await save("other", type: "Photo", connection)
             try await save("second", connection)
             #expect(try await pushed(outside.push).1.ck.qry.rid == "second")
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test func aNotificationOutlivesAKillBetweenItsCommitAndItsDelivery() async throws {
+    @Test func `a notification survives a kill between its commit and its delivery`() async throws {
         try await withTemporaryDirectory { directory in
             // The first request of each is never answered.
             let outside = try await Outside(push: #"[{"gather": 2}]"#, hook: #"[{"silent": true}]"#)
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func aStopDoesNotWaitForAServerThatDoesNotAnswer() async throws {
+    @Test func `a stop does not wait for an unresponsive server`() async throws {
         try await withTemporaryDirectory { directory in
             let outside = try await Outside(push: #"[{"gather": 2}]"#, hook: #"[{"silent": true}]"#)
             let (server, connection) = try await start(outside, in: directory)
@@ -191,7 +191,7 @@ import Testing
     }
 }
 
-/// The options for notifications, as users get them wrong.
+/// Invalid options for notifications.
 @Suite struct NotificationOptionsTests {
     @Test(arguments: [
         (["--web-hook", "https://example.org/"], "'--web-hook' needs '--web-hook-secret FILE'"),
@@ -214,7 +214,7 @@ import Testing
             "holds no certificates in PEM"
         ),
     ])
-    func aWrongSetupIsRefusedAtTheStart(_ arguments: [String], _ message: String) async throws {
+    func `a wrong configuration is refused at the start`(_ arguments: [String], _ message: String) async throws {
         try await withTemporaryDirectory { directory in
             let secret = directory.appendingPathComponent("SECRET")
             try Data("whsec_\(Data(repeating: 7, count: 32).base64EncodedString())\n".utf8).write(to: secret)

@@ -10,14 +10,14 @@ import Testing
     private static let steps = ProcessInfo.processInfo.environment["NEPHOS_FUZZ_STEPS"].flatMap { Int($0) } ?? 400
 
     @Test(.timeLimit(.minutes(10)), arguments: [UInt64.random(in: 0...1_000_000)])
-    func `answers over SQLite hold the caller's own records alone`(_ seed: UInt64) async throws {
+    func `answers over SQLite hold only the caller's own records`(_ seed: UInt64) async throws {
         try await withTemporaryDirectory { directory in
-            try await check(["--data", directory.path], seed)
+            try await expectModel(["--data", directory.path], seed)
         }
     }
 
     @Test(.overPostgreSQL, .oneAtATime, .timeLimit(.minutes(10)), arguments: [UInt64.random(in: 0...1_000_000)])
-    func `answers over PostgreSQL hold the caller's own records alone`(_ seed: UInt64) async throws {
+    func `answers over PostgreSQL hold only the caller's own records`(_ seed: UInt64) async throws {
         let name = "containers_\(UInt32.random(in: .min ... .max))"
         let text = try TestCluster.text.get()
         let host = try #require(text.firstMatch(of: /host=(\S+)/)).1
@@ -27,14 +27,14 @@ import Testing
         admin.close()
         let storage = ["--storage", "postgresql://nephos@/\(name)?host=\(host)", "--accept-unsafe-storage"]
         try await withTemporaryDirectory { directory in
-            try await check(storage + ["--data", directory.path], seed)
+            try await expectModel(storage + ["--data", directory.path], seed)
             let verify = try StartedNephos(["verify"] + storage + ["--data", directory.path])
             let finished = try await verify.finish()
             #expect(finished.status == 0, "\(finished.output) \(finished.errors)")
         }
     }
 
-    private func check(_ storage: [String], _ seed: UInt64) async throws {
+    private func expectModel(_ storage: [String], _ seed: UInt64) async throws {
         let server = try StartedNephos(["dev", "--port", "0"] + storage)
         let port = try readyPort(try await server.readyLine())
         try await ModelClient.deploySchemas(port)

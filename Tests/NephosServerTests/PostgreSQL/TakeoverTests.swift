@@ -5,7 +5,7 @@ import Testing
 
 @testable import NephosPostgres
 
-/// Two server processes over one database, of which one is killed: the other does what it left.
+/// Two server processes over one database, of which one is killed: the other finishes its jobs.
 @Suite(.overPostgreSQL, .oneAtATime) struct TakeoverTests {
     private static let container = "1/iCloud.org.example.App/development"
     private static let me = "?ckAPIToken=any&ckWebAuthToken=dev:me"
@@ -63,9 +63,7 @@ import Testing
         return response.text
     }
 
-    @Test(.timeLimit(.minutes(5))) func `a server whose directory of files is not that of the others does not start`()
-        async throws
-    {
+    @Test(.timeLimit(.minutes(5))) func `a server with another asset directory does not start`() async throws {
         try await withTemporaryDirectory { directory in
             let pair = try await Pair(directory)
             let third = try pair.startElsewhere(directory.appendingPathComponent("own"))
@@ -76,9 +74,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `a server waits for its database, and stops meanwhile when it is told to`()
-        async throws
-    {
+    @Test(.timeLimit(.minutes(5))) func `a server waits for its database, and a stop ends the wait`() async throws {
         let cluster = try #require(try TestCluster.text.get().firstMatch(of: /host=(\S+)/)).1
         try await withTemporaryDirectory { directory in
             // A socket's path has to be short.
@@ -100,7 +96,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `records of a deleted zone are purged by the other`() async throws {
+    @Test(.timeLimit(.minutes(5))) func `records of a deleted zone are purged by the other server`() async throws {
         try await withTemporaryDirectory { directory in
             let pair = try await Pair(directory)
             let connection = try TestConnection(port: pair.ports[0])
@@ -134,7 +130,8 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `saves that a killed server answered are told by the other`() async throws {
+    @Test(.timeLimit(.minutes(5))) func `acknowledged saves of a killed server are notified by the other`() async throws
+    {
         try await withTemporaryDirectory { directory in
             let pair = try await Pair(directory)
             let (one, other) = (try TestConnection(port: pair.ports[0]), try TestConnection(port: pair.ports[1]))

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The example that keeps contacts in step: two processes of one account against the server that was just built.
+/// The example that synchronises contacts: two processes of one account against the server that was just built.
 @Suite struct ContactListTests {
     @Test(.timeLimit(.minutes(15))) func `an edit in one process shows in the other`() async throws {
         let server = try StartedNephos(["dev", "--in-memory", "--port", "0"])

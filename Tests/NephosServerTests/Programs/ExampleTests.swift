@@ -3,7 +3,7 @@ import Testing
 
 /// The example program against the server that was just built, as its comment says to run it.
 @Suite struct ExampleTests {
-    @Test func theCountriesAreSavedAskedAboutFoughtOverAndDeleted() async throws {
+    @Test func `the countries are saved, queried, changed in conflict and deleted`() async throws {
         let server = try StartedNephos(["dev", "--in-memory", "--port", "0"])
         let port = try readyPort(try await server.readyLine())
         let example = try StartedNephos(

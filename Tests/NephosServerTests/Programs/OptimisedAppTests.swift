@@ -22,8 +22,7 @@ import Testing
         CKSystemSharingUIObserver CKUserIdentity CKUserIdentity.LookupInfo CLLocation
         """.split { $0.isWhitespace }.map(String.init)
 
-    @Test("An app that uses every class can be built optimised")
-    func everyClass() async throws {
+    @Test func `an app that uses every class can be built optimised`() async throws {
         let app = """
             import CloudKit
             import Foundation
@@ -45,8 +44,7 @@ import Testing
         try await build(app)
     }
 
-    @Test("An app whose classes are CloudKit's with more can be built optimised")
-    func subclasses() async throws {
+    @Test func `an app that subclasses CloudKit's classes can be built optimised`() async throws {
         let plain = ["CKRecord", "CKQueryOperation", "CKModifyRecordsOperation", "CKOperation", "CKShare", "CKAsset"]
         let app =
             plain.map { "final class My\($0): \($0) { var note = 1 }" }.joined(separator: "\n") + """

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// The example that keeps a folder in step: two processes of one account against the server that was just built.
+/// The example that synchronises a folder: two processes of one account against the server that was just built.
 @Suite struct PhotosTests {
-    @Test(.timeLimit(.minutes(15))) func `a folder is kept in step between two processes`() async throws {
+    @Test(.timeLimit(.minutes(15))) func `a folder is synchronised between two processes`() async throws {
         try await withTemporaryDirectory { directory in
             let server = try StartedNephos(["dev", "--in-memory", "--port", "0"])
             let port = try readyPort(try await server.readyLine())

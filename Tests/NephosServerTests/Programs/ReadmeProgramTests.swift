@@ -2,8 +2,7 @@ import Foundation
 import Testing
 
 /// The README's examples are what a newcomer runs first: the script runs them against the server that was just built.
-@Test("The examples of the README do what the README says")
-func readmeExamples() async throws {
+@Test func `the examples of the README do what the README says`() async throws {
     let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// The example that shares lists, as people use it: each device is a process of its own for every step, and has its keys in a directory
-/// of its own. The server has none of them.
+/// The example that shares lists: each step of a device is a process, and each device has its keys in its own directory. The
+/// server has none of them.
 @Suite final class SharedListsTests {
     private let directory = FileManager.default.temporaryDirectory.appendingPathComponent("lists-\(UUID().uuidString)")
 
@@ -53,9 +53,8 @@ import Testing
         return finished.output.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    @Test(.timeLimit(.minutes(15))) func `two devices keep a list; one is lost, and a third comes by the recovery key`()
-        async throws
-    {
+    @Test(.timeLimit(.minutes(15)))
+    func `two devices share a list, and a third recovers it by the recovery key after a loss`() async throws {
         let (server, port) = try await startServer()
         let (phone, laptop) = (device("mei", "phone", port: port), device("mei", "laptop", port: port))
         _ = try output(try await phone.lists("share", "Food"))
@@ -78,7 +77,7 @@ import Testing
         #expect(try await server.stop().status == 0)
     }
 
-    /// How somebody comes to a list. Each has its own list and account.
+    /// The ways to join a list. Each has its own list and account.
     private enum Invitation: String, CaseIterable {
         /// By address: of an account that has keys; of one that has none; of none yet.
         case withKeys, withoutKeys, withoutAccount
@@ -88,7 +87,7 @@ import Testing
         var address: String { account.contains("@") ? account : "\(account)@localhost" }
     }
 
-    @Test(.timeLimit(.minutes(15))) func `every kind of invitation is accepted when the owner's processes have ended`()
+    @Test(.timeLimit(.minutes(15))) func `every kind of invitation is accepted after the owner's processes have ended`()
         async throws
     {
         let (server, port) = try await startServer()
@@ -128,7 +127,7 @@ import Testing
         #expect(try await server.stop().status == 0)
     }
 
-    @Test(.timeLimit(.minutes(15))) func `neither the service nor who has a link reads a list's name or items`()
+    @Test(.timeLimit(.minutes(15))) func `neither the service nor the holder of a link reads a list's name or items`()
         async throws
     {
         let (server, port) = try await startServer()

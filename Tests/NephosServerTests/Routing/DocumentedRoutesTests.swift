@@ -3,7 +3,7 @@ import Testing
 
 @testable import NephosServer
 
-/// `Documentation/WireProtocol.md` lists what is served.
+/// `Documentation/WireProtocol.md` lists every route.
 @Suite struct DocumentedRoutesTests {
     @Test func `every route is in the table of endpoints, with its methods`() throws {
         let root = URL(fileURLWithPath: #filePath)

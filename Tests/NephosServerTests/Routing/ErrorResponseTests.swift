@@ -13,13 +13,13 @@ import Testing
         "ZONE_NOT_FOUND": 404,
     ]
 
-    @Test func everyCodeHasTheStatusOfAppleAndEveryStatusACode() {
+    @Test func `every code has Apple's status and every status a code`() {
         let ours = Dictionary(uniqueKeysWithValues: ServerErrorCode.allCases.map { ($0.rawValue, $0.httpStatus) })
         #expect(ours == Self.statuses)
     }
 
     @Test(arguments: ServerErrorCode.allCases)
-    func aRefusalReadsBackAsTheErrorItWas(_ code: ServerErrorCode) throws {
+    func `a refusal decodes to the error it was`(_ code: ServerErrorCode) throws {
         let error = ServiceError(code, .invalidArguments, "why \"so\"", retryAfter: 2.5)
         let response = Refusal(error).response(requestID: "the-request", signIn: "http://localhost/sign-in")
         #expect(response.status == code.httpStatus)
@@ -32,7 +32,7 @@ import Testing
                     clientErrorCode: ServiceError.ClientCode.invalidArguments.rawValue))
     }
 
-    @Test func aMessageThatCannotBeReadSaysWhere() throws {
+    @Test func `a decoding error says where`() throws {
         let refusal = Refusal(WireError(path: "records[3].recordName", reason: "expected a string"))
         let response = refusal.response(requestID: "id", signIn: nil)
         let dictionary = try ErrorDictionary(decoding: response.body)
@@ -44,7 +44,7 @@ import Testing
         #expect(dictionary.clientErrorCode == 12)
     }
 
-    @Test func aBodyThatIsTooLargeHasItsOwnStatus() throws {
+    @Test func `a body that is too large has its own status`() throws {
         let response = Refusal.bodyTooLarge(limit: 5).response(requestID: "id", signIn: nil)
         let dictionary = try ErrorDictionary(decoding: response.body)
         #expect(response.status == 413)

@@ -13,12 +13,12 @@ import Testing
         ("/a?x=/y", ["a"]),
         ("/%2e%2E", [".."]),
     ])
-    func decodesThePathOneComponentAtATime(_ target: String, _ components: [String]) {
+    func `the path is decoded one component at a time`(_ target: String, _ components: [String]) {
         #expect(RequestTarget(target)?.components == components)
     }
 
     @Test(arguments: ["/%", "/a%2", "/%zz", "/%C3", "/%FF%FE", "/%-1"])
-    func refusesAPathThatIsNotPercentEncodedUTF8(_ target: String) {
+    func `a path that is not percent-encoded UTF-8 is refused`(_ target: String) {
         #expect(RequestTarget(target) == nil)
     }
 
@@ -32,12 +32,12 @@ import Testing
         ("/?t=a=b", ["a=b"]),
         ("/?t=%zz", []),
     ])
-    func readsAParameterInTheWaysItMayBeMeant(_ target: String, _ readings: [String]) {
+    func `a parameter is read in every accepted spelling`(_ target: String, _ readings: [String]) {
         #expect(RequestTarget(target)?.parameter("t")?.readings == readings)
     }
 
     @Test(arguments: ["/", "/?", "/?tt=1", "/?=t", "/?t", "/?t=", "/t=1"])
-    func findsNoParameterWhereThereIsNone(_ target: String) {
+    func `a missing parameter is nil`(_ target: String) {
         #expect(RequestTarget(target)?.parameter("t") == nil)
     }
 }

@@ -30,7 +30,7 @@ import Testing
     @Test(arguments: [
         ("records/modfy", "records/modify"), ("record/query", "records/query"), ("change/zone", "changes/zone"),
     ])
-    func `an action that none is names the one that it resembles`(action: String, meant: String) async throws {
+    func `an unknown action is refused with the nearest known one`(action: String, meant: String) async throws {
         let refused = try error(
             await send(.post, "\(Self.database)/private/\(action)?ckWebAuthToken=dev:a", body: "{}"))
         #expect(refused.serverErrorCode == .notFound)
@@ -44,7 +44,7 @@ import Testing
         "zones/lookup", "zones/modify", "users/current",
         "users/caller",
     ])
-    func everyActionAnswersPOST(_ action: String) async throws {
+    func `every action answers POST`(_ action: String) async throws {
         let response = await send(.post, "\(Self.database)/private/\(action)?ckWebAuthToken=dev:a", body: "{}")
         // Some actions want more than `{}`: then they say what, which is their answer too.
         if response.status != 200 { #expect(try error(response).serverErrorCode == .badRequest) }
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: ["zones/list", "users/current", "users/caller"])
-    func whatOnlyReadsAnswersGETAndEmptyBodies(_ action: String) async {
+    func `read-only actions answer GET and empty bodies`(_ action: String) async {
         let target = "\(Self.database)/private/\(action)?ckWebAuthToken=dev:a"
         for method in [HTTPMethod.get, .head, .post] { #expect(await send(method, target).status == 200) }
         #expect(await send(.post, target, body: "{}").status == 200)
@@ -62,7 +62,7 @@ import Testing
         "/nothing", "/healthy", "/health/x", "/database", "\(database)/public/records/dance",
         "\(database)/public/records", "\(database)/public", "\(database)/public/records/modify/more",
     ])
-    func whatIsNotThereIsNotFound(_ path: String) async throws {
+    func `an unknown path is not found`(_ path: String) async throws {
         let response = await send(.post, path)
         #expect(response.status == 404)
         #expect(try error(response).serverErrorCode == .notFound)
@@ -79,13 +79,15 @@ import Testing
         ("/database/2/iCloud.a/development/public/no/such", 404, "version '2'"),
         ("/database/1/iCloud.a/development/public/zones/%ZZ", 400, "percent-encoding"),
     ])
-    func aPathThatNamesNothingSaysWhichPartOfIt(_ path: String, _ status: Int, _ reason: String) async throws {
+    func `an unknown path's error says which component is unknown`(_ path: String, _ status: Int, _ reason: String)
+        async throws
+    {
         let response = await send(.get, path)
         #expect(response.status == status)
         #expect(try error(response).reason.contains(reason))
     }
 
-    @Test func decodesThePath() async {
+    @Test func `the responder decodes the path`() async {
         let response = await send(.get, "/%64atabase/1/iCloud%2Ea/development/public/zones/%6Cist")
         #expect(response.status == 200)
     }
@@ -94,21 +96,23 @@ import Testing
         (HTTPMethod.get, "records/modify", "POST, OPTIONS"), (.other, "zones/list", "GET, HEAD, POST, OPTIONS"),
         (.head, "zones/modify", "POST, OPTIONS"),
     ])
-    func aWrongMethodIsToldTheRightOnes(_ method: HTTPMethod, _ action: String, _ allowed: String) async throws {
+    func `a wrong method is refused with the right ones`(_ method: HTTPMethod, _ action: String, _ allowed: String)
+        async throws
+    {
         let response = await send(method, "\(Self.database)/public/\(action)")
         #expect(response.status == 405)
         #expect(response["Allow"] == allowed)
         #expect(try error(response).serverErrorCode == .badRequest)
     }
 
-    @Test func aBodyThatIsTooLargeIsRefused() async throws {
+    @Test func `a body that is too large is refused`() async throws {
         let response = await send(.post, "\(Self.database)/public/records/modify", bodyIsTooLarge: true)
         #expect(response.status == 413)
         #expect(try error(response).clientErrorCode == 27)
     }
 
     @Test(arguments: ["", "[]", "{", "nonsense", "{\"operations\":5}", "\u{0}"])
-    func aBodyOfTheWrongShapeIsRefused(_ body: String) async throws {
+    func `a body of the wrong shape is refused`(_ body: String) async throws {
         let response = await send(
             .post, "\(Self.database)/public/records/modify?ckWebAuthToken=dev:a", body: body)
         #expect(response.status == 400)
@@ -118,7 +122,7 @@ import Testing
 
     // MARK: - Who asks
 
-    @Test func whoIsNotSignedInIsToldWhereToSignIn() async throws {
+    @Test func `a request without an account is answered with the sign-in URL`() async throws {
         let response = await send(.get, "\(Self.database)/public/users/caller?ckAPIToken=x", host: "localhost:99")
         #expect(response.status == 421)
         #expect(try error(response).serverErrorCode == .authenticationRequired)
@@ -127,13 +131,13 @@ import Testing
         #expect(await send(.get, "/sign-in").status == 200)
     }
 
-    @Test func aTokenThatNamesNobodyIsRefused() async throws {
+    @Test func `a malformed token is refused`() async throws {
         let response = await send(.get, "\(Self.database)/public/users/caller?ckWebAuthToken=alice")
         #expect(response.status == 401)
         #expect(try error(response).serverErrorCode == .authenticationFailed)
     }
 
-    @Test func oneNameIsOneUserAndTwoNamesAreTwo() async {
+    @Test func `one name is one user and two names are two`() async {
         func user(_ token: String) async -> [UInt8] {
             await send(.get, "\(Self.database)/public/users/caller?ckWebAuthToken=\(token)").body
         }
@@ -144,7 +148,7 @@ import Testing
 
     // MARK: - The loopback guard and cross-origin requests
 
-    @Test func anotherHostNameGetsNothing() async throws {
+    @Test func `a foreign host name gets nothing`() async throws {
         for path in ["/health", "/metrics", "\(Self.database)/public/zones/list", "/nothing"] {
             let response = await send(.get, path, host: "rebound.example.org:8484")
             #expect(response.status == 403)
@@ -153,7 +157,7 @@ import Testing
     }
 
     @Test(arguments: [HTTPMethod.get, .post, .options])
-    func aPageFromElsewhereGetsNothing(_ method: HTTPMethod) async throws {
+    func `a page of another site gets nothing`(_ method: HTTPMethod) async throws {
         let response = await send(method, "\(Self.database)/public/zones/list", origin: "https://example.org")
         #expect(response.status == 403)
         #expect(try error(response).serverErrorCode == .accessDenied)
@@ -164,7 +168,7 @@ import Testing
         ("/health", 200), ("/nothing", 404), ("\(database)/public/users/caller", 421),
         ("\(database)/public/users/caller?ckWebAuthToken=x", 401), ("\(database)/public/records/modify", 405),
     ])
-    func aPageOfThisMachineMayReadEveryAnswer(_ target: String, _ status: Int) async {
+    func `a page of this machine may read every answer`(_ target: String, _ status: Int) async {
         let response = await send(.get, target, origin: "http://localhost:3000")
         #expect(response.status == status)
         #expect(response["Access-Control-Allow-Origin"] == "http://localhost:3000")
@@ -172,7 +176,7 @@ import Testing
         #expect(response["Access-Control-Expose-Headers"]?.contains("X-Apple-Request-UUID") == true)
     }
 
-    @Test func whoIsNoPageGetsNoCrossOriginHeaders() async {
+    @Test func `a client that is no page gets no cross-origin headers`() async {
         #expect(await send(.get, "/health")["Access-Control-Allow-Origin"] == nil)
     }
 
@@ -180,7 +184,7 @@ import Testing
         ("\(database)/public/records/modify", "POST, OPTIONS"),
         ("\(database)/public/zones/list", "GET, HEAD, POST, OPTIONS"), ("/nothing", "GET, HEAD, POST, OPTIONS"),
     ])
-    func aPreflightIsAnswered(_ path: String, _ methods: String) async {
+    func `a preflight is answered`(_ path: String, _ methods: String) async {
         let response = await send(.options, path, origin: "http://localhost:3000")
         #expect(response.status == 200)
         #expect(response.body.isEmpty)
@@ -192,7 +196,7 @@ import Testing
 
     // MARK: - What every answer carries
 
-    @Test func everyAnswerHasItsOwnRequestID() async throws {
+    @Test func `every answer has its own request ID`() async throws {
         var seen: Set<String> = []
         for target in ["/health", "/nothing", "\(Self.database)/public/zones/list"] {
             let response = await send(.get, target)
@@ -203,13 +207,13 @@ import Testing
         }
     }
 
-    @Test func answersAreJSON() async {
+    @Test func `answers are JSON`() async {
         for target in ["/health", "/nothing", "\(Self.database)/public/zones/list"] {
             #expect(await send(.get, target)["Content-Type"] == "application/json; charset=UTF-8")
         }
     }
 
-    @Test func `what is to be tried again says when in a header, too, in whole seconds`() async throws {
+    @Test func `a retryable error has a Retry-After header in whole seconds`() async throws {
         let busy = Responder.busy(HTTPRequest(method: .get, target: "/"))
         #expect(busy["Retry-After"] == "2")
         #expect(try error(busy).retryAfter == 2)
@@ -222,7 +226,7 @@ import Testing
 
     // MARK: - Whether it is ready
 
-    @Test func `ready is who can write, and who cannot says why`() async throws {
+    @Test func `readiness requires a successful write, and a failure says why`() async throws {
         #expect(await send(.get, "\(Self.database)/private/zones/list?ckWebAuthToken=dev:me").status == 200)
         let ready = await send(.get, "/ready")
         #expect(ready.status == 200 && ready.body == Array("{\"status\":\"ok\"}\n".utf8))
@@ -241,7 +245,7 @@ import Testing
 
     // MARK: - Metrics
 
-    @Test func countsAnswersErrorsAndDurations() async throws {
+    @Test func `metrics count answers, errors and durations`() async throws {
         _ = await send(.get, "\(Self.database)/public/zones/list")
         _ = await send(.get, "\(Self.database)/public/zones/list")
         _ = await send(.get, "\(Self.database)/private/zones/list")
@@ -268,7 +272,7 @@ import Testing
         #expect(!lines.contains { $0.contains("nothing/at/all") })
     }
 
-    @Test func theBucketsOfADurationAddUp() {
+    @Test func `the buckets of a duration are cumulative`() {
         let metrics = Metrics()
         for milliseconds in [0, 1, 3, 30, 30_000] {
             metrics.began()
@@ -286,7 +290,7 @@ import Testing
         #expect(!text.contains("horizon"))
     }
 
-    @Test func `metrics name the application that holds the horizon, whatever it calls itself`() {
+    @Test func `metrics name the application that holds the horizon, whatever its name`() {
         let text = Metrics().text(horizon: (2.5, "a\"b\\c\nd"))
         #expect(text.contains("nephos_postgresql_horizon_age_seconds{application_name=\"a\\\"b\\\\c\\nd\"} 2.5\n"))
     }

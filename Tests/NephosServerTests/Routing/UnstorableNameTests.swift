@@ -6,7 +6,7 @@ import Testing
 
 @testable import NephosServer
 
-/// A NUL in a name: no store holds it, so what it names does not exist, and nothing can be named so.
+/// A NUL in a name: no store can hold it, so such an item does not exist and cannot be created.
 @Suite struct UnstorableNameTests {
     static let refused: [(path: String, body: String)] = [
         (
@@ -62,8 +62,7 @@ import Testing
     ]
 
     @Test(arguments: refused)
-    func `a name with a NUL is refused, or not found, and the log says nothing`(path: String, body: String) async throws
-    {
+    func `a name with a NUL is refused or not found, without a log entry`(path: String, body: String) async throws {
         let log = Log()
         let cloud = NephosService(
             stores: MemoryStores(),
@@ -89,7 +88,7 @@ import Testing
         func add(_ line: String) { lines.withLock { $0.append(line) } }
     }
 
-    @Test func `a record that cannot exist leaves the others of a look-up alone`() async throws {
+    @Test func `a record with an impossible name does not affect the others of a lookup`() async throws {
         let cloud = NephosService(stores: MemoryStores())
         let responder = Responder(cloud)
         let server = try HTTPServer(ListeningSocket.loopback(port: 0)) { await responder.respond(to: $0) }

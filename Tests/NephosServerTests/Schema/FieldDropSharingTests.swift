@@ -3,7 +3,7 @@ import Testing
 @testable import NephosServer
 
 @Suite struct FieldDropSharingTests {
-    @Test func `participants of a share hear of the values of a dropped field that went`() async throws {
+    @Test func `participants of a share are notified of values removed with a dropped field`() async throws {
         let cloud = JSONCloud()
         let (_, tag) = try await cloud.makeList()
         let guid = try #require(try await cloud.share(tag).text("shortGUID"))

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// The server is killed while it builds an index: the next one goes on where it was, and never serves half of it.
+/// Kills of the server during an index build: the next one resumes the build, and never uses a partial index.
 @Suite struct IndexKillTests {
     private static let count = 6000
     private static let container = "iCloud.org.example.App"
@@ -45,7 +45,8 @@ import Testing
         return names
     }
 
-    @Test func `an index that a kill interrupts is finished by the next server, and never served before`() async throws
+    @Test func `an index build that a kill interrupts is finished by the next server, and never used before`()
+        async throws
     {
         try await withTemporaryDirectory { directory in
             let arguments = ["dev", "--port", "0", "--data", directory.path]

@@ -38,9 +38,7 @@ import Testing
                 """)
     }
 
-    @Test func `a field is dropped with its values once that is confirmed, and may have another type then`()
-        async throws
-    {
+    @Test func `a field is dropped with its values on confirmation, and may then have another type`() async throws {
         try await withTemporaryDirectory { directory in
             let data = directory.appendingPathComponent("data").path
             let server = try StartedNephos(["dev", "--data", data, "--port", "0"])
@@ -75,7 +73,9 @@ import Testing
         }
     }
 
-    @Test func `everything works on a running server, and on its data once it is stopped`() async throws {
+    @Test func `every schema command works on a running server, and on its data directory after it stopped`()
+        async throws
+    {
         try await withTemporaryDirectory { directory in
             let file = directory.appendingPathComponent("app.ckdb")
             try Data(Self.schema.utf8).write(to: file)
@@ -83,7 +83,7 @@ import Testing
             let server = try StartedNephos(["dev", "--data", data, "--port", "0"])
             let port = try readyPort(try await server.readyLine())
             let url = ["--url", "http://127.0.0.1:\(port)"]
-            func check(_ place: [String], _ suffix: String) async throws {
+            func expectCommands(_ place: [String], _ suffix: String) async throws {
                 var finished = try await Self.run(["validate", file.path] + place + Self.container)
                 #expect(finished.status == 0 && finished.output.hasSuffix("✅ Schema is valid.\n"), "\(finished)")
                 finished = try await Self.run(["import", file.path] + place + Self.container)
@@ -98,7 +98,7 @@ import Testing
                 finished = try await Self.run(["import", "-"] + place + Self.container, input: finished.output)
                 #expect(finished.status == 0 && finished.output == "nothing to change\n", "\(finished)")
             }
-            try await check(url, "-url")
+            try await expectCommands(url, "-url")
             var finished = try await Self.run(
                 ["deploy"] + url, environment: ["NEPHOS_CONTAINER": "iCloud.org.example.App"])
             #expect(finished.status == 0 && finished.output == "record type 'Note' added\n", "\(finished)")
@@ -116,7 +116,7 @@ import Testing
             #expect(finished.errors.contains("--url"))
             #expect(try await server.stop().status == 0)
 
-            try await check(["--data", data], "-data")
+            try await expectCommands(["--data", data], "-data")
             // The only container need not be named.
             finished = try await Self.run(["export", "--data", data, "--environment", "production"])
             #expect(finished.status == 0 && finished.output.contains("RECORD TYPE Note ("))
@@ -190,7 +190,7 @@ import Testing
         }
     }
 
-    @Test func `what a schema is checked against by itself needs no server`() async throws {
+    @Test func `a schema is validated on its own without a server`() async throws {
         let finished = try await Self.run(["validate", "-"], input: Self.schema)
         #expect(finished.status == 0 && finished.output == "✅ Schema is valid.\n" && finished.errors.isEmpty)
     }
@@ -205,7 +205,7 @@ import Testing
         (["reset", "--output", "x"], "'--output' belongs to export"),
         (["deploy", "--force"], "unknown option '--force'"),
     ])
-    func `what cannot be understood exits with two`(arguments: [String], message: String) async throws {
+    func `invalid arguments exit with 2`(arguments: [String], message: String) async throws {
         let finished = try await Self.run(arguments)
         #expect(finished.status == 2 && finished.exited && finished.output.isEmpty)
         #expect(finished.errors.contains(message), "\(finished.errors)")
@@ -226,13 +226,13 @@ import Testing
         ),
         (["export", "--url", "http://127.0.0.1:1", "--container", "a/b"], "'a/b' is no container identifier"),
     ])
-    func `what fails says why and exits with one`(arguments: [String], message: String) async throws {
+    func `a failing command says why and exits with 1`(arguments: [String], message: String) async throws {
         let finished = try await Self.run(arguments)
         #expect(finished.status == 1 && finished.output.isEmpty)
         #expect(finished.errors.hasPrefix("nephos: ") && finished.errors.contains(message), "\(finished.errors)")
     }
 
-    @Test func `a directory without the container says which it has`() async throws {
+    @Test func `a directory without the container lists its containers`() async throws {
         try await withTemporaryDirectory { directory in
             let data = directory.path
             #expect(try await Self.run(["export", "--data", data]).errors.contains("it has none"))

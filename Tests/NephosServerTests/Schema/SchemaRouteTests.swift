@@ -31,8 +31,7 @@ import Testing
         """
     }
 
-    @Test func `a schema is validated, imported, exported and deployed, and then production keeps to it`() async throws
-    {
+    @Test func `a schema is validated, imported, exported and deployed, and production enforces it`() async throws {
         try await withServer { connection in
             func send(_ action: String, _ body: String? = nil, environment: String = "development") async throws
                 -> TestResponse
@@ -82,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `what is refused says where and why, and changes nothing`() async throws {
+    @Test func `a refusal says where and why, and changes nothing`() async throws {
         try await withServer { connection in
             func post(_ action: String, _ body: String, _ environment: String = "development") async throws
                 -> TestResponse
@@ -120,14 +119,14 @@ import Testing
         ("GET", "/database/1/iCloud.a/development/public/nephos/schema/export", 404),
         ("GET", "/database/1/iCloud.a/development/public/schema/export", 404),
     ])
-    func `a path that names nothing is refused`(method: String, path: String, status: Int) async throws {
+    func `an unknown path is refused`(method: String, path: String, status: Int) async throws {
         try await withServer { connection in
             let response = try await connection.request(method, path, body: method == "POST" ? "" : nil)
             #expect(response.status == status, "\(response.text)")
         }
     }
 
-    @Test func `a body that is not UTF-8 is refused, and so are other sites' pages`() async throws {
+    @Test func `a body that is not UTF-8 and a page of another site are refused`() async throws {
         try await withServer { connection in
             try await connection.send(
                 Array(

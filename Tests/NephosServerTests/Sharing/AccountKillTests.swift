@@ -2,8 +2,8 @@ import Foundation
 import Glibc
 import Testing
 
-/// The server is killed while it erases an account. Whenever it is back, nobody sees anything of the account; and once the
-/// background is done everybody who took part in its shares has heard that they are gone.
+/// Kills of the server while it erases an account. After each restart no account sees its records, and once the background
+/// jobs are done every participant of its shares was notified of their end.
 @Suite struct AccountKillTests {
     private static let zones = 40
 
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `A kill while an account is erased shows nobody anything of it, and the erasure goes on`() async throws {
+    @Test func `a kill during an erasure reveals none of the account, and the erasure resumes`() async throws {
         try await withTemporaryDirectory { directory in
             let arguments = ["dev", "--port", "0", "--data", directory.path]
             var server = try StartedNephos(arguments)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NephosServer
 
-/// What participants, former participants and strangers learn of a share beyond what is shared with them: nothing.
+/// Participants, former participants and strangers learn nothing of a share beyond its shared records.
 @Suite struct HiddenNamesTests {
     private let cloud = JSONCloud()
 
@@ -31,7 +31,7 @@ import Testing
         ("READ_WRITE", #""operationType":"forceReplace""#, ""),
         ("READ_WRITE", #""operationType":"forceUpdate""#, #","parent":{"recordName":"elsewhere"}"#),
     ])
-    func `A save that is refused anyway does not tell that its name is taken`(
+    func `a refused save does not reveal that its name is taken`(
         permission: String, operation: String, parent: String
     ) async throws {
         let (zone, guid) = try await share(invitation("bob", #""permission":"\#(permission)""#))
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: ["EQUALS", "IN", "NOT_EQUALS"])
-    func `A condition on parents finds no root`(comparator: String) async throws {
+    func `a condition on parents finds no root`(comparator: String) async throws {
         let (zone, guid) = try await share(invitation("bob", #""permission":"READ_ONLY""#))
         try await accept(guid, "bob")
         let moved = try await cloud.modify(
@@ -76,7 +76,7 @@ import Testing
         #expect(own.objects("records").map { $0.text("recordName") } == ["root"])
     }
 
-    @Test func `An administrator without permission sees no addresses`() async throws {
+    @Test func `an administrator without permission sees no addresses`() async throws {
         let (_, guid) = try await share(
             [
                 invitation("admin", #""permission":"READ_ONLY","type":"ADMINISTRATOR""#),
@@ -103,7 +103,7 @@ import Testing
         #expect(try await !seen().contains("later@localhost"))
     }
 
-    @Test func `A NUL in a short GUID is an unknown share, and spares the other items`() async throws {
+    @Test func `a NUL in a short GUID is an unknown share, and the other items succeed`() async throws {
         let (_, guid) = try await share("", #","publicPermission":"READ_ONLY""#)
         for broken in [guid.prefix(3) + #"\u0000"#, #"\u0000"#] as [Substring] {
             for action in ["resolve", "accept", "requestAccess"] {
@@ -115,7 +115,7 @@ import Testing
         #expect(await cloud.page(.get, "/share/\(guid.prefix(3))%00?account=bob").status == 404)
     }
 
-    @Test func `The page does not show the owner's address`() async throws {
+    @Test func `the page does not show the owner's address`() async throws {
         let owner = "al@example.org"
         let (_, tag) = try await cloud.makeList(owner)
         let share = try await cloud.modify(
@@ -126,7 +126,7 @@ import Testing
         #expect(page.status == 200 && !String(decoding: page.body, as: UTF8.self).contains(owner))
     }
 
-    @Test func `A participant's reference does not keep the owner from ending the share`() async throws {
+    @Test func `a participant's reference does not prevent the owner from ending the share`() async throws {
         let (zone, guid) = try await share(invitation("bob", #""permission":"READ_WRITE""#))
         try await accept(guid, "bob")
         let holder = try await cloud.modify(
@@ -140,7 +140,7 @@ import Testing
         #expect(try await cloud.post("bob", "shared", "zones/list", "{}").objects("zones").isEmpty)
     }
 
-    @Test func `Messages between devices are bounded, answered ones too`() async throws {
+    @Test func `messages between devices are bounded, including answered ones`() async throws {
         let half = String(repeating: "r", count: 512)
         let text = Data(half.utf8).base64EncodedString()
         for number in 0..<(2 * 100 + 5) as Range<UInt8> {

@@ -3,8 +3,8 @@ import Testing
 
 @testable import NephosServer
 
-/// A participant who tries everything: what is not shared answers as what does not exist, word for word, and nothing that the
-/// service alone sets is taken from a client.
+/// A malicious participant: an unshared record answers as a missing one, word for word, and fields that only the service
+/// sets are never accepted from a client.
 @Suite struct HostileParticipantTests {
     private let cloud = JSONCloud()
 
@@ -65,7 +65,7 @@ import Testing
         #"{"operationType":"forceUpdate","record":{"recordName":"item","recordType":"Item","fields":{"r":{"value":{"recordName":"<name>","action":"VALIDATE"}}}}}"#,
         #"{"operationType":"create","record":{"recordName":"mine","recordType":"cloudkit.share","forRecord":{"recordName":"<name>","recordChangeTag":"1"}}}"#,
     ])
-    func `An operation on what is not shared answers as one on nothing`(_ operation: String) async throws {
+    func `an operation on an unshared record answers as one on a missing record`(_ operation: String) async throws {
         let joined = try await join()
         let body = #"{"zoneID":\#(joined.zone),"operations":[\#(operation)]}"#
         let before = try await ownersState()
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test(arguments: ["create", "forceUpdate", "forceReplace"])
-    func `A taken name is refused without the record`(_ operationType: String) async throws {
+    func `a taken name is refused without the record`(_ operationType: String) async throws {
         let joined = try await join()
         let before = try await ownersState()
         let answer = try await ask(
@@ -103,7 +103,7 @@ import Testing
         #expect(try await ownersState() == before)
     }
 
-    @Test func `Reads of what is not shared answer as reads of nothing`() async throws {
+    @Test func `reads of unshared records answer as reads of missing records`() async throws {
         let joined = try await join()
         for (action, body, names) in [
             (
@@ -150,14 +150,14 @@ import Testing
             )
             #expect(hidden == nothing, "\(action)")
         }
-        // The zone itself in the private database of another account is nobody's.
+        // The zone itself in the private database of another account does not exist.
         let own = try await cloud.post(
             "bob", "private", "records/lookup", #"{"zoneID":\#(joined.zone),"records":[{"recordName":"root"}]}"#,
             status: 404)
         #expect(own.text("serverErrorCode") == "ZONE_NOT_FOUND")
     }
 
-    @Test func `A permission of none, and a removal, take tokens and cursors along`() async throws {
+    @Test func `a permission of none and a removal invalidate tokens and cursors`() async throws {
         let joined = try await join()
         let feed = try await cloud.post("bob", "shared", "changes/zone", #"{"zones":[{"zoneID":\#(joined.zone)}]}"#)
         let token = try #require(feed.objects("zones")[0].text("syncToken"))
@@ -192,11 +192,11 @@ import Testing
             #expect(String(decoding: page.body, as: UTF8.self).contains("ZONE_NOT_FOUND"))
             #expect(try await cloud.post("bob", "shared", "zones/list", "{}").objects("zones").isEmpty)
         }
-        // Another account's token and cursor are nobody else's.
+        // Another account's token and cursor are refused.
         _ = try await cloud.post("carol", "private", "zones/list", "{}")
     }
 
-    @Test func `Access requests have one answer, and who is blocked gets nowhere`() async throws {
+    @Test func `access requests have one answer, and a blocked account gets no further`() async throws {
         let joined = try await join()
         func request(_ guid: String, _ account: String = "eve") async throws -> String {
             let response = await cloud.page(

@@ -2,9 +2,8 @@ import Foundation
 import Glibc
 import Testing
 
-/// The server is killed while it moves a subtree that is larger than what a commit moves. Whenever it is back, a participant
-/// reads what the last answered move left to it, all of it and nothing more; and once the background is done its feed says
-/// the same.
+/// Kills of the server while it moves a subtree larger than one commit. After each restart a participant reads exactly the
+/// result of the last acknowledged move, and so does its feed once the background jobs are done.
 @Suite struct MoveKillTests {
     private static let database = "/database/1/iCloud.org.example.App/development"
     private static let count = 3000
@@ -82,7 +81,7 @@ import Testing
         return String(try #require(joined.firstMatch(of: /"ownerRecordName":"([^"]+)"/)).1)
     }
 
-    @Test func `A kill in a move shows nobody too much, and the move goes on`() async throws {
+    @Test func `a kill during a move reveals nothing unshared, and the move resumes`() async throws {
         try await withTemporaryDirectory { directory in
             let arguments = ["dev", "--port", "0", "--data", directory.path]
             var server = try StartedNephos(arguments)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NephosServer
 
-/// The fields of shares that are the system's (CloudKit Web Services, Record Dictionary).
+/// The system fields of shares (CloudKit Web Services, Record Dictionary).
 @Suite struct ShareFieldTests {
     private let cloud = JSONCloud()
 
@@ -18,7 +18,7 @@ import Testing
         #""cloudkit.title":{"value":5}"#, #""cloudkit.type":{"value":["public.list"]}"#,
         #""cloudkit.thumbnailImageData":{"value":"not base64","type":"STRING"}"#,
     ])
-    func `Their types are fixed, whoever saves them first`(wrong: String) async throws {
+    func `the types of share fields are fixed, whichever account saves first`(wrong: String) async throws {
         let refused = try await share("mallory", wrong)
         #expect(refused.text("serverErrorCode") == "BAD_REQUEST")
         let saved = try await share(
@@ -29,7 +29,7 @@ import Testing
         #expect(saved.object("fields")?.object("cloudkit.thumbnailImageData")?.text("type") == "BYTES")
     }
 
-    @Test func `They find room beside as many fields as saves may add`() async throws {
+    @Test func `share fields fit beside the maximum number of added fields`() async throws {
         let many = (0..<500).map { #""f\#($0)":{"value":1}"# }.joined(separator: ",")
         #expect(try await share("mallory", many).text("serverErrorCode") == nil)
         let saved = try await share("alice", #""cloudkit.title":{"value":"Groceries"}"#)
@@ -37,9 +37,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `A share that names a root is not made under the name of the share of a whole zone`(rootIsSaved: Bool)
-        async throws
-    {
+    func `a share with a root cannot use the name of a zone's share`(rootIsSaved: Bool) async throws {
         let (_, tag) = try await cloud.makeList("alice")
         let share =
             #"{"operationType":"create","record":{"recordName":"cloudkit.zoneshare","recordType":"cloudkit.share","publicPermission":"READ_WRITE","forRecord":{"recordName":"root","recordChangeTag":"\#(tag)"}}}"#

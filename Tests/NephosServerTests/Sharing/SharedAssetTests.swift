@@ -5,7 +5,7 @@ import Testing
 
 @testable import NephosServer
 
-/// Files of records that are shared: who may read the record, and as long as that is so.
+/// Files of shared records: they are readable by those accounts that may read the record, and as long as they may.
 @Suite struct SharedAssetTests {
     private struct Cloud {
         var client: AssetClient
@@ -109,7 +109,7 @@ import Testing
         return #"{"zoneName":"Z","ownerRecordName":"\#(try #require(owner))"}"#
     }
 
-    @Test func `Participants read files of what is shared, as long as it is`() async throws {
+    @Test func `participants read files of shared records while they are shared`() async throws {
         try await withShare { cloud, guid in
             let zone = try await accept(cloud, guid)
             let address = try await cloud.address("bob", "shared", in: zone, "item")
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func `A participant's file is the owner's, and read by both`() async throws {
+    @Test func `a participant's file belongs to the owner, and both read it`() async throws {
         try await withShare { cloud, guid in
             let zone = try await accept(cloud, guid)
             let saved = try await cloud.saveFile("of bob", "bob", "shared", in: zone, "item")
@@ -153,7 +153,9 @@ import Testing
         }
     }
 
-    @Test func `A file's address ends when the record has another file, or none, but not for its owner`() async throws {
+    @Test func `a file's address expires when the record has another file, or none, but not for its owner`()
+        async throws
+    {
         try await withShare { cloud, guid in
             let zone = try await accept(cloud, guid)
             let former = try await cloud.address("bob", "shared", in: zone, "item")
@@ -179,7 +181,7 @@ import Testing
         }
     }
 
-    @Test func `An address of a public file ends with the record's file, and with the right to read it`() async throws {
+    @Test func `an address of a public file expires with the record's file, and with read access`() async throws {
         try await withShare { cloud, _ in
             let zone = #"{"zoneName":"_defaultZone"}"#
             for account in ["alice", "bob"] {
@@ -206,7 +208,7 @@ import Testing
         }
     }
 
-    @Test func `The file of a root comes with the metadata, to who is invited`() async throws {
+    @Test func `the root's file comes with the metadata for an invited account`() async throws {
         try await withShare { cloud, guid in
             func metadata(_ account: String) async throws -> [String: Any]? {
                 try await cloud.post(
@@ -226,7 +228,7 @@ import Testing
         }
     }
 
-    @Test func `An open one-time URL does not give a removed participant the file of the root`() async throws {
+    @Test func `an open one-time URL does not give a removed participant the root's file`() async throws {
         try await withShare { cloud, guid in
             let zone = try await accept(cloud, guid)
             let address = try await cloud.address("bob", "shared", in: zone, "root")

@@ -27,7 +27,7 @@ import Testing
         return try #require(answer.objects("records").first?.text("recordChangeTag"))
     }
 
-    @Test func `A root above a shared one is refused its share, whatever else the batch saves`() async throws {
+    @Test func `sharing a root above a shared one is refused, whatever else the batch saves`() async throws {
         _ = try await cloud.makeList()
         _ = try await cloud.modify("alice", save("mid", parent: "root"), save("kid", parent: "mid"))
         _ = try await cloud.modify("alice", share("s0", of: "mid", tag: try await tag("mid")))
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `A batch that deletes a root by cascade does not share it`() async throws {
+    @Test func `a batch that deletes a root by cascade does not share it`() async throws {
         _ = try await cloud.makeList()
         let owner = #","fields":{"of":{"value":{"recordName":"o","action":"DELETE_SELF"}}}"#
         _ = try await cloud.modify("alice", save("o"), save("r", "create", owner))
@@ -56,7 +56,7 @@ import Testing
         #expect(found[0].text("serverErrorCode") == "NOT_FOUND" && found[1].object("share") == nil)
     }
 
-    @Test func `A record leaves a share under the type that it has`() async throws {
+    @Test func `a record leaves a share under its own type`() async throws {
         let (_, tag) = try await cloud.makeList()
         let owner = try await cloud.join(cloud.share(tag))
         _ = try await cloud.modify("alice", save("item", parent: "root", type: "Note", "forceReplace"))

@@ -25,7 +25,7 @@ extension JSONCloud {
 /// A fetch of several pages of a shared zone ends where the zone ended when it began (`nephosFetchEnd`).
 @Suite struct SharedFetchEndTests {
     @Test(arguments: [false, true])
-    func `A fetch in a shared zone ends, though its records change meanwhile`(isZoneWide: Bool) async throws {
+    func `a fetch in a shared zone ends although its records change meanwhile`(isZoneWide: Bool) async throws {
         let cloud = JSONCloud()
         let (_, tag) = try await cloud.makeList()
         let owner = try await cloud.join(isZoneWide ? cloud.shareZone() : cloud.share(tag))
@@ -69,7 +69,7 @@ extension JSONCloud {
         #expect(names.sorted() == (0..<8).map { "i\($0)" })
     }
 
-    @Test func `An end of another zone's fetch is refused`() async throws {
+    @Test func `the end marker of another zone's fetch is refused`() async throws {
         let cloud = JSONCloud()
         let (_, tag) = try await cloud.makeList()
         let owner = try await cloud.join(cloud.share(tag))

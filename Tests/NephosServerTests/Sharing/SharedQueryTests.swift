@@ -1,12 +1,12 @@
 import Testing
 
-/// What a query of a shared zone says besides its records.
+/// Counts and explanations of queries in a shared zone.
 @Suite struct SharedQueryTests {
     @Test(arguments: [
         #""query":{"recordType":"Item"}"#,
         #""query":{"recordType":"Item","filterBy":[{"fieldName":"pin","comparator":"EQUALS","fieldValue":{"value":7391}}]}"#,
     ])
-    func `A count and an explanation tell of what is shared alone`(query: String) async throws {
+    func `a count and an explanation cover shared records only`(query: String) async throws {
         let cloud = JSONCloud()
         let (_, tag) = try await cloud.makeList()
         let pins = (0..<20).map {

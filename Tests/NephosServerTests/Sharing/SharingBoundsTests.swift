@@ -6,7 +6,7 @@ import Testing
 
 @testable import NephosServer
 
-/// How much of a share anybody can ask for, and what stays out of answers and logs.
+/// The limits of a share, and secrets that no answer and no log contains.
 @Suite struct SharingBoundsTests {
     /// All in one minute.
     private static var environment: ServiceEnvironment {
@@ -33,8 +33,7 @@ import Testing
         return #""participants":[\#(participants.joined(separator: ","))]"#
     }
 
-    @Test func `A share holds 100 requests for access and 100 blocked accounts, and answers the same beyond`()
-        async throws
+    @Test func `a share holds 100 access requests and 100 blocked accounts, and answers the same beyond`() async throws
     {
         let cloud = JSONCloud()
         let guid = try #require(try await cloud.share(try await cloud.makeList().tag).text("shortGUID"))
@@ -67,7 +66,7 @@ import Testing
         #expect(try await owners(cloud).objects("requesters").count == 100)
     }
 
-    @Test func `Who is blocked and invited later learns nothing by asking`() async throws {
+    @Test func `a blocked account that is invited later learns nothing by asking`() async throws {
         let cloud = JSONCloud()
         let guid = try #require(try await cloud.share(try await cloud.makeList().tag).text("shortGUID"))
         _ = try await update(cloud, #""denyAccessRequests":false"#)
@@ -81,7 +80,7 @@ import Testing
         #expect(NSDictionary(dictionary: first) == NSDictionary(dictionary: try await ask()))
     }
 
-    @Test func `Addresses are looked up and invited so many times in a minute, and tell of an account alone`()
+    @Test func `address lookups and invitations are rate-limited, and reveal only whether an account exists`()
         async throws
     {
         let cloud = JSONCloud(Self.environment)
@@ -111,7 +110,7 @@ import Testing
         #expect(others.objects("users").count == 1)
     }
 
-    @Test func `A save of a share that lists too many, or an address that is too long, is refused`() async throws {
+    @Test func `a share with too many participants, or an address that is too long, is refused`() async throws {
         let cloud = JSONCloud()
         _ = try await cloud.share(try await cloud.makeList().tag)
         let tag = try await owners(cloud).text("recordChangeTag")
@@ -139,7 +138,7 @@ import Testing
         let lines = Mutex<[String]>([])
     }
 
-    @Test func `No log has what a share's URL ends in`() async throws {
+    @Test func `no log contains the last component of a share's URL`() async throws {
         let log = Log()
         let cloud = JSONCloud(log: { request in log.lines.withLock { $0.append("\(request)") } })
         let guid = try #require(try await cloud.share(try await cloud.makeList().tag).text("shortGUID"))
@@ -165,7 +164,7 @@ import Testing
         #expect(lines.contains { $0.contains("/share") })
     }
 
-    @Test func `Who has the permission none, or is removed, is given no root`() async throws {
+    @Test func `a participant with permission none, or a removed one, gets no root`() async throws {
         let cloud = JSONCloud()
         let guid = try #require(try await cloud.share(try await cloud.makeList().tag).text("shortGUID"))
         func resolve() async throws -> [String: Any] {
@@ -181,7 +180,7 @@ import Testing
         #expect(try await resolve().text("serverErrorCode") == "NOT_FOUND")
     }
 
-    @Test func `One of those who accept a one-time URL at the same time takes part`() async throws {
+    @Test func `of concurrent acceptances of a one-time URL one succeeds`() async throws {
         let cloud = JSONCloud()
         let share = try await cloud.share(
             try await cloud.makeList().tag, #""participants":[{"nephosOneTimeGUID":"","permission":"READ_WRITE"}]"#)
@@ -201,7 +200,7 @@ import Testing
     }
 
     @Test(arguments: ["PURGED", "ENCRYPTED_DATA_RESET", "DELETED"])
-    func `Participants are told why a zone is gone`(_ reason: String) async throws {
+    func `participants get the reason for a deleted zone`(_ reason: String) async throws {
         let cloud = JSONCloud()
         let guid = try #require(try await cloud.share(try await cloud.makeList().tag).text("shortGUID"))
         try await cloud.post("bob", "public", "records/accept", #"{"shortGUIDs":["\#(guid)"]}"#)
@@ -219,7 +218,7 @@ import Testing
         #expect((after[0].text("nephosDeletionReason") ?? "DELETED") == reason)
     }
 
-    @Test func `A share is no root of a share`() async throws {
+    @Test func `a share cannot be the root of a share`() async throws {
         let cloud = JSONCloud()
         _ = try await cloud.share(try await cloud.makeList().tag)
         func share(_ name: String, of root: String) -> String {
@@ -249,7 +248,7 @@ import Testing
         #""participants":[{"userIdentity":{"lookupInfo":{"emailAddress":"bob@localhost"}},"permission":"WRITE"}]"#,
         #""participants":[{"userIdentity":{"lookupInfo":{"emailAddress":"bob@localhost"}},"type":"BOSS"}]"#,
     ])
-    func `What a request misspells of a share is refused`(_ members: String) async throws {
+    func `a misspelt key of a share is refused`(_ members: String) async throws {
         let cloud = JSONCloud()
         _ = try await cloud.share(try await cloud.makeList().tag)
         let tag = try #require(try await owners(cloud).text("recordChangeTag"))

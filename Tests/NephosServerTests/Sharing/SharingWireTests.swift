@@ -83,11 +83,11 @@ extension [String: Any] {
     func objects(_ key: String) -> [[String: Any]] { self[key] as? [[String: Any]] ?? [] }
 }
 
-/// Sharing as clients of CloudKit Web Services do it.
+/// Sharing by clients of CloudKit Web Services.
 @Suite struct SharingWireTests {
     private let cloud = JSONCloud()
 
-    @Test func `forRecord with the root's change tag stands for the root`() async throws {
+    @Test func `forRecord with the root's change tag refers to the root`() async throws {
         let (_, tag) = try await cloud.makeList()
         let stale = try await cloud.share("stale")
         #expect(stale.text("serverErrorCode") == "CONFLICT")
@@ -106,7 +106,7 @@ extension [String: Any] {
         #expect(root.object("share")?.text("recordName") == "share" && root.text("recordChangeTag") != tag)
     }
 
-    @Test func `resolve and accept go by the short GUID`() async throws {
+    @Test func `resolve and accept take the short GUID`() async throws {
         let (_, tag) = try await cloud.makeList()
         let guid = try #require(try await cloud.share(tag).text("shortGUID"))
         let request = #"{"shortGUIDs":[{"value":"\#(guid)","shouldFetchRootRecord":true},"nothing"]}"#
@@ -140,7 +140,7 @@ extension [String: Any] {
         #""acceptanceStatus":"ACCEPTED""#, #""type":"OWNER""#, #""participantId":"owner-1""#,
         #""nephosDateAdded":1"#, #""isApprovedRequester":true"#,
     ])
-    func `What a client says of a participant is a wish`(_ forged: String) async throws {
+    func `a client's data about a participant is only a request`(_ forged: String) async throws {
         let (_, tag) = try await cloud.makeList()
         let share = try await cloud.share(
             tag,
@@ -160,7 +160,7 @@ extension [String: Any] {
         #expect(try await cloud.post("bob", "shared", "zones/list", "{}").objects("zones").isEmpty)
     }
 
-    @Test func `A participant's forgeries of what the service alone sets change nothing`() async throws {
+    @Test func `a participant cannot forge the fields that the service sets`() async throws {
         let (_, tag) = try await cloud.makeList()
         let share = try await cloud.share(tag)
         let guid = try #require(share.text("shortGUID"))
@@ -193,7 +193,7 @@ extension [String: Any] {
         #expect(after[1].object("parent")?.text("recordName") == "root")
     }
 
-    @Test func `A record has the short GUID of its share before it is shared`() async throws {
+    @Test func `a record has the short GUID of its share before it is shared`() async throws {
         _ = try await cloud.makeList()
         let asked =
             #"{"operationType":"create","record":{"recordName":"new","recordType":"List","createShortGUID":true}}"#
@@ -218,7 +218,7 @@ extension [String: Any] {
         #expect(joined.text("rootRecordName") == "new")
     }
 
-    @Test func `Names are those of who accepted, and no addresses`() async throws {
+    @Test func `participant names are those of accepted accounts, without addresses`() async throws {
         let (_, tag) = try await cloud.makeList()
         let share = try await cloud.share(
             tag,
@@ -241,7 +241,7 @@ extension [String: Any] {
 
     // MARK: The page
 
-    @Test func `The page shows a share to whom it is offered, and accepts it with its token`() async throws {
+    @Test func `the page shows a share to an invited account, and accepts it with its token`() async throws {
         let (_, tag) = try await cloud.makeList()
         let guid = try #require(try await cloud.share(tag).text("shortGUID"))
         let path = "/share/\(guid)"
@@ -268,9 +268,7 @@ extension [String: Any] {
         #expect(try await cloud.post("bob", "shared", "zones/list", "{}").objects("zones").count == 1)
     }
 
-    @Test func `The page shows control characters of titles and names as what they are, and joined emoji as they are`()
-        async throws
-    {
+    @Test func `the page shows control characters as escapes, and joined emoji unchanged`() async throws {
         let owner = "ali\u{202E}ec"
         let encoded = try #require(owner.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
         let (_, tag) = try await cloud.makeList(encoded)
@@ -288,7 +286,7 @@ extension [String: Any] {
 
     // MARK: What the operator asks
 
-    @Test func `The operator sees shares, and why an account may do what`() async throws {
+    @Test func `the operator sees shares, and the reasons for an account's access`() async throws {
         let (_, tag) = try await cloud.makeList()
         _ = try await cloud.share(tag)
         func ask(_ action: String, _ body: String) async throws -> [String: Any] {

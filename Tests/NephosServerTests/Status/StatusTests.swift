@@ -6,7 +6,7 @@ import Testing
 
 @testable import NephosServer
 
-/// `/` and `/status`: what whoever runs the server sees of it.
+/// `/` and `/status`, the operator's view of the server.
 @Suite struct StatusTests {
     private func send(
         _ responder: Responder, _ method: HTTPMethod, _ target: String, _ body: String = "",
@@ -23,7 +23,7 @@ import Testing
         return #"{"operations": [\#(operations.joined(separator: ","))]}"#
     }
 
-    @Test func `the status counts records by type, names accounts, and makes nothing`() async throws {
+    @Test func `the status counts records by type, names accounts, and creates nothing`() async throws {
         let service = NephosService(stores: MemoryStores())
         let responder = Responder(service)
         let empty = await send(responder, .get, "/status")
@@ -51,7 +51,7 @@ import Testing
         await service.close()
     }
 
-    @Test func `a request has its time, its container and how many of its items failed`() async throws {
+    @Test func `the status of a request has its time, container and number of failed items`() async throws {
         var environment = ServiceEnvironment.system
         environment.now = { 1_700_000_000_123 }
         let service = NephosService(stores: MemoryStores(), environment: environment)
@@ -71,7 +71,7 @@ import Testing
         await service.close()
     }
 
-    @Test func `only the last requests are kept`() async throws {
+    @Test func `the status has only the last requests`() async throws {
         let service = NephosService(stores: MemoryStores())
         let responder = Responder(service)
         _ = await send(responder, .get, "/status")
@@ -84,8 +84,7 @@ import Testing
         await service.close()
     }
 
-    @Test func `the page is for this machine, takes nothing from elsewhere and writes no HTML of what was sent`() async
-    {
+    @Test func `the page serves loopback only, loads nothing external and escapes client input`() async {
         let service = NephosService(stores: MemoryStores())
         let responder = Responder(service)
         let page = await send(responder, .get, "/")
@@ -104,7 +103,7 @@ import Testing
         await service.close()
     }
 
-    @Test func `nephos status tells in text and in JSON`() async throws {
+    @Test func `nephos status prints text and JSON`() async throws {
         let server = try StartedNephos(["dev", "--in-memory", "--port", "0"])
         let port = try readyPort(try await server.readyLine())
         let url = "http://127.0.0.1:\(port)"

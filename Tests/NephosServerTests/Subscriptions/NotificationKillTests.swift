@@ -2,13 +2,13 @@ import Foundation
 import Glibc
 import Testing
 
-/// A notification of an answered save is never lost: the server is killed while it saves, and every save that was
-/// answered is told afterwards.
+/// A notification of an acknowledged save is never lost: the server is killed while it saves, and every acknowledged save is
+/// notified afterwards.
 @Suite struct NotificationKillTests {
     private static let container = "1/iCloud.org.example.App/development"
     private static let me = "?ckAPIToken=any&ckWebAuthToken=dev:me"
 
-    @Test func everyAnsweredSaveIsToldThoughTheServerIsKilled() async throws {
+    @Test func `every acknowledged save is notified although the server is killed`() async throws {
         try await withTemporaryDirectory { directory in
             let arguments = ["dev", "--port", "0", "--data", directory.path]
             var server = try StartedNephos(arguments)
@@ -74,7 +74,7 @@ import Testing
         return response.status == 200 && response.text.contains("\"recordChangeTag\"")
     }
 
-    /// Polls and notes what it is told; returns the last notification, of which no receipt was sent.
+    /// Polls and records the notifications; returns the last notification, of which no receipt was sent.
     private func poll(
         _ courier: String, _ port: UInt16, _ received: String, atMost limit: Int, until wanted: Set<String> = [],
         into told: inout Set<String>

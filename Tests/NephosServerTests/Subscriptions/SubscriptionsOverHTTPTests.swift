@@ -77,7 +77,7 @@ import Testing
         return url.path
     }
 
-    @Test func `a look at the head of a long poll takes no notification`() async throws {
+    @Test func `a HEAD of a long poll consumes no notification`() async throws {
         try await withService { port, service in
             let connection = try TestConnection(port: port)
             try await subscribe(connection)
@@ -95,8 +95,7 @@ import Testing
         }
     }
 
-    @Test("a long poll gets the notification of what another session saves")
-    func longPoll() async throws {
+    @Test func `a long poll gets the notification of another session's save`() async throws {
         try await withService { port, service in
             let connection = try TestConnection(port: port)
             try await subscribe(connection)
@@ -121,8 +120,7 @@ import Testing
         }
     }
 
-    @Test("a poll whose time is over is answered with {}")
-    func empty() async throws {
+    @Test func `a poll that times out is answered with {}`() async throws {
         try await withService(pollDuration: .zero) { port, _ in
             let connection = try TestConnection(port: port)
             let response = try await connection.request("GET", try await courier(connection))
@@ -130,8 +128,7 @@ import Testing
         }
     }
 
-    @Test("a notification whose answer did not get through comes with the next poll")
-    func lostAnswer() async throws {
+    @Test func `a notification whose answer was lost comes with the next poll`() async throws {
         try await withService { port, service in
             let connection = try TestConnection(port: port)
             try await subscribe(connection)
@@ -154,8 +151,7 @@ import Testing
         }
     }
 
-    @Test("the older path of tokens/create does the same, and register answers like create")
-    func paths() async throws {
+    @Test func `the older path of tokens/create does the same, and register answers like create`() async throws {
         try await withService { port, _ in
             let connection = try TestConnection(port: port)
             let created = try await post(
@@ -169,8 +165,7 @@ import Testing
         }
     }
 
-    @Test("what is deleted is answered with its ID alone, and list and lookup with dictionaries")
-    func deleteAndList() async throws {
+    @Test func `a deletion is answered with its ID alone, list and lookup with dictionaries`() async throws {
         try await withService { port, _ in
             let connection = try TestConnection(port: port)
             try await subscribe(connection)
@@ -192,7 +187,6 @@ import Testing
     }
 
     @Test(
-        "a malformed request is told what is wrong and where",
         arguments: [
             ("subscriptions/modify", "{}", "operations"),
             ("subscriptions/modify", #"{"operations":[{"operationType":"create"}]}"#, "operations[0].subscription"),
@@ -207,7 +201,9 @@ import Testing
             ("tokens/register", #"{"apnsEnvironment":"production"}"#, "apnsToken"),
             ("tokens/register", #"{"apnsEnvironment":"production","apnsToken":"%"}"#, "apnsToken"),
         ])
-    func malformed(action: String, body: String, mention: String) async throws {
+    func `a malformed request is refused with what is wrong and where`(action: String, body: String, mention: String)
+        async throws
+    {
         try await withService { port, _ in
             let response = try await post(try TestConnection(port: port), action, body)
             #expect(response.status == 400)
@@ -217,8 +213,7 @@ import Testing
         }
     }
 
-    @Test("without an account, and by an unknown token, there is nothing to get")
-    func strangers() async throws {
+    @Test func `a poll without an account, or by an unknown token, gets nothing`() async throws {
         try await withService { port, _ in
             let connection = try TestConnection(port: port)
             for action in ["subscriptions/modify", "tokens/create"] {
@@ -237,8 +232,7 @@ import Testing
         }
     }
 
-    @Test("every waiting poll is answered when the server stops")
-    func stops() async throws {
+    @Test func `every waiting poll is answered when the server stops`() async throws {
         try await withService { port, service in
             let connection = try TestConnection(port: port)
             var polls: [TestConnection] = []

@@ -63,7 +63,7 @@ final class TestConnection: Sendable {
         Glibc.close(descriptor)
     }
 
-    /// Sends no more, as a client does that gives up; the server sees the end of the stream.
+    /// Closes the sending side, as a client that aborts; the server sees the end of the stream.
     func abandon() {
         var linger = Glibc.linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<Glibc.linger>.size))
@@ -181,7 +181,7 @@ func offThePool<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async t
     }
 }
 
-/// Holds those who wait until it is opened, and counts them.
+/// A gate that blocks and counts its waiters until it is opened.
 actor Gate {
     private var isOpen = false
     private var held: [CheckedContinuation<Void, Never>] = []

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NephosService
 
-/// What is left of a deleted account in its store, and what its requests still can.
+/// The remains of a deleted account in its store, and its later requests.
 @Suite struct AccountErasureTests {
     private let cloud = TestCloud()
     private static let store = StoreID(container: "iCloud.test", environment: "development")
@@ -23,7 +23,7 @@ import Testing
         return (list.zone, list.guid)
     }
 
-    @Test func `between the deletion and the erasure nobody sees more than after it`() async throws {
+    @Test func `between deletion and erasure no account sees more than after it`() async throws {
         let (zone, guid) = try await makeList()
         let account = try #require(try await caller("alice").account)
         var shared = TestDatabase(cloud, "bob", .shared)
@@ -73,7 +73,7 @@ import Testing
         #expect(try await caller("alice").account?.id != stale.account?.id)
     }
 
-    @Test func `nothing of a deleted account is left but its number`() async throws {
+    @Test func `only the number of a deleted account remains`() async throws {
         let zone = try await makeList().zone
         let guest = TestDatabase(cloud, "bob")
         let account = try #require(try await caller("bob").account)
@@ -128,7 +128,7 @@ import Testing
         _ = zone
     }
 
-    @Test func `accounts are listed without those that were deleted`() async throws {
+    @Test func `the list of accounts omits deleted ones`() async throws {
         for name in ["a", "b", "c"] { _ = try await caller(name) }
         _ = try await cloud.service.deleteAccount(DeleteAccountRequest(account: "b"), cloud.context())
         let list = try await cloud.service.listAccounts(ListAccountsRequest(), cloud.context())

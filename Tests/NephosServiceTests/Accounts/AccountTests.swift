@@ -14,7 +14,7 @@ import Testing
         #expect(elsewhere.userRecordName != first)
     }
 
-    @Test func `NAME@localhost is NAME, whichever came first, and other addresses are themselves`() async throws {
+    @Test func `NAME@localhost is NAME, whichever came first, and other addresses are distinct`() async throws {
         let cloud = TestCloud()
         func user(_ name: String) async throws -> String {
             try await cloud.service.currentUser(cloud.context(name)).userRecordName
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `without an account the public database can be read, and nothing else`() async throws {
+    @Test func `without an account only the public database can be read`() async throws {
         let cloud = TestCloud()
         _ = try await TestDatabase(cloud, "me", .public).modify([.create("a")])
         let nobody = TestDatabase(cloud, nil, .public)
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `what others created and changed carries their names`() async throws {
+    @Test func `records of other users carry their names`() async throws {
         let cloud = TestCloud()
         let schema = """
             DEFINE SCHEMA RECORD TYPE Note (x INT64, GRANT READ, CREATE, WRITE TO "_icloud");

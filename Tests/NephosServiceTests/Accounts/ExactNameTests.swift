@@ -6,7 +6,7 @@ import Testing
 
 @testable import NephosService
 
-/// What the store tells apart by its bytes, the service does too, though Swift's strings do not.
+/// Names are compared by their bytes, as in the store, although Swift's strings compare canonically.
 @Suite struct ExactNameTests {
     /// One text to Swift, two to a store.
     private let composed = "caf\u{E9}"
@@ -14,7 +14,7 @@ import Testing
     /// Canonically equivalent to "K".
     private let kelvin = "\u{212A}"
 
-    @Test func `an account is the same however its name is written, also after a restart`() async throws {
+    @Test func `an account is the same in every Unicode form of its name, also after a restart`() async throws {
         let path = FileManager.default.temporaryDirectory.appending(path: "nephos-names-\(UUID().uuidString)").path()
         defer { try? FileManager.default.removeItem(atPath: path) }
         var cloud = TestCloud(ServiceConfiguration(), stores: try DataDirectory(path: path))
@@ -27,7 +27,7 @@ import Testing
         await cloud.service.close()
     }
 
-    @Test func `an account that was stored decomposed is still there`() async throws {
+    @Test func `an account that was stored decomposed is still found`() async throws {
         let stores = OpenStores()
         let cloud = TestCloud(ServiceConfiguration(), stores: stores)
         _ = try await cloud.service.listZones(cloud.context("other"))
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `a zone is not found, nor written into, under a name that is only equivalent`() async throws {
+    @Test func `a zone is neither found nor written under a canonically equivalent name`() async throws {
         let database = try await TestDatabase(TestCloud()).making(zone: "K")
         _ = try await database.modify([.create("a")])
         let (zone, other) = (ZoneIDDictionary(zoneName: "K"), ZoneIDDictionary(zoneName: kelvin))
@@ -56,7 +56,7 @@ import Testing
         #expect(try await database.modify(operations).map(\.summary) == ["saved", "error 26"])
     }
 
-    @Test func `types, fields and names that are only equivalent are not those of the store`() async throws {
+    @Test func `canonically equivalent types, fields and names are distinct`() async throws {
         let cloud = TestCloud()
         let database = TestDatabase(cloud)
         _ = try await database.modify([.create("K", ["K": .int64(1)], type: "K")])
@@ -77,7 +77,7 @@ import Testing
         #expect(owned.map(\.summary) == ["error 31", "saved"])
     }
 
-    @Test func `subscriptions and clients are told apart by the bytes of their IDs`() async throws {
+    @Test func `subscription and client IDs are compared by their bytes`() async throws {
         let cloud = TestCloud()
         let context = cloud.context(client: composed)
         _ = try await TestDatabase(cloud).modify([.create("a")])

@@ -8,7 +8,7 @@ import Testing
 
 @testable import NephosService
 
-/// What an account, a disk and a race leave of uploads.
+/// The limits of uploads, full disks and races.
 @Suite struct AssetBoundsTests {
     private let cloud: TestCloud
     private let me: TestDatabase
@@ -43,7 +43,7 @@ import Testing
         return try await BlockingPool.disk.run { try files.files(after: "", limit: 1000) }
     }
 
-    @Test func `an account has so many uploads at a time, and others have theirs`() async throws {
+    @Test func `an account's concurrent uploads are limited, and do not limit other accounts`() async throws {
         var uploads: [AssetUpload] = []
         for number in 0..<Limits.uploadsPerAccount { uploads.append(try await begin("r\(number)", me)) }
         let refusal = await #expect(throws: ServiceError.self) { _ = try await begin("more", me) }
@@ -53,7 +53,7 @@ import Testing
         _ = try await begin("more", me)
     }
 
-    @Test func `bytes that an account announces are bounded, but for one file`() async throws {
+    @Test func `an account's announced bytes are bounded, except for one file`() async throws {
         let first = try await begin("a", me, size: Limits.assetSize)
         var held = [first]
         await #expect(throws: ServiceError.self) {
@@ -64,9 +64,7 @@ import Testing
         #expect(Int64(held.count) * Limits.assetSize <= max(Limits.uploadedBytesPerAccount, Limits.assetSize))
     }
 
-    @Test func `one content that is uploaded many times at once is stored once, and every receipt is good`()
-        async throws
-    {
+    @Test func `concurrent uploads of one content store it once, and every receipt is valid`() async throws {
         let values = try await withThrowingTaskGroup(of: (String, AssetValue).self) { group in
             for number in 0..<12 {
                 group.addTask { ("r\(number)", try await upload("the same content", "r\(number)")) }
@@ -84,9 +82,7 @@ import Testing
     }
 
     @Test(arguments: [nil, "short", "CONTENT"])
-    func `an upload takes the place of the file of its content that is missing or damaged`(instead: String?)
-        async throws
-    {
+    func `an upload replaces a missing or damaged file of its content`(instead: String?) async throws {
         let first = try await upload("content", "a")
         #expect(try await me.modify([.create("a", ["file": .asset(first)])]).map(\.summary) == ["saved"])
         let store = try store()
@@ -111,8 +107,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3] as [UInt64])
-    func `whatever is saved, let go of and collected side by side, every record has its file`(seed: UInt64) async throws
-    {
+    func `under concurrent saves, removals and collections every record has its file`(seed: UInt64) async throws {
         var random = SeededGenerator(seed: seed)
         for _ in 0..<15 {
             let contents = (0..<4).map { "content \($0)" }
@@ -143,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func `a backup that holds the files keeps those that are condemned`() async throws {
+    @Test func `a backup that holds the files keeps condemned ones`() async throws {
         _ = try await upload("content", "a")
         try await cloud.withStore { store in
             cloud.advance(milliseconds: 8 * 86_400_000 + 1)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import NephosService
 
-/// How long files stay, and when they go.
+/// The lifetime of files, and their collection.
 @Suite struct AssetCollectionTests {
     private let cloud: TestCloud
     private let me: TestDatabase
@@ -70,8 +70,7 @@ import Testing
         }
     }
 
-    @Test func `a file stays while a record refers to it, and for a week after the last one let go of it`() async throws
-    {
+    @Test func `a file is kept while a record refers to it, and for a week after`() async throws {
         let file = try await upload("content", record: "a")
         _ = try await me.modify([.create("a", ["file": .asset(file)])])
         try await wait(days: 30)
@@ -85,7 +84,7 @@ import Testing
         #expect(try await fileCount() == 0)
     }
 
-    @Test func `an upload that nobody saves goes after a week, and its receipt with it`() async throws {
+    @Test func `an unsaved upload expires after a week, and its receipt with it`() async throws {
         let file = try await upload("content", record: "a")
         try await wait(days: 8)
         #expect(try await fileCount() == 0)
@@ -93,7 +92,7 @@ import Testing
         #expect(results.map(\.summary) == ["error 12"])
     }
 
-    @Test func `a content that several records have is stored once and goes with the last of them`() async throws {
+    @Test func `a content of several records is stored once and deleted with the last of them`() async throws {
         for name in ["a", "b"] {
             let file = try await upload("content", record: name)
             _ = try await me.modify([.create(name, ["file": .asset(file)])])
@@ -108,7 +107,7 @@ import Testing
         #expect(try await fileCount() == 0)
     }
 
-    @Test func `other accounts do not share files, and know nothing of them`() async throws {
+    @Test func `accounts do not share files, and learn nothing of each other's`() async throws {
         let tom = TestDatabase(cloud, "tom")
         let mine = try await upload("content", record: "a")
         let theirs = try await upload("content", record: "a", tom)
@@ -119,7 +118,7 @@ import Testing
         #expect(results.map(\.summary) == ["error 12"])
     }
 
-    @Test func `the files of a deleted zone go`() async throws {
+    @Test func `the files of a deleted zone are deleted`() async throws {
         let zone = try await me.making(zone: "Z")
         let file = try await upload("content", record: "a", zone)
         _ = try await zone.modify([.create("a", ["file": .asset(file)])])
@@ -134,7 +133,7 @@ import Testing
         #expect(try await fileCount() == 0)
     }
 
-    @Test func `a file that is uploaded again while it is collected is there afterwards`() async throws {
+    @Test func `a file that is uploaded again during its collection exists afterwards`() async throws {
         for round in 0..<10 {
             let old = try await upload("content", record: "a\(round)")
             #expect(old.size == 7)

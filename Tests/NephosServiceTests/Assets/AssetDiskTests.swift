@@ -49,7 +49,7 @@ import Testing
         #expect(refusal?.reason.contains("disk") == true || refusal?.reason.contains("storage") == true)
     }
 
-    @Test func `what would take the room that records need is refused, and records are saved`() async throws {
+    @Test func `an upload into the space reserved for records is refused, and records are saved`() async throws {
         disk.free.withLock { $0 = Limits.freeDisk + 5000 }
         await expectNoRoom(5001, "a")
         #expect(try await me.modify([.create("plain", [:])]).map(\.summary) == ["saved"])
@@ -59,9 +59,7 @@ import Testing
     }
 
     @Test(arguments: 0..<10)
-    func `a disk that is full at any tenth of a file leaves nothing of it, and the next try is whole`(tenth: Int)
-        async throws
-    {
+    func `a disk that fills at any tenth of a file keeps none of it, and the retry is whole`(tenth: Int) async throws {
         disk.room.withLock { $0 = tenth * 1000 }
         await expectNoRoom(10_000, "a")
         #expect(try await names() == [])

@@ -4,8 +4,8 @@ import Testing
 
 @testable import NephosService
 
-/// How long what a service gives for files is good, also by the clock of another server. Times are those that passed
-/// since it was given; those before 0 are of a server whose clock is behind that of the one that gave it.
+/// The validity of a service's addresses and receipts of files, also by the clock of another server. Times count from the
+/// issue; those before 0 are of a server whose clock is behind the issuing one's.
 @Suite struct AssetExpiryTests {
     private static let second: Int64 = 1000
     private static let minute: Int64 = 60 * second
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: moments(of: 15 * minute))
-    func `an address of an upload is good for a quarter of an hour`(after: Int64, isGood: Bool) async throws {
+    func `an upload address is valid for a quarter of an hour`(after: Int64, isGood: Bool) async throws {
         let token = try await token()
         cloud.advance(milliseconds: after)
         do throws(ServiceError) {
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: moments(of: 24 * hour))
-    func `a receipt is good for a day`(after: Int64, isGood: Bool) async throws {
+    func `a receipt is valid for a day`(after: Int64, isGood: Bool) async throws {
         let file = try await upload()
         cloud.advance(milliseconds: after)
         let results = try await me.modify([.create("a", ["file": .asset(file)])])
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: moments(of: hour))
-    func `an address of a download is good for an hour`(after: Int64, isGood: Bool) async throws {
+    func `a download address is valid for an hour`(after: Int64, isGood: Bool) async throws {
         let file = try await upload()
         _ = try await me.modify([.create("a", ["file": .asset(file)])])
         let fields = try #require(try await me.lookup("a").first?.record?.fields.decoded())
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `a receipt that was saved in time is good again as a retry, at any time`() async throws {
+    @Test func `a receipt that was saved in time is valid for a retry at any time`() async throws {
         let file = try await upload()
         #expect(try await me.modify([.create("a", ["file": .asset(file)])]).map(\.summary) == ["saved"])
         cloud.advance(milliseconds: 48 * Self.hour)

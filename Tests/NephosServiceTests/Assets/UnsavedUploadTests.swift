@@ -5,7 +5,7 @@ import Testing
 
 @testable import NephosService
 
-/// Files that an account uploads to others' databases: whose room they take until they are saved, and when they end.
+/// Files that an account uploads to others' databases: their quota until they are saved, and their expiry.
 @Suite struct UnsavedUploadTests {
     private static let fileSize = 400
     private let cloud: TestCloud
@@ -116,8 +116,7 @@ import Testing
         #expect(findings.problems == [] && findings.orphans == [])
     }
 
-    @Test func `uploads that are not saved count towards who uploaded them, and leave the owner his room`() async throws
-    {
+    @Test func `unsaved uploads count towards their uploader, not towards the owner's quota`() async throws {
         let (z, y) = (try await share("alice", "Z"), try await share("carol", "Y"))
         _ = try await upload("1", z[0])
         _ = try await upload("2", y[0])
@@ -132,7 +131,7 @@ import Testing
         try await expectSound()
     }
 
-    @Test func `an upload is the zone owner's once it is saved, in each zone that it was made for`() async throws {
+    @Test func `a saved upload belongs to the zone's owner, in each zone that it was made for`() async throws {
         let (z, y) = (try await share("alice", "Z"), try await share("carol", "Y"))
         let first = try await upload("same", z[0])
         let second = try await upload("same", y[0])
@@ -149,9 +148,7 @@ import Testing
     }
 
     @Test(arguments: ["alice", "bob"])
-    func `uploads that are not saved end with the participant's part in the zone, and only those`(whoEndsIt: String)
-        async throws
-    {
+    func `only unsaved uploads expire with the participant's membership`(whoEndsIt: String) async throws {
         let (z, y) = (try await share("alice", "Z"), try await share("carol", "Y"))
         let gone = try await upload("1", z[0])
         let kept = [(try await upload("2", y[0]), y[0])]
@@ -171,7 +168,7 @@ import Testing
         #expect(try await save(gone, z[0]) == "error 12")
     }
 
-    @Test func `a file that arrives while its uploader's right ends is not kept`() async throws {
+    @Test func `a file that arrives while its uploader loses access is not kept`() async throws {
         let z = try await share("alice", "Z")
         let upload = try await begin("root", z[0])
         try await upload.append(content("late"))
@@ -180,7 +177,7 @@ import Testing
         #expect(try await fileCount() == 0)
     }
 
-    @Test func `an upload tells a participant nothing of the files that the owner has`() async throws {
+    @Test func `an upload reveals nothing of the owner's files to a participant`() async throws {
         let z = try await share("alice", "Z")
         let hidden = try await upload("hidden", "hidden", own("alice", "Z"))
         #expect(try await save(hidden, "hidden", own("alice", "Z")) == "saved")
@@ -199,7 +196,8 @@ import Testing
         for file in files { #expect(try await save(file, z[0]) == "error 25") }
     }
 
-    @Test func `a public file counts towards its uploader until it is saved, and tells nothing of others`() async throws
+    @Test func `a public file counts towards its uploader until it is saved, and reveals nothing of others`()
+        async throws
     {
         let (ann, ben) = (
             Side(context: cloud.context("ann", .public), zoneID: nil),
@@ -218,7 +216,7 @@ import Testing
         try await expectSound()
     }
 
-    @Test func `files that a participant replaced do not keep the owner from saving, and his receipts stay good`()
+    @Test func `files that a participant replaced do not block the owner's saves, and his receipts stay valid`()
         async throws
     {
         let z = try await share("alice", "Z")

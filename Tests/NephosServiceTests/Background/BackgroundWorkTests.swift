@@ -22,7 +22,7 @@ struct BackgroundWorkTests {
         return engine
     }
 
-    @Test func `a job that fails holds up neither the jobs behind it nor other owners'`() async throws {
+    @Test func `a failing job delays neither later jobs nor other owners'`() async throws {
         let cloud = TestCloud()
         let engine = try await failing(cloud)
         for account in ["me", "other"] {
@@ -37,7 +37,7 @@ struct BackgroundWorkTests {
         await cloud.service.close()
     }
 
-    @Test func `a job that failed is tried again after a pause, and each pause is longer`() async throws {
+    @Test func `a failed job is retried after a pause, and each pause is longer`() async throws {
         let cloud = TestCloud()
         _ = try await failing(cloud)
         func attempts() -> Int { cloud.log.all.count { $0.contains("purgeZone") } }
@@ -52,7 +52,7 @@ struct BackgroundWorkTests {
         await cloud.service.close()
     }
 
-    @Test func `a job that failed is tried again by itself, and done once it can be`() async throws {
+    @Test func `a failed job is retried automatically until it succeeds`() async throws {
         let cloud = TestCloud()
         let engine = try await failing(cloud)
         await cloud.service.settle()
@@ -65,7 +65,7 @@ struct BackgroundWorkTests {
         await cloud.service.close()
     }
 
-    @Test func `owners have turns, and of one owner's jobs the oldest comes first`() async throws {
+    @Test func `owners are served round-robin, and each owner's oldest job first`() async throws {
         let engine = try MemoryStores().open(StoreID(container: "iCloud.test", environment: "development"))
         try await engine.write { transaction in
             for (owner, subject) in [(1, "a1"), (1, "a2"), (1, "a3"), (2, "b1"), (3, "c1"), (2, "b2")] {

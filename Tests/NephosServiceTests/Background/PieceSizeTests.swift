@@ -3,7 +3,7 @@ import Testing
 @testable import NephosService
 
 struct PieceSizeTests {
-    @Test func `pieces become smaller while they take too long, larger while they are quick, within bounds`() {
+    @Test func `pieces shrink while they are slow and grow while they are quick, within bounds`() {
         var pieces = PieceSize()
         let first = pieces.records
         pieces.took(Limits.backgroundStepTime * 2)

@@ -9,7 +9,7 @@ import Testing
         try await TestDatabase(TestCloud(isAlone: true)).making(zone: "Z")
     }
 
-    @Test func `a feed has each record once, in its newest state, at its newest place`() async throws {
+    @Test func `a feed has each record once, in its newest state, at its newest position`() async throws {
         let database = try await customZone()
         _ = try await database.modify([.create("a"), .create("b"), .create("c")])
         _ = try await database.modify([.force("a", ["x": .int64(1)])])
@@ -18,7 +18,7 @@ import Testing
         #expect(try await database.changes(since: page.syncToken).summary == [])
     }
 
-    @Test func `a token leads to what came after it, deletions with their type included`() async throws {
+    @Test func `a token leads to later changes, deletions with their type included`() async throws {
         let database = try await customZone()
         _ = try await database.modify([.create("a"), .create("b"), .create("c")])
         let token = try await database.changes().syncToken
@@ -30,7 +30,7 @@ import Testing
         #expect(deleted.recordType == "Note")
     }
 
-    @Test func `a first fetch does not tell of records that are gone`() async throws {
+    @Test func `a first fetch omits deleted records`() async throws {
         let database = try await customZone()
         _ = try await database.modify([.create("a"), .create("b")])
         _ = try await database.modify([.delete("a")])
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3, 7])
-    func `pages follow each other without gap or repetition`(limit: Int) async throws {
+    func `pages have no gap and no repetition`(limit: Int) async throws {
         let database = try await customZone()
         _ = try await database.modify((0..<10).map { .create("n\($0)") })
         _ = try await database.modify([.delete("n3"), .force("n1", ["x": .int64(1)])])
@@ -54,7 +54,7 @@ import Testing
         #expect(names.sorted() == ["n0", "n1", "n2", "n4", "n5", "n6", "n7", "n8", "n9"])
     }
 
-    @Test func `what cascades and what is written while pages are read shows up too`() async throws {
+    @Test func `cascades and writes between pages appear in the feed`() async throws {
         let database = try await customZone()
         _ = try await database.modify([.create("list"), .create("item", ["list": .owner("list")]), .create("x")])
         let first = try await database.changes(limit: 1)
@@ -64,7 +64,7 @@ import Testing
         #expect(Set(rest.summary) == ["x", "-list", "-item"] && rest.summary.count == 3)
     }
 
-    @Test func `tokens of a zone that was made again, of another zone, or garbled have expired`() async throws {
+    @Test func `tokens of a remade zone, of another zone, or garbled have expired`() async throws {
         let database = try await customZone()
         _ = try await database.modify([.create("a")])
         let token = try await database.changes().syncToken
@@ -89,7 +89,7 @@ import Testing
         #expect(error?.clientCode == .badDatabase)
     }
 
-    @Test func `a custom zone comes with the token of where its feed ends`() async throws {
+    @Test func `a custom zone comes with the token of its feed's end`() async throws {
         let database = TestDatabase(TestCloud(isAlone: true))
         func zones() async throws -> [ZoneDictionary] {
             let (service, context) = (database.cloud.service, database.context)
@@ -119,7 +119,7 @@ import Testing
         #expect(try await zones()[1].syncToken != token)
     }
 
-    @Test func `a database's feed tells which zones are new, changed or gone`() async throws {
+    @Test func `a database's feed lists new, changed and deleted zones`() async throws {
         let database = try await customZone()
         let other = try await database.making(zone: "Other")
         let first = try await database.databaseChanges()

@@ -32,7 +32,7 @@ import Testing
         return String(decoding: response.encoded(), as: UTF8.self)
     }
 
-    @Test func `an answer that is encoded while it is read has the bytes of one that is made of values`() async throws {
+    @Test func `an answer encoded during the read has the bytes of one made of values`() async throws {
         let (database, token) = try await zone()
         let zoneID = try #require(database.zoneID)
         var whole = RecordZoneChangesRequest.Zone(zoneID: zoneID)

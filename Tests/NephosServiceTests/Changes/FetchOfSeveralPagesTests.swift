@@ -9,9 +9,7 @@ import Testing
         try await TestDatabase(TestCloud(isAlone: true)).making(zone: "Z")
     }
 
-    @Test func `a record that changes while a fetch goes on comes in the next fetch, not twice in this one`()
-        async throws
-    {
+    @Test func `a record that changes during a fetch comes in the next fetch, not twice in this one`() async throws {
         let database = try await customZone()
         _ = try await database.modify(["a", "b", "c", "d"].map { .create($0) })
         let first = try await database.changes(limit: 2)
@@ -25,7 +23,7 @@ import Testing
         #expect(try await database.changes(since: end.syncToken).summary == ["a", "d", "e"])
     }
 
-    @Test func `without the fetch's end a page has whatever came since`() async throws {
+    @Test func `without the fetch's end marker a page has all later changes`() async throws {
         let database = try await customZone()
         _ = try await database.modify([.create("a"), .create("b")])
         let first = try await database.changes(limit: 1)
@@ -33,7 +31,7 @@ import Testing
         #expect(try await database.changes(since: first.syncToken).summary == ["b", "a"])
     }
 
-    @Test func `the end of another zone's fetch, or garbage, has expired`() async throws {
+    @Test func `the end marker of another zone's fetch, or garbage, has expired`() async throws {
         let database = try await customZone()
         _ = try await database.modify([.create("a"), .create("b")])
         let first = try await database.changes(limit: 1)
@@ -48,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `a first fetch of several pages tells of no deletion that was before it`() async throws {
+    @Test func `a first fetch of several pages omits earlier deletions`() async throws {
         let database = try await customZone()
         _ = try await database.modify((0..<6).map { .create("n\($0)") })
         _ = try await database.modify([.delete("n1"), .delete("n4")])
@@ -60,7 +58,7 @@ import Testing
         #expect(try await database.changes(since: rest.syncToken).summary == [])
     }
 
-    @Test func `a page ends where its records fill an answer`() async throws {
+    @Test func `a page ends when its records fill an answer`() async throws {
         let database = try await customZone()
         let text = String(repeating: "x", count: 300_000)
         for name in 0..<20 { _ = try await database.modify([.create("n\(name)", ["text": .string(text)])]) }
@@ -74,7 +72,7 @@ import Testing
         #expect(names == (0..<20).map { "n\($0)" } && pages == 3)
     }
 
-    @Test func `one answer for many zones has bounds, and every zone comes forward`() async throws {
+    @Test func `one answer for many zones is bounded, and every zone makes progress`() async throws {
         let cloud = TestCloud(isAlone: true)
         var zones: [TestDatabase] = []
         let text = String(repeating: "x", count: 400_000)
@@ -102,8 +100,7 @@ import Testing
         #expect(error?.clientCode == .limitExceeded)
     }
 
-    @Test func `a database's fetch of several pages has every zone once, and none that was deleted before it`()
-        async throws
+    @Test func `a database's fetch of several pages has every zone once, and omits zones deleted before`() async throws
     {
         let database = TestDatabase(TestCloud(isAlone: true))
         for name in ["A", "B", "C", "D", "E"] { _ = try await database.making(zone: name) }

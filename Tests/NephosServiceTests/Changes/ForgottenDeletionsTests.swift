@@ -10,7 +10,7 @@ import Testing
 
     private func customZone() async throws -> TestDatabase { try await TestDatabase(cloud).making(zone: "Z") }
 
-    @Test func `a token that does not know of a forgotten deletion has expired, a newer one has not`() async throws {
+    @Test func `a token from before a purged tombstone has expired, a newer one has not`() async throws {
         let database = try await customZone()
         _ = try await database.modify([.create("a"), .create("b"), .create("c")])
         let before = try await database.changes().syncToken
@@ -29,7 +29,7 @@ import Testing
         #expect(try await database.changes(since: again.syncToken).summary == [])
     }
 
-    @Test func `changing records is enough for old deletions to be forgotten`() async throws {
+    @Test func `changing records is enough to purge old tombstones`() async throws {
         let database = try await customZone()
         _ = try await database.modify([.create("a"), .create("b")])
         let token = try await database.changes().syncToken
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(15)))
-    func `old deletions are forgotten from time to time where nobody changes anything`() async throws {
+    func `old tombstones are purged periodically in an idle store`() async throws {
         let database = try await customZone()
         _ = try await database.modify([.create("a")])
         let token = try await database.changes().syncToken
@@ -64,7 +64,7 @@ import Testing
         #expect(error == .changeTokenExpired)
     }
 
-    @Test func `an administrator forgets the deletions of a container that are older than some time`() async throws {
+    @Test func `an administrator purges a container's tombstones older than a given age`() async throws {
         let database = try await customZone()
         _ = try await database.modify([.create("a"), .create("b")])
         let token = try await database.changes().syncToken
@@ -88,7 +88,7 @@ import Testing
         #expect(error?.clientCode == .badContainer)
     }
 
-    @Test func `a first fetch that goes on while deletions are forgotten does not expire`() async throws {
+    @Test func `a first fetch does not expire when tombstones are purged meanwhile`() async throws {
         let database = try await customZone()
         _ = try await database.modify([.create("a"), .create("b"), .create("c")])
         _ = try await database.modify([.delete("b")])
@@ -102,7 +102,7 @@ import Testing
         await #expect(throws: ServiceError.changeTokenExpired) { try await database.changes(since: second.syncToken) }
     }
 
-    @Test func `a zone of nothing but forgotten deletions gives a token that holds`() async throws {
+    @Test func `a zone of purged tombstones only gives a valid token`() async throws {
         let database = try await customZone()
         _ = try await database.modify([.create("a")])
         _ = try await database.modify([.delete("a")])
@@ -112,7 +112,7 @@ import Testing
         #expect(try await database.changes(since: page.syncToken).summary == [])
     }
 
-    @Test func `the database's tokens expire with the zones that were forgotten`() async throws {
+    @Test func `the database's tokens expire with purged zone tombstones`() async throws {
         let database = try await customZone()
         _ = try await database.making(zone: "Gone").modify([.create("a")])
         let before = try await database.databaseChanges().syncToken
@@ -129,7 +129,7 @@ import Testing
         #expect(try await other.databaseChanges(since: try await other.databaseChanges().syncToken).summary == [])
     }
 
-    @Test func `without a retention nothing is forgotten`() async throws {
+    @Test func `without a retention period nothing is purged`() async throws {
         let cloud = TestCloud(deletionRetention: nil, isAlone: true)
         let database = try await TestDatabase(cloud).making(zone: "Z")
         _ = try await database.modify([.create("a")])
@@ -140,7 +140,7 @@ import Testing
         #expect(try await database.changes(since: token).summary == ["-a"])
     }
 
-    @Test func `zones that the user took away are told with the reason, until they are made again`() async throws {
+    @Test func `zones that the user deleted are reported with the reason, until they are made again`() async throws {
         let database = try await customZone()
         for name in ["A", "B"] { _ = try await database.making(zone: name).modify([.create("a")]) }
         let token = try await database.databaseChanges().syncToken

@@ -3,7 +3,7 @@ import NephosService
 import NephosWire
 import Testing
 
-/// What the service checks of lists of devices, and of the keys that devices sign.
+/// The service's checks of device lists, and of the keys that devices sign.
 @Suite struct DeviceListRuleTests {
     private let database = TestDatabase(TestCloud())
     private let first = ListedDevice(1)
@@ -31,7 +31,7 @@ import Testing
         #expect(error?.reason.contains(reason) == true, "\(error?.reason ?? "")", sourceLocation: location)
     }
 
-    @Test func `of two first devices one makes the list, and the other learns it`() async throws {
+    @Test func `of two concurrent first devices one makes the list, and the other gets it`() async throws {
         let place = try await database.keyPlace()
         let entries = [first, second].map { $0.entry(.add, $0, after: DeviceList(), in: place) }
         let answers = try await withThrowingTaskGroup(of: [[UInt8]].self) { group in
@@ -41,7 +41,7 @@ import Testing
         #expect(answers[0] == answers[1] && answers[0].count == 1 && entries.contains(answers[0][0]))
     }
 
-    @Test func `entries that do not follow, or that no device on the list signed, change nothing`() async throws {
+    @Test func `unchained entries, and entries without a listed device's signature, change nothing`() async throws {
         let place = try await database.keyPlace()
         var other = place
         other.container = "iCloud.other"
@@ -72,7 +72,7 @@ import Testing
         #expect(try await enroll(good, at: 1, [second.accountBox(1)]).count == 2)
     }
 
-    @Test func `a revocation brings the next account key for all who stay, and ends the device's signatures`()
+    @Test func `a revocation renews the account key for the remaining devices and ends the device's signatures`()
         async throws
     {
         let place = try await database.keyPlace()

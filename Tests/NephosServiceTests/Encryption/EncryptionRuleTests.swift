@@ -2,7 +2,7 @@ import NephosService
 import NephosWire
 import Testing
 
-/// What the service checks of encrypted values, which it cannot open.
+/// The service's checks of encrypted values, which it cannot open.
 @Suite struct EncryptionRuleTests {
     private func secret(_ name: String, _ value: FieldValue = .sealed(.string)) -> RecordOperation {
         var operation = RecordOperation.create(name)
@@ -10,7 +10,7 @@ import Testing
         return operation
     }
 
-    @Test func `a value in the clear is refused at its item, and the other items are saved`() async throws {
+    @Test func `a cleartext value is refused at its item, and the other items are saved`() async throws {
         let database = TestDatabase(TestCloud())
         try await database.makeZoneKey()
         let results = try await database.modify([
@@ -24,7 +24,7 @@ import Testing
         arguments: [
             [], [1], [2] + [UInt8](repeating: 7, count: 88), [1] + [UInt8](repeating: 7, count: 79),
         ] as [[UInt8]])
-    func `what has not the form of an encrypted value is refused`(bytes: [UInt8]) async throws {
+    func `a malformed encrypted value is refused`(bytes: [UInt8]) async throws {
         let database = TestDatabase(TestCloud())
         try await database.makeZoneKey()
         let value = FieldValue.sealed(SealedFieldValue(type: .string, bytes: bytes))
@@ -39,7 +39,7 @@ import Testing
         #expect(error?.clientErrorCode == 12 && error?.reason.hasSuffix("cannot be encrypted") == true)
     }
 
-    @Test func `a save needs the key of its values, wrapped under the zone's present key`() async throws {
+    @Test func `a save needs the key of its values, wrapped under the zone's current key`() async throws {
         let database = TestDatabase(TestCloud())
         func needsKeys(_ operation: RecordOperation) async throws -> Bool? {
             try await database.modify([operation])[0].error?.needsKeys
@@ -56,9 +56,7 @@ import Testing
         #expect(try await needsKeys(secret("b").withKey(version: 2)) == nil)
     }
 
-    @Test func `a record keeps its key: a later save need not bring it, another record's value is refused`()
-        async throws
-    {
+    @Test func `a later save need not repeat a record's key, and another record's value is refused`() async throws {
         let database = TestDatabase(TestCloud())
         try await database.makeZoneKey()
         _ = try await database.modify([secret("a").withKey()])
@@ -72,7 +70,7 @@ import Testing
         #expect(keys.records == [.init(recordName: "a", keys: [.sample()])])
     }
 
-    @Test func `an ID stands for one key: bringing another under it changes nothing`() async throws {
+    @Test func `a key ID is bound to one key, and another key under it changes nothing`() async throws {
         let database = TestDatabase(TestCloud())
         try await database.makeZoneKey()
         _ = try await database.modify([secret("a").withKey()])
@@ -82,7 +80,7 @@ import Testing
         #expect(try await database.modify([update])[0].error?.needsKeys == true)
     }
 
-    @Test func `of two first keys of a zone one counts, and both who made them learn which`() async throws {
+    @Test func `of two concurrent first keys of a zone one wins, and both clients learn which`() async throws {
         let database = TestDatabase(TestCloud())
         try await database.makeZoneKey()
         let first = try await database.sampleGroupKey(version: 1)
@@ -111,7 +109,7 @@ import Testing
         #expect(keys == KeysResponse())
     }
 
-    @Test func `keys are of private databases, and each account's are its own`() async throws {
+    @Test func `keys exist in private databases only, and each account has its own`() async throws {
         let cloud = TestCloud()
         let mine = TestDatabase(cloud, "me")
         try await mine.makeZoneKey()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NephosService
 
-/// What the service checks of sealed assets, which it cannot open.
+/// The service's checks of sealed assets, which it cannot open.
 @Suite struct SealedAssetRuleTests {
     private let cloud = TestCloud()
     private var me: TestDatabase { TestDatabase(cloud) }
@@ -40,7 +40,7 @@ import Testing
         return try #require(try result.first?.record?.fields.decoded()["file"]?.value?.assets.first)
     }
 
-    @Test func `a sealed file needs its record's key, and is handed out with what opens it`() async throws {
+    @Test func `a sealed file needs its record's key, and is returned with its wrapped key`() async throws {
         try await me.makeZoneKey()
         let operation = try await uploaded("a")
         #expect(try await me.modify([operation])[0].error?.needsKeys == true)
@@ -50,7 +50,7 @@ import Testing
         #expect(answers[0].error?.clientErrorCode == 14, "it exists")
     }
 
-    @Test func `a value that is sent back without its wrapped key keeps it`() async throws {
+    @Test func `a value that is returned without its wrapped key keeps it`() async throws {
         try await me.makeZoneKey()
         _ = try await me.modify([try await uploaded("a").withKey()])
         let value = try await asset("a")
@@ -70,13 +70,13 @@ import Testing
             [], [1], [2] + [UInt8](repeating: 7, count: 112), [1] + [UInt8](repeating: 7, count: 111),
             [1] + [UInt8](repeating: 7, count: 113),
         ] as [[UInt8]])
-    func `what has not the form of a wrapped key is refused`(bytes: [UInt8]) async throws {
+    func `a malformed wrapped key is refused`(bytes: [UInt8]) async throws {
         try await me.makeZoneKey()
         let error = try await me.modify([try await uploaded("a", .wrapped(bytes)).withKey()])[0].error
         #expect(error?.clientErrorCode == 12 && error?.reason.contains("nephosSeal") == true)
     }
 
-    @Test func `a key in the clear is refused`() async throws {
+    @Test func `a cleartext key is refused`() async throws {
         try await me.makeZoneKey()
         let error = try await me.modify([try await uploaded("a", .key([1, 2, 3])).withKey()])[0].error
         #expect(error?.reason.contains("nephosSeal") == true)
@@ -89,7 +89,7 @@ import Testing
         #expect(error?.reason.contains("not sealed") == true)
     }
 
-    @Test func `a sealed file is not referenced from elsewhere, where nothing opens it`() async throws {
+    @Test func `a sealed file cannot be referenced from records without its key`() async throws {
         try await me.makeZoneKey()
         _ = try await me.modify([try await uploaded("a").withKey()])
         let answer = try await cloud.service.rereferenceAssets(
@@ -101,7 +101,7 @@ import Testing
         #expect(error.reason.contains("is sealed for its field"))
     }
 
-    @Test func `the largest file may be as much larger as sealing makes it`() async throws {
+    @Test func `the size limit allows for the overhead of sealing`() async throws {
         let largest = Limits.assetSize
         func begin(_ size: Int64, isSealed: Bool) async throws {
             _ = try await cloud.service.beginUpload(

@@ -4,8 +4,8 @@ import Testing
 
 @testable import NephosService
 
-/// Request bodies with strings that were not given, or were given for something else: each is refused with a code of its
-/// own, nothing runs for ever, and nothing is an internal error.
+/// Request bodies with opaque strings that were not issued, or were issued for another purpose: each is refused with its own
+/// code, every request ends, and none is an internal error.
 @Suite struct TokenCodecFuzzTests {
     /// A string, and what it is good for.
     private struct Given: Hashable {
@@ -89,7 +89,7 @@ import Testing
         case 2: bytes += Array("AAAA".utf8).prefix(Int.random(in: 1...4, using: &random))
         case 3: bytes.swapAt(0, bytes.count - 1)
         case 4:
-            // Never empty: that is no position, and begins anew.
+            // Never empty: an empty token is no position, and starts from the beginning.
             bytes = Array(
                 Data(
                     (0..<Int.random(in: 1...200, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(600)), arguments: FuzzBudget.seeds)
-    func `whatever is sent in place of an opaque string is answered or refused`(seed: UInt64) async throws {
+    func `any text in place of an opaque string is answered or refused`(seed: UInt64) async throws {
         var random = SeededGenerator(seed: seed)
         let databases = [try await prepared("me"), try await prepared("you")]
         let given = [try await given(databases[0]), try await given(databases[1])]

@@ -20,7 +20,7 @@ struct IndexBuildTests {
             .sorted { ($0.rank, $0.name) < ($1.rank, $1.name) }.map(\.name)
     }
 
-    private func checkEntries(_ stores: OpenStores) async throws {
+    private func expectExactEntries(_ stores: OpenStores) async throws {
         let (actual, expected) = try await stores.engine.read { reader in
             let zones = try reader.zones(after: 0, limit: .max).map(\.key)
             return (try reader.allEntries(zones: zones), try reader.expectedEntries(zones: zones))
@@ -28,8 +28,7 @@ struct IndexBuildTests {
         #expect(actual == expected)
     }
 
-    @Test("While others write, nothing is missed and nothing is served half-made")
-    func whileWriting() async throws {
+    @Test func `an index build under writes misses no record and is not used before it is complete`() async throws {
         let stores = OpenStores()
         let cloud = QueryCloud(stores: stores)
         try await cloud.makeZones("A", "B")
@@ -64,12 +63,11 @@ struct IndexBuildTests {
             }
             try await group.waitForAll()
         }
-        try await checkEntries(stores)
+        try await expectExactEntries(stores)
         #expect(try await cloud.all(byRank, zone: "B") == expected(0..<400))
     }
 
-    @Test("A record that is saved while an index is built keeps its place in it, whatever the save changes")
-    func savedMeanwhile() async throws {
+    @Test func `a record that is saved during an index build keeps its entries`() async throws {
         let stores = OpenStores()
         let cloud = QueryCloud(stores: stores)
         try await cloud.modify((0..<5).map(note))
@@ -99,13 +97,12 @@ struct IndexBuildTests {
             }
             while try !IndexBuildStep(accounts: Accounts()).run(in: transaction) {}
         }
-        try await checkEntries(stores)
+        try await expectExactEntries(stores)
         let entries = try await stores.engine.read { try $0.allEntries(zones: [notes[0].zone]) }
         #expect(Set(entries.map(\.name)) == Set(notes.map(\.name)))
     }
 
-    @Test("A stop in the middle: building goes on where it was, with what was written since")
-    func restart() async throws {
+    @Test func `an index build resumes after a restart, with the writes since`() async throws {
         let path = FileManager.default.temporaryDirectory.appending(path: "nephos-index-\(UUID().uuidString)").path()
         defer { try? FileManager.default.removeItem(atPath: path) }
         let first = OpenStores(try DataDirectory(path: path))
@@ -130,12 +127,11 @@ struct IndexBuildTests {
         #expect(names == ["n7"] + expected((0..<2500).filter { ![5, 7, 2400].contains($0) } + [2600]))
         let whole = try await second.engine.read { try $0.indexDefinitions() }
         #expect(whole.count == 1 && whole[0].id == half[0].id && whole[0].isReady)
-        try await checkEntries(second)
+        try await expectExactEntries(second)
         await cloud.service.close()
     }
 
-    @Test("It is resumed without a query when the store is opened")
-    func resumed() async throws {
+    @Test func `an index build resumes without a query when the store is opened`() async throws {
         let path = FileManager.default.temporaryDirectory.appending(path: "nephos-index-\(UUID().uuidString)").path()
         defer { try? FileManager.default.removeItem(atPath: path) }
         let first = OpenStores(try DataDirectory(path: path))
@@ -151,12 +147,11 @@ struct IndexBuildTests {
         await again.service.resume()
         await again.service.settle()
         #expect(try await second.engine.read { try $0.indexDefinitions() }.allSatisfy(\.isReady))
-        try await checkEntries(second)
+        try await expectExactEntries(second)
         await again.service.close()
     }
 
-    @Test("A type that is not queried has no indexes, and one query makes one")
-    func onFirstUse() async throws {
+    @Test func `a type without queries has no indexes, and one query makes one`() async throws {
         let stores = OpenStores()
         let cloud = QueryCloud(stores: stores)
         try await cloud.modify((0..<10).map(note))
@@ -169,11 +164,8 @@ struct IndexBuildTests {
 }
 
 extension IndexBuildTests {
-    @Test(
-        "Many records of a zone are built in the order of the index, and what is saved meanwhile is left out",
-        .oneAtATimeOverPostgreSQL)
-    func bulk() async throws {
-        let stores = OpenStores(TestCluster.stores(or: MemoryStores(), isAlone: true))
+    @Test func `many records of a zone are built in index order, without those saved meanwhile`() async throws {
+        let stores = OpenStores()
         let (bulk, gathered) = try await gather(stores)
         #expect(gathered.count > 2000)
         // Before the first entries are written, and between those and the last.
@@ -189,11 +181,11 @@ extension IndexBuildTests {
         let position = try await stores.engine.read { try $0.indexDefinitions() }
         #expect(last == nil && position.allSatisfy { !$0.isReady && $0.builtZone > 0 })
         try await stores.engine.write { while try !IndexBuildStep(accounts: Accounts()).run(in: $0) {} }
-        try await checkEntries(stores)
+        try await expectExactEntries(stores)
     }
 
-    @Test("What was gathered is given up when a record was deleted and forgotten since", .oneAtATimeOverPostgreSQL)
-    func bulkAndPurge() async throws {
+    @Test(.oneAtATimeOverPostgreSQL)
+    func `gathered entries are discarded if a record was deleted and purged since`() async throws {
         let stores = OpenStores(TestCluster.stores(or: MemoryStores(), isAlone: true))
         let (bulk, gathered) = try await gather(stores)
         try await save(["n2007": nil], stores)
@@ -207,7 +199,7 @@ extension IndexBuildTests {
         }
         #expect(isGivenUp)
         try await stores.engine.write { while try !IndexBuildStep(accounts: Accounts()).run(in: $0) {} }
-        try await checkEntries(stores)
+        try await expectExactEntries(stores)
     }
 
     /// What a building of two indexes over 2,500 records has gathered before it writes.

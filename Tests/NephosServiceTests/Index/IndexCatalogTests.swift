@@ -17,8 +17,8 @@ struct IndexCatalogTests {
         _ = try transaction.insertIndexDefinition(recordType: "Note", components: components, sequence: 1)
     }
 
-    @Test("A save behind a definition that is not committed yet sees it, and one after its failure does not")
-    func uncommitted() async throws {
+    @Test func `a save sees an uncommitted definition before it, and none after that transaction failed`() async throws
+    {
         let engine = try store()
         let catalog = IndexCatalog()
         // Something is kept.
@@ -38,8 +38,7 @@ struct IndexCatalogTests {
         #expect(try await engine.write { try catalog.definitions(in: $0)["Note"] == nil })
     }
 
-    @Test("A definition that was committed, but whose writer does not know it yet, is seen")
-    func unanswered() async throws {
+    @Test func `a committed definition is seen before its writer learns of the commit`() async throws {
         let engine = try store()
         let catalog = IndexCatalog()
         #expect(try await engine.write { try catalog.definitions(in: $0)["Note"] == nil })
@@ -55,8 +54,7 @@ struct IndexCatalogTests {
         #expect(try await engine.write { try catalog.definitions(in: $0)["Note"]?.definitions.count } == 2)
     }
 
-    @Test("What is kept is not used for a snapshot that may be older")
-    func snapshots() async throws {
+    @Test func `a cached catalog is not used for an older snapshot`() async throws {
         let engine = try store()
         let catalog = IndexCatalog()
         let before = catalog.now
@@ -66,7 +64,7 @@ struct IndexCatalogTests {
         catalog.endChange()
         let after = catalog.now
         #expect(try await engine.read { try catalog.definitions(asOf: after, $0)["Note"] != nil })
-        // This snapshot stands for one that was taken before the definition: it is looked into, not taken for new.
+        // This snapshot stands for one from before the definition: it is read, and does not count as new.
         let empty = try store()
         #expect(try await empty.read { try catalog.definitions(asOf: before, $0)["Note"] == nil })
         #expect(try await empty.read { try catalog.definitions(asOf: after, $0)["Note"] != nil })

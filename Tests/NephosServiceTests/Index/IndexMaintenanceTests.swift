@@ -26,8 +26,8 @@ struct IndexMaintenanceTests {
         for _ in 0..<25 { _ = try await cloud.page(random.query(names, extended: false), zone: "A", zoneWide: true) }
     }
 
-    @Test("After saves, updates, deletions and cascades", arguments: 1...4 as ClosedRange<UInt64>)
-    func exact(seed: UInt64) async throws {
+    @Test(arguments: 1...4 as ClosedRange<UInt64>)
+    func `entries are exact after saves, updates, deletions and cascades`(seed: UInt64) async throws {
         let stores = OpenStores()
         let cloud = QueryCloud(stores: stores)
         try await cloud.makeZones("A", "B")
@@ -61,12 +61,12 @@ struct IndexMaintenanceTests {
                 zone: zone)
             try await cloud.modify([.delete("root\(round)")], zone: zone)
             await cloud.service.settle()
-            try await check(stores, "seed \(seed), round \(round)")
+            try await expectExactEntries(stores, "seed \(seed), round \(round)")
         }
     }
 
-    @Test("After a replacement that keeps one field and drops another, and sends none")
-    func replacement() async throws {
+    @Test func `entries are exact after a replacement that keeps one field, drops another and sends none`() async throws
+    {
         let stores = OpenStores()
         let cloud = QueryCloud(stores: stores)
         try await cloud.makeZones("A")
@@ -81,11 +81,10 @@ struct IndexMaintenanceTests {
         operation.record.keep = ["i"]
         try await cloud.modify([operation], zone: "A")
         await cloud.service.settle()
-        try await check(stores, "replaced")
+        try await expectExactEntries(stores, "replaced")
     }
 
-    @Test("A deleted zone leaves no entries behind")
-    func zones() async throws {
+    @Test func `a deleted zone leaves no entries behind`() async throws {
         let stores = OpenStores()
         let cloud = QueryCloud(stores: stores)
         try await cloud.makeZones("A", "B")
@@ -95,7 +94,7 @@ struct IndexMaintenanceTests {
         try await makeIndexes(cloud, &random, names: names)
         try await cloud.deleteZone("A")
         await cloud.service.settle()
-        try await check(stores, "zone deleted")
+        try await expectExactEntries(stores, "zone deleted")
         let zones = try await self.zones(stores)
         let left = try await stores.engine.read { try $0.allEntries(zones: zones) }
         let names2 = Set(left.map(\.zone.id))
@@ -111,7 +110,7 @@ struct IndexMaintenanceTests {
         return live + deleted
     }
 
-    private func check(_ stores: OpenStores, _ label: String) async throws {
+    private func expectExactEntries(_ stores: OpenStores, _ label: String) async throws {
         let zones = try await zones(stores)
         let (actual, expected) = try await stores.engine.read {
             (try $0.allEntries(zones: zones), try $0.expectedEntries(zones: zones))

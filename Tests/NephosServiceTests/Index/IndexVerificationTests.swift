@@ -7,17 +7,20 @@ import Testing
 
 @testable import NephosService
 
-/// `nephos verify` holds indexes against records by one rule, whatever keeps them.
+/// `nephos verify` compares indexes with records by one rule for every storage engine.
 struct IndexVerificationTests {
-    @Test func `entries that are missing, wrong or of no record are found`() async throws {
-        try await check(MemoryStores())
+    @Test func `missing, wrong and orphaned entries are found over SQLite`() async throws {
+        try await expectProblems(MemoryStores())
     }
 
-    @Test(.overPostgreSQL, .oneAtATime) func `and so they are over PostgreSQL`() async throws {
-        try await check(try PostgresStores(try TestCluster.address.get(), options: TestCluster.options(connections: 2)))
+    @Test(.overPostgreSQL, .oneAtATime) func `missing, wrong and orphaned entries are found over PostgreSQL`()
+        async throws
+    {
+        try await expectProblems(
+            try PostgresStores(try TestCluster.address.get(), options: TestCluster.options(connections: 2)))
     }
 
-    private func check(_ stores: any StoreProvider) async throws {
+    private func expectProblems(_ stores: any StoreProvider) async throws {
         let cloud = TestCloud(ServiceConfiguration(), stores: stores)
         let database = try await TestDatabase(cloud).making(zone: "Z")
         // More than a page.

@@ -13,8 +13,8 @@ struct LocationCellTests {
             longitude: random.chance(30) ? random.pick(longitudes) : Double.random(in: -180...180, using: &random))
     }
 
-    @Test("What lies in a ring is in the ranges that cover it", arguments: 1...4 as ClosedRange<UInt64>)
-    func covering(seed: UInt64) {
+    @Test(arguments: 1...4 as ClosedRange<UInt64>)
+    func `every location in a ring is in the ranges that cover it`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var inside = 0
         for _ in 0..<300 {
@@ -44,8 +44,7 @@ struct LocationCellTests {
         #expect(inside > 1000)
     }
 
-    @Test("A small circle reads a small part of the globe")
-    func small() {
+    @Test func `a small radius reads a small part of the globe`() {
         let ranges = LocationCell.covering(LocationValue(latitude: 48.2, longitude: 16.4), to: 10_000)
         var random = SeededGenerator(seed: 1)
         let others = (0..<5000).filter { _ in
@@ -61,8 +60,7 @@ struct LocationCellTests {
         #expect(others.count < 25)
     }
 
-    @Test("An entry gives its location back, an impossible one too")
-    func entries() {
+    @Test func `an entry decodes to its location, also an impossible one`() {
         for (latitude, longitude) in [(0, 0), (-12.5, 179.25), (90, -180), (1234, -5678), (-0.0, 0.0)]
             as [(Double, Double)]
         {

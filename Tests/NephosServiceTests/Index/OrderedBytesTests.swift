@@ -30,15 +30,14 @@ struct OrderedBytesTests {
                 FieldValue.string)
     }()
 
-    @Test("Every two of the values that are likely to go wrong")
-    func edges() {
+    @Test func `edge values have the order of sorted results`() {
         for left in Self.edges {
-            for right in Self.edges { check(left, right, "edges") }
+            for right in Self.edges { expectOrder(left, right, "edges") }
         }
     }
 
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
-    func random(seed: UInt64) {
+    func `random values have the order of sorted results`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         func value() -> FieldValue {
             switch Int.random(in: 0..<5, using: &random) {
@@ -66,11 +65,11 @@ struct OrderedBytesTests {
                             })))
             }
         }
-        for _ in 0..<6000 { check(value(), value(), "seed \(seed)") }
+        for _ in 0..<6000 { expectOrder(value(), value(), "seed \(seed)") }
     }
 
     /// Compares with the order of sorted results, and equality with that of conditions.
-    private func check(_ left: FieldValue, _ right: FieldValue, _ label: String) {
+    private func expectOrder(_ left: FieldValue, _ right: FieldValue, _ label: String) {
         let (leftBytes, rightBytes) = (OrderedBytes.order(left), OrderedBytes.order(right))
         let expected = SortOrder.order(left, right, by: QuerySortDescriptor(.field("x"))).signum()
         #expect(order(leftBytes, rightBytes) == expected, "\(label): \(left), \(right)")
@@ -86,8 +85,7 @@ struct OrderedBytesTests {
         #expect(order(leftBytes + [0x01], rightBytes + [0x06]) == (expected == 0 ? -1 : expected), "\(label), joined")
     }
 
-    @Test("No value comes first, a list or a location counts as none, references are in the order of their names")
-    func missing() {
+    @Test func `missing values come first, lists and locations count as missing, references sort by name`() {
         let missing = OrderedBytes.order(nil)
         for value in Self.edges { #expect(order(missing, OrderedBytes.order(value)) < 0) }
         #expect(OrderedBytes.order(.list(of: .int64, [.int64(1)])) == missing)
@@ -98,15 +96,13 @@ struct OrderedBytesTests {
         }
     }
 
-    @Test("A long string is cut, and says so")
-    func long() {
+    @Test func `a long string is truncated, and says so`() {
         let long = String(repeating: "é", count: 500)
         #expect(OrderedBytes.order(.string(long)).count == OrderedBytes.stringLimit + 3)
         #expect(!OrderedBytes.isWhole(long) && OrderedBytes.isWhole(String(repeating: "x", count: 254)))
     }
 
-    @Test
-    func `however many NULs a long string has, its bytes are bounded and in order, and only what is whole decides`() {
+    @Test func `a long string's bytes are bounded and ordered despite NULs, and only whole ones decide`() {
         let seed = UInt64.random(in: .min ... .max)
         var random = SeededGenerator(seed: seed)
         func text() -> String {
@@ -132,8 +128,8 @@ struct OrderedBytesTests {
         }
     }
 
-    @Test("A range and its complement hold the same values", arguments: 1...3 as ClosedRange<UInt64>)
-    func complement(seed: UInt64) {
+    @Test(arguments: 1...3 as ClosedRange<UInt64>)
+    func `a range and its complement hold the same values`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let all = Self.edges.map({ OrderedBytes.order($0) }) + [OrderedBytes.order(nil)]
         func cut() -> [UInt8] {

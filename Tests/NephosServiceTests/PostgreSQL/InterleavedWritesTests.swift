@@ -8,11 +8,11 @@ import Testing
 
 @testable import NephosService
 
-/// Two requests at once: the second comes whole, or as far as it gets, before each statement of the first. What is left
-/// is always what one after the other could have left.
+/// Two concurrent requests: the second runs, as far as it gets, before each statement of the first. The result is always
+/// that of a serial order.
 @Suite("Writes beside each other over PostgreSQL", .overPostgreSQL, .oneAtATime) struct InterleavedWritesTests {
     @Test(arguments: Interleaving.all, [false, true])
-    func `whatever comes between, the rules hold`(_ interleaving: Interleaving, isSwapped: Bool) async throws {
+    func `invariants hold with any interleaved write`(_ interleaving: Interleaving, isSwapped: Bool) async throws {
         let turn = Turn()
         var options = TestCluster.options(connections: 6)
         options.beforeStatement = { turn.pass() }
@@ -187,7 +187,7 @@ struct Interleaving: Sendable, CustomTestStringConvertible {
 }
 
 extension TestDatabase {
-    /// Reads a counter and writes it one higher, if nobody did meanwhile.
+    /// Reads a counter and increments it, unless another request did meanwhile.
     fileprivate func increment(_ name: String) async {
         guard let record = try? await lookup(name)[0].record,
             case .int64(let count)? = try? record.fields.decoded()["n"]?.value

@@ -7,7 +7,7 @@ import Testing
 
 @testable import NephosService
 
-/// Two servers over one database: what one does, the other knows with its next transaction, or is woken for.
+/// Two servers over one database: each sees the other's changes in its next transaction, or is notified.
 @Suite("Many servers over PostgreSQL", .overPostgreSQL, .oneAtATime) struct ManyServersTests {
     /// Two services with the same stores, as two processes would have them.
     private func servers() throws -> (one: TestCloud, other: TestCloud) {
@@ -22,7 +22,7 @@ import Testing
         return (try cloud(), try cloud())
     }
 
-    @Test func `a schema that one imports is that of the next save on the other`() async throws {
+    @Test func `a schema imported on one server applies to the next save on the other`() async throws {
         let (one, other) = try servers()
         let database = TestDatabase(one)
         // Both know the schema as it was.
@@ -41,7 +41,7 @@ import Testing
         for cloud in [one, other] { await cloud.service.close() }
     }
 
-    @Test func `what a server left to do goes on at another that never had the store open`() async throws {
+    @Test func `a server's pending jobs resume at another that never had the store open`() async throws {
         let (options, address) = (TestCluster.options(connections: 4), try TestCluster.address.get())
         let clock = TestCloud.Clock()
         func cloud(_ configuration: ServiceConfiguration) throws -> (TestCloud, PostgresStores) {
@@ -68,7 +68,7 @@ import Testing
         await staying.service.close()
     }
 
-    @Test func `an index that one builds holds what the other saves from then on`() async throws {
+    @Test func `an index built on one server includes later saves on the other`() async throws {
         let (one, other) = try servers()
         func query(_ cloud: TestCloud) async throws -> [String] {
             let query = Query(recordType: "Note", filterBy: [Filter(.field("n"), .greaterThan, .int64(0))])
@@ -83,12 +83,10 @@ import Testing
         for cloud in [one, other] { await cloud.service.close() }
     }
 
-    @Test func `a save on one server is notified to a poll on the other, and its receipt counts on either`()
-        async throws
-    {
+    @Test func `a save on one server wakes a poll on the other, and either accepts the receipt`() async throws {
         let (one, other) = try servers()
         let here = try await TestDatabase(one, client: "phone").making(zone: "Z")
-        // Both servers know that nobody watches.
+        // Both servers know that there is no poll.
         _ = try await TestDatabase(other, zone: "Z").modify([.force("a")])
         _ = try await here.save(.zone("all", "Z"))
         let device = try await TestDevice(one, client: "phone")
@@ -109,7 +107,7 @@ import Testing
         for cloud in [one, other] { await cloud.service.close() }
     }
 
-    @Test func `an account that one deletes writes nothing through the other`() async throws {
+    @Test func `an account deleted on one server writes nothing through the other`() async throws {
         let (one, other) = try servers()
         for cloud in [one, other] { _ = try await TestDatabase(cloud).modify([.force("a")]) }
         _ = try await one.service.deleteAccount(DeleteAccountRequest(account: "me"), TestDatabase(one).context)
@@ -121,9 +119,7 @@ import Testing
         for cloud in [one, other] { await cloud.service.close() }
     }
 
-    @Test func `what a server is sending another leaves until the claim is over, whatever its own clock says`()
-        async throws
-    {
+    @Test func `a claimed delivery is left until the claim expires, whatever the other server's clock`() async throws {
         let (stuck, hooks) = (HangingDelivery(), CountedDelivery())
         let hour: Int64 = 3_600_000
         var options = TestCluster.options(connections: 4)
@@ -143,7 +139,7 @@ import Testing
         _ = try await zone.save(.zone("all", "Z"))
         _ = try await zone.modify([.force("a")])
         await stuck.hasBegun()
-        // The store is open, and the outbox looked at.
+        // The store is open, and the outbox was read.
         _ = try await TestDatabase(other, zone: "Z").lookup("a")
         for _ in 0..<3 { await other.service.settle() }
         #expect(hooks.identifiers.isEmpty)
@@ -154,7 +150,7 @@ import Testing
         for cloud in [one, other] { await cloud.service.close() }
     }
 
-    @Test func `what a server left when it ended, another does`() async throws {
+    @Test func `another server finishes an ended server's jobs`() async throws {
         let (one, other) = try servers()
         // The other has the store open, and nothing to do.
         for cloud in [one, other] { _ = try await TestDatabase(cloud).modify([.force("x")]) }
@@ -179,7 +175,7 @@ private final class CountedDelivery: NotificationDelivery {
     }
 }
 
-/// Begins to deliver, and does not end before it is told to.
+/// A delivery that starts and does not end before `goOn`.
 private final class HangingDelivery: NotificationDelivery {
     private let sent = Mutex<[String]>([])
     private let begun = AsyncStream<Void>.makeStream()

@@ -7,9 +7,9 @@ import Testing
 
 @testable import NephosService
 
-/// A client that fetches as soon as it is notified, on whichever server, finds the change; it never fetches again for it.
+/// A client that fetches on notification finds the change on any server, and never fetches again for it.
 @Suite(.overPostgreSQL, .oneAtATime) struct NotificationOrderTests {
-    @Test func `a notification leaves only when feeds show its change, though a write that began before goes on`()
+    @Test func `a notification is sent only after feeds show its change, although an earlier write is open`()
         async throws
     {
         var options = TestCluster.options(connections: 4)

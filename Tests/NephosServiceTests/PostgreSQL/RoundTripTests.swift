@@ -5,9 +5,9 @@ import Testing
 
 @testable import NephosService
 
-/// How often each request waits for PostgreSQL: the table of Documentation/PostgreSQL.md.
+/// The number of round trips of each request: the table of Documentation/PostgreSQL.md.
 @Suite(.overPostgreSQL, .oneAtATime) struct RoundTripTests {
-    @Test func `requests wait for the server so often and no more, however many records they have`() async throws {
+    @Test func `requests take a fixed number of round trips, however many records they have`() async throws {
         let stores = try PostgresStores(
             try TestCluster.address.get(),
             options: TestCluster.options(connections: 1))

@@ -12,8 +12,7 @@ import Testing
         ).encoded()
     }
 
-    @Test("A body that comes again is not decoded again")
-    func cached() throws {
+    @Test func `a repeated body is not decoded again`() throws {
         let queries = DecodedQueries()
         let decoded = try queries.query(decoding: body("a"))
         #expect(try queries.query(decoding: body("a")) === decoded)
@@ -21,8 +20,7 @@ import Testing
         #expect(decoded.text != (try queries.query(decoding: body("b")).text))
     }
 
-    @Test("Later pages and long bodies are not cached, and mean the same query")
-    func notCached() throws {
+    @Test func `later pages and long bodies are not cached, and mean the same query`() throws {
         let queries = DecodedQueries()
         let first = try queries.query(decoding: body("a"))
         let second = try queries.query(decoding: body("a", marker: "m"))
@@ -34,16 +32,14 @@ import Testing
         #expect(try queries.query(decoding: long) !== decoded)
     }
 
-    @Test("A body that is refused is refused each time, and an empty one too")
-    func refused() throws {
+    @Test func `a refused body is refused each time, and so is an empty one`() throws {
         let queries = DecodedQueries()
         for body in [[], Array("{}".utf8), Array("{".utf8), Array(#"{"query":7}"#.utf8)] {
             for _ in 0..<2 { #expect(throws: WireError.self) { try queries.query(decoding: body) } }
         }
     }
 
-    @Test("Many different bodies evict each other and are not mixed up")
-    func many() throws {
+    @Test func `different bodies evict each other and are not mixed up`() throws {
         let queries = DecodedQueries()
         for round in 0..<2 {
             for index in 0..<10_000 {

@@ -4,8 +4,8 @@ import Testing
 
 @testable import NephosService
 
-/// What a caller that may read a part of the records learns of the others: nothing. Two clouds have the same visible records and
-/// different hidden ones, more than any bound of a page; each query is answered the same in both, and reads as much.
+/// A caller that may read some of the records learns nothing of the others. Two clouds have the same visible records and
+/// different hidden ones, more than any bound of a page; each query has the same answer and reads as much in both.
 @Suite struct HiddenRecordsTests {
     private static let home = LocationValue(latitude: 10, longitude: 20)
 
@@ -79,7 +79,7 @@ import Testing
         return answers
     }
 
-    private func compare(
+    private func expectEqualAnswers(
         _ worlds: [TestCloud], _ context: (TestCloud) -> RequestContext, zone: (TestCloud) -> ZoneIDDictionary?
     ) async throws {
         for (index, query) in Self.queries.enumerated() {
@@ -107,7 +107,7 @@ import Testing
         return configuration
     }
 
-    @Test func `a participant's queries depend on nothing that is not shared with it`() async throws {
+    @Test func `a participant's queries do not depend on unshared records`() async throws {
         var zones: [ObjectIdentifier: ZoneIDDictionary] = [:]
         var worlds: [TestCloud] = []
         for hidden in [[], Array(0..<Int64(200))] {
@@ -121,10 +121,10 @@ import Testing
             zones[ObjectIdentifier(cloud)] = zone
             worlds.append(cloud)
         }
-        try await compare(worlds, { $0.context("bob", .shared) }, zone: { zones[ObjectIdentifier($0)] })
+        try await expectEqualAnswers(worlds, { $0.context("bob", .shared) }, zone: { zones[ObjectIdentifier($0)] })
     }
 
-    @Test func `who may read its own records alone learns nothing of others'`() async throws {
+    @Test func `an account that may read only its own records learns nothing of others'`() async throws {
         var worlds: [TestCloud] = []
         for hidden in [[], Array(0..<Int64(200))] {
             let cloud = TestCloud(configuration, stores: MemoryStores())
@@ -140,10 +140,10 @@ import Testing
             }
             worlds.append(cloud)
         }
-        try await compare(worlds, { $0.context("bob", .public) }, zone: { _ in nil })
+        try await expectEqualAnswers(worlds, { $0.context("bob", .public) }, zone: { _ in nil })
     }
 
-    @Test func `a participant gets all that is shared with it, page by page, while records move`() async throws {
+    @Test func `a participant gets every shared record, page by page, while records move`() async throws {
         let cloud = TestCloud(configuration)
         let (own, zone, _) = try await cloud.makeSharedList()
         _ = try await own.modify(
@@ -167,7 +167,7 @@ import Testing
         #expect(names.last == "v15")
     }
 
-    @Test func `too much that is shared is refused to be sorted, and read without an order`() async throws {
+    @Test func `too many shared records cannot be sorted, and are read without an order`() async throws {
         let cloud = TestCloud(configuration)
         let (own, zone, _) = try await cloud.makeSharedList()
         _ = try await own.modify(
@@ -181,7 +181,7 @@ import Testing
         #expect(all.pages.flatMap(\.self) == (0..<61).map { "v\($0)" }.sorted())
     }
 
-    @Test func `what two shares of a zone give is merged by name, and a third one gives nothing`() async throws {
+    @Test func `results of two shares of a zone are merged by name, and a third adds none`() async throws {
         let cloud = TestCloud(configuration)
         let (own, zone, _) = try await cloud.makeSharedList()
         var guids: [String] = []

@@ -24,10 +24,10 @@ import Testing
             })
     }
 
-    @Test(
-        "The nearest of a crowd far away costs a few entries for each level of the cells",
-        arguments: [63, 64, 65, 1000], [0, 0.001, 1, 100])
-    func crowd(count: Int, metresApart: Double) async throws {
+    @Test(arguments: [63, 64, 65, 1000], [0, 0.001, 1, 100])
+    func `the nearest of a distant crowd cost a few entries for each level of cells`(count: Int, metresApart: Double)
+        async throws
+    {
         let cloud = QueryCloud()
         try await save(count, metresApart: metresApart, in: cloud)
         var entries = 0
@@ -43,10 +43,9 @@ import Testing
         #expect(entries < 5000)
     }
 
-    @Test(
-        "A crowd at one place comes page by page; with a second key it is sorted up to a bound",
-        arguments: [99, 100, 101])
-    func place(count: Int) async throws {
+    @Test(arguments: [99, 100, 101])
+    func `a crowd at one location comes page by page, and a second key sorts it up to a bound`(count: Int) async throws
+    {
         var bounds = QueryBounds()
         bounds.unindexedSort = 100
         let cloud = QueryCloud(bounds: bounds)
@@ -58,9 +57,9 @@ import Testing
         if count <= 100 { #expect(try await cloud.all(query(sortedAlso: true), limit: { 30 }) == names) }
     }
 
-    @Test(
-        "A page that may look at little ends before its first result, and all come in order", arguments: [false, true])
-    func pages(sortedAlso: Bool) async throws {
+    @Test(arguments: [false, true])
+    func `a page with a small budget ends before its first result, and all come in order`(sortedAlso: Bool) async throws
+    {
         var bounds = QueryBounds()
         bounds.candidatesPerPage = 3
         let cloud = QueryCloud(bounds: bounds)

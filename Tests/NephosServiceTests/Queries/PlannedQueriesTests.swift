@@ -36,8 +36,7 @@ import Testing
 
     private let planned = Self.planned(.nothing)
 
-    @Test("A plan is found by the same query of the same account, whatever the page")
-    func found() {
+    @Test func `a plan is a hit for the same query of the same account, whatever the page`() {
         let queries = PlannedQueries()
         queries.insert(planned, for: key())
         #expect(queries.find(key()) === planned)
@@ -48,16 +47,14 @@ import Testing
         }
     }
 
-    @Test("A plan is not found once the version of the schema or of the indexes is another")
-    func versioned() {
+    @Test func `a plan is a miss after the version of the schema or of the indexes changed`() {
         let queries = PlannedQueries()
         queries.insert(planned, for: key())
         #expect(queries.find(key(versions: Versions(schema: 2, indexes: 1))) == nil)
         #expect(queries.find(key(versions: Versions(schema: 1, indexes: 2))) == nil)
     }
 
-    @Test("Plans of long queries and of many ranges are not cached, and three thousand others are")
-    func bounded() {
+    @Test func `plans of long queries and of many ranges are not cached, and three thousand others are`() {
         let queries = PlannedQueries()
         let range = ScanRange(signature: IndexSignature([]), range: .all, keyOffset: 0)
         let scan = QueryScan(ranges: Array(repeating: range, count: 64), order: [], covers: [])
@@ -74,8 +71,7 @@ import Testing
         #expect(queries.count < 8000)
     }
 
-    @Test("Cached content has a version of its own, and none while it changes")
-    func contentVersions() {
+    @Test func `cached content has its own version, and none while it changes`() {
         let catalog = VersionedCache<Int>()
         let first = catalog.now
         #expect(catalog.kept(asOf: first)?.count == nil)

@@ -10,8 +10,7 @@ import Testing
         func hash(into hasher: inout Hasher) { hasher.combine(0) }
     }
 
-    @Test("The least recently used entry is evicted first")
-    func eviction() {
+    @Test func `the least recently used entry is evicted first`() {
         let cache = QueryCache<Int, String>(capacity: 5120)
         for name in 0..<512 { cache.insert("\(name)", for: name, cost: 10) }
         #expect(cache.count == 512)
@@ -23,8 +22,7 @@ import Testing
         #expect(cache.value(for: 2) == "2")
     }
 
-    @Test("The costs of all entries stay within the capacity, and what costs too much is not cached")
-    func bounds() {
+    @Test func `the costs of all entries stay within the capacity, and an oversized value is not cached`() {
         let cache = QueryCache<Int, Int>(capacity: 51_200)
         for name in 0..<10_000 { cache.insert(name, for: name, cost: 1 + name % 100) }
         let cached = (0..<10_000).filter { cache.value(for: $0) == $0 }
@@ -34,23 +32,21 @@ import Testing
         #expect(cache.value(for: -1) == nil)
     }
 
-    @Test("Entries whose keys have the same hash are told apart")
-    func sameHash() {
+    @Test func `keys with the same hash are distinct entries`() {
         let cache = QueryCache<Key, Int>(capacity: 51_200)
         for name in 0..<50 { cache.insert(name, for: Key(name: name), cost: 1) }
         for name in 0..<50 { #expect(cache.value(for: Key(name: name)) == name) }
         #expect(cache.value(for: Key(name: 50)) == nil)
     }
 
-    @Test("A value replaces the one that has its key")
-    func replacement() {
+    @Test func `a value replaces the one of its key`() {
         let cache = QueryCache<Int, String>(capacity: 5120)
         for value in ["a", "b", "c"] { cache.insert(value, for: 1, cost: 10) }
         #expect(cache.value(for: 1) == "c" && cache.count == 1)
     }
 
-    @Test("A cache that was used at random holds what a model of it holds", arguments: [1, 2, 3] as [UInt64])
-    func model(seed: UInt64) {
+    @Test(arguments: [1, 2, 3] as [UInt64])
+    func `a randomly used cache holds the same entries as its model`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let cache = QueryCache<Int, Int>(capacity: 512 * 4)
         /// The least recently used first.

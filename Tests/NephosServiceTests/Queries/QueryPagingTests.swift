@@ -32,9 +32,8 @@ struct QueryPagingTests {
         ]
     }()
 
-    @Test(
-        "No record comes twice, and none that matches all the time is missed", arguments: 1...10 as ClosedRange<UInt64>)
-    func stable(seed: UInt64) async throws {
+    @Test(arguments: 1...10 as ClosedRange<UInt64>)
+    func `no record is returned twice, and no record that always matches is missed`(seed: UInt64) async throws {
         var random = SeededGenerator(seed: seed)
         var moved = 0
         for (index, query) in Self.queries.enumerated() {
@@ -96,8 +95,7 @@ struct QueryPagingTests {
         return Set(try await cloud.all(query, zone: "A", zoneWide: isWide))
     }
 
-    @Test("With a full memory nothing comes twice")
-    func fullMemory() async throws {
+    @Test func `no record is returned twice beyond the remembered results`() async throws {
         var bounds = QueryBounds()
         bounds.rememberedResults = 10
         let cloud = QueryCloud(bounds: bounds)
@@ -116,8 +114,7 @@ struct QueryPagingTests {
         #expect(found.count > 40)
     }
 
-    @Test("A marker says nothing is left only when nothing is")
-    func ends() async throws {
+    @Test func `a marker ends only when no records are left`() async throws {
         let cloud = QueryCloud()
         try await cloud.modify((0..<6).map { .create("n\($0)", ["rank": .int64(Int64($0))]) })
         let query = Query(recordType: "Note", sortBy: [QuerySortDescriptor(.field("rank"))])
@@ -129,8 +126,7 @@ struct QueryPagingTests {
         #expect(try await cloud.page(query, limit: 1000).records.count == 6)
     }
 
-    @Test("A cursor survives its text, and nothing else is one")
-    func cursors() {
+    @Test func `a cursor survives its text, and nothing else decodes as one`() {
         let strings = TokenCodec(key: .random(), database: "private _a")
         var given = GivenRecords()
         for number in 1...20 { given.insert(RowNumber(Int64(number) << 27)) }

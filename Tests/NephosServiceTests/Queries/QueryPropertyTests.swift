@@ -23,7 +23,7 @@ struct QueryPropertyTests {
     }()
 
     @Test(arguments: 1...12 as ClosedRange<UInt64>)
-    func random(seed: UInt64) async throws {
+    func `random queries agree with the matcher`(seed: UInt64) async throws {
         var random = RandomQueries(seed: seed)
         let cloud = QueryCloud(bounds: Self.bounds[Int(seed) % Self.bounds.count])
         let zones = ["A", "B"]
@@ -46,7 +46,8 @@ struct QueryPropertyTests {
             }
             let query = random.query(names, extended: round % 2 == 1)
             let zoneWide = random.random.chance(30)
-            try await check(query, zoneWide, known, cloud, &random, wasReached, "seed \(seed), round \(round)")
+            try await expectAgreement(
+                query, zoneWide, known, cloud, &random, wasReached, "seed \(seed), round \(round)")
         }
         #expect(wasReached.matches > 300, "seed \(seed): too few records matched to prove anything")
     }
@@ -68,7 +69,7 @@ struct QueryPropertyTests {
         return known
     }
 
-    private func check(
+    private func expectAgreement(
         _ query: Query, _ zoneWide: Bool, _ known: [KnownRecord], _ cloud: QueryCloud, _ random: inout RandomQueries,
         _ reached: Reached, _ label: String
     ) async throws {

@@ -21,7 +21,7 @@ struct QueryRefusalTests {
         return cloud
     }
 
-    private func check(
+    private func expectRefusal(
         _ query: Query, _ code: ServiceError.ClientCode, _ reason: String, line: SourceLocation = #_sourceLocation
     ) async throws {
         let error = try await cloud().refusal(query, zone: "A")
@@ -34,53 +34,49 @@ struct QueryRefusalTests {
         Query(recordType: "Note", filterBy: [Filter(key, comparator, value)])
     }
 
-    @Test("A type that does not exist, and the users")
-    func types() async throws {
-        try await check(Query(recordType: "Nothing"), .unknownItem, "Did not find record type: Nothing")
-        try await check(Query(recordType: "Users"), .invalidArguments, "Can't query system types")
+    @Test func `a query of a missing type, or of users, is refused`() async throws {
+        try await expectRefusal(Query(recordType: "Nothing"), .unknownItem, "Did not find record type: Nothing")
+        try await expectRefusal(Query(recordType: "Users"), .invalidArguments, "Can't query system types")
     }
 
-    @Test("Fields that are unknown or not indexed, with the remedy")
-    func options() async throws {
-        try await check(
+    @Test func `unknown or unindexed fields are refused with the remedy`() async throws {
+        try await expectRefusal(
             note(.field("missing"), .equals, .int64(1)), .invalidArguments,
             "Field 'missing' is not marked queryable: the type 'Note' has no field of that name")
-        try await check(
+        try await expectRefusal(
             Query(recordType: "Note", sortBy: [QuerySortDescriptor(.field("link"))]), .invalidArguments,
             "Field 'link' is not marked sortable: add SORTABLE to the field 'link' of 'Note' in the schema")
-        try await check(
+        try await expectRefusal(
             Query(recordType: "Note", sortBy: [QuerySortDescriptor(.field("other"))]), .invalidArguments,
             "Field 'other' is not marked sortable")
-        try await check(
+        try await expectRefusal(
             note(.field("tags"), .containsAnyTokens, .string("a")), .invalidArguments,
             "Field 'tags' is not marked searchable")
-        try await check(
+        try await expectRefusal(
             note(.field("___etag"), .beginsWith, .int64(1)), .invalidArguments, "Field '___etag'")
     }
 
-    @Test("Values and comparators that do not fit")
-    func mismatches() async throws {
-        try await check(
+    @Test func `mismatched values and comparators are refused`() async throws {
+        try await expectRefusal(
             note(.field("title"), .equals, .int64(1)), .invalidArguments,
             "Field 'title' has a value type of STRING and cannot be queried using filter value type INT64")
-        try await check(
+        try await expectRefusal(
             note(.field("data"), .equals, .bytes([1])), .invalidArguments,
             "Field 'data' has a value type of BYTES and cannot be queried using filter type EQUALS")
-        try await check(
+        try await expectRefusal(
             note(.field("title"), .listContains, .string("x")), .invalidArguments, "filter type LIST_CONTAINS")
-        try await check(
+        try await expectRefusal(
             note(.field("tags"), .equals, .string("a")), .invalidArguments,
             "Field 'tags' has a value type of LIST<STRING> and cannot be queried using filter type EQUALS")
-        try await check(
+        try await expectRefusal(
             Query(recordType: "Note", sortBy: [QuerySortDescriptor(.field("place"))]), .invalidArguments,
             "cannot be sorted")
-        try await check(
+        try await expectRefusal(
             Query(recordType: "Note", sortBy: [QuerySortDescriptor(.field("tags"))]), .invalidArguments,
             "cannot be sorted")
     }
 
-    @Test("Encrypted fields cannot be looked for; sorting by one has no effect")
-    func encrypted() async throws {
+    @Test func `encrypted fields cannot be queried, and sorting by one has no effect`() async throws {
         let cloud = QueryCloud()
         let fields = RecordFields([.init(name: "secret", field: Field(.sealed(.string), isEncrypted: true))])
         var note = RecordToModify(recordName: "n1", recordType: "Note", recordChangeTag: nil, fields: fields)
@@ -98,10 +94,9 @@ struct QueryRefusalTests {
             try await cloud.all(Query(recordType: "Note", sortBy: [QuerySortDescriptor(.field("secret"))])) == ["n1"])
     }
 
-    @Test("More values than a filter may have")
-    func values() async throws {
+    @Test func `a filter with too many values is refused`() async throws {
         let values = (0...250).map { FieldValue.string("\($0)") }
-        try await check(
+        try await expectRefusal(
             note(.field("title"), .in, .list(of: .string, values)), .limitExceeded,
             "Query filter exceeds the limit of values: 250 for container 'iCloud.test'")
         let cloud = try await cloud()
@@ -109,13 +104,12 @@ struct QueryRefusalTests {
         #expect(try await cloud.all(some, zone: "A") == [])
 
         let long = note(.field("title"), .equals, .string(String(repeating: "a", count: 131_073)))
-        try await check(
+        try await expectRefusal(
             long, .limitExceeded,
             "the values of the query's filters have 131073 bytes; at most 131072 are allowed")
     }
 
-    @Test("A value without a type is read as the field's")
-    func undeclared() async throws {
+    @Test func `a value without a type is read as the field's`() async throws {
         let cloud = QueryCloud()
         try await cloud.modify([.create("n1", ["date": .timestamp(1000)]), .create("n2", ["date": .timestamp(3000)])])
         var filter = Filter(.field("date"), .lessThan, Field(.int64(2000), hasDeclaredType: false))
@@ -124,8 +118,7 @@ struct QueryRefusalTests {
         #expect(await cloud.refusal(Query(recordType: "Note", filterBy: [filter]))?.clientCode == .invalidArguments)
     }
 
-    @Test("Zones that do not exist, and continuation markers of other queries")
-    func markers() async throws {
+    @Test func `missing zones and continuation markers of other queries are refused`() async throws {
         let cloud = QueryCloud()
         try await cloud.modify((0..<5).map { .create("n\($0)", ["rank": .int64(Int64($0))]) })
         #expect(await cloud.refusal(Query(recordType: "Note"), zone: "Nowhere")?.clientCode == .zoneNotFound)
@@ -141,15 +134,13 @@ struct QueryRefusalTests {
         #expect(try await cloud.page(byRank, limit: 2, marker: marker).summary == ["n2", "n3"])
     }
 
-    @Test("A zone that does not exist is told before a type that does not")
-    func zoneFirst() async throws {
+    @Test func `a missing zone is reported before a missing type`() async throws {
         let cloud = QueryCloud()
         #expect(await cloud.refusal(Query(recordType: "Nothing"), zone: "Nowhere")?.clientCode == .zoneNotFound)
         #expect(await cloud.refusal(Query(recordType: "Nothing"))?.clientCode == .unknownItem)
     }
 
-    @Test("In production only what the schema declares")
-    func production() async throws {
+    @Test func `production queries only declared indexes`() async throws {
         let cloud = QueryCloud(environment: .production)
         #expect(await cloud.refusal(Query(recordType: "Note"))?.reason == "Did not find record type: Note")
     }

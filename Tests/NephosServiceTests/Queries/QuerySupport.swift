@@ -121,7 +121,7 @@ final class QueryCloud: Sendable {
 }
 
 extension QueryRecordsResponse {
-    /// The names of the records, with that of the zone where it is told.
+    /// The names of the records, with the zone's name if it is present.
     var summary: [String] {
         records.map { result in
             guard case .record(let record) = result else { return "error" }

@@ -95,7 +95,7 @@ struct QueryTableTests {
     }
 
     @Test(arguments: [QueryBounds(), QueryPropertyTests.bounds[2]].indices)
-    func table(bounds: Int) async throws {
+    func `every comparator agrees with the matcher for every field type`(bounds: Int) async throws {
         let cloud = QueryCloud(bounds: [QueryBounds(), QueryPropertyTests.bounds[2]][bounds])
         try await cloud.makeZones("A")
         let known = try await fill(cloud)
@@ -117,7 +117,7 @@ struct QueryTableTests {
                     #expect(found == expected, "\(column) \(comparator) \(filter.fieldValue)")
                     if expected.isEmpty { outcomes.empty += 1 } else { outcomes.matched += 1 }
                 }
-                try await wrongType(column, comparator, cloud)
+                try await expectWrongTypeRefusal(column, comparator, cloud)
             }
         }
         #expect(outcomes.matched > 100 && outcomes.empty > 30 && outcomes.refused > 200, "\(outcomes)")
@@ -143,7 +143,9 @@ struct QueryTableTests {
         ]
     }
 
-    private func wrongType(_ column: Column, _ comparator: FilterComparator, _ cloud: QueryCloud) async throws {
+    private func expectWrongTypeRefusal(
+        _ column: Column, _ comparator: FilterComparator, _ cloud: QueryCloud
+    ) async throws {
         guard column.comparators.contains(comparator), !comparator.isFullText else { return }
         let wrong: FieldValue = column.field.hasPrefix("int") || column.field == "double" ? .string("x") : .int64(1)
         let value = comparator.takesList ? .list(of: wrong.type.scalar, [wrong]) : wrong

@@ -20,8 +20,7 @@ struct QueryWalkTests {
             sortBy: [QuerySortDescriptor(.field("rank"), ascending: false)])
     }
 
-    @Test("A filter and an order are answered from one index, page by page")
-    func walk() async throws {
+    @Test func `a filter and an order are answered from one index, page by page`() async throws {
         let cloud = QueryCloud()
         try await notes(cloud)
         try await cloud.declare("INDEX (list, rank DESC)", of: "Note")
@@ -39,8 +38,7 @@ struct QueryWalkTests {
         #expect(explanation.checkedOnRecords == [])
     }
 
-    @Test("Conditions that contradict each other find nothing, in any order")
-    func contradiction() async throws {
+    @Test func `contradictory conditions find nothing, in any order`() async throws {
         let cloud = QueryCloud()
         try await notes(cloud)
         let above = Filter(.field("rank"), .greaterThan, .int64(5))
@@ -55,8 +53,7 @@ struct QueryWalkTests {
         }
     }
 
-    @Test("A circle around a place is decided by the index, whatever the order")
-    func circle() async throws {
+    @Test func `a radius filter is decided by the index, whatever the order`() async throws {
         let cloud = QueryCloud()
         func place(_ metresNorth: Double) -> FieldValue {
             .location(LocationValue(latitude: 52 + metresNorth / 111_195, longitude: 13))
@@ -76,8 +73,7 @@ struct QueryWalkTests {
         }
     }
 
-    @Test("An answer that is only to be sent has the same bytes, whichever way its records are read")
-    func sent() async throws {
+    @Test func `an encoded answer has the same bytes, whichever way its records are read`() async throws {
         let cloud = QueryCloud()
         try await cloud.makeZones("Zone")
         try await notes(cloud)
@@ -116,8 +112,7 @@ struct QueryWalkTests {
         }
     }
 
-    @Test("Saves, changes and deletions are seen by the next query")
-    func maintained() async throws {
+    @Test func `the next query sees saves, changes and deletions`() async throws {
         let cloud = QueryCloud()
         try await notes(cloud, count: 6)
         #expect(try await cloud.all(redByRank) == ["n3", "n0"])

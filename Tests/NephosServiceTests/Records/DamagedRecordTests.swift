@@ -6,7 +6,7 @@ import Testing
 
 @testable import NephosService
 
-/// Records that are not what was written: a disk lost a bit.
+/// Damaged records: a disk lost a bit.
 struct DamagedRecordTests {
     private let stores = TemporaryStores()
 
@@ -45,13 +45,15 @@ struct DamagedRecordTests {
         #expect(error.reason.contains("damaged") && !error.reason.contains("needle"))
     }
 
-    @Test func `a lookup gives the error at the record's item, and the others`() async throws {
+    @Test func `a lookup reports the damage at the record's item, and returns the others`() async throws {
         try await damaged { database in
             try expectDamage(try await database.lookup("first", "middle", "last"))
         }
     }
 
-    @Test func `a page of the feed gives the error at the record's item, and the others, in every form`() async throws {
+    @Test func `a feed page reports the damage at the record's item, and returns the others, in every form`()
+        async throws
+    {
         try await damaged { database in
             let changes = try await database.changes()
             try expectDamage(changes.records)
@@ -89,7 +91,7 @@ struct DamagedRecordTests {
     }
 
     @Test(arguments: [nil, "text", "rank"])
-    func `a query gives the error at the record's item, and the others`(_ sortedBy: String?) async throws {
+    func `a query reports the damage at the record's item, and returns the others`(_ sortedBy: String?) async throws {
         try await damaged { database in
             let results = try await database.query(sortedBy: sortedBy)
             try expectDamage(
@@ -99,7 +101,7 @@ struct DamagedRecordTests {
 
     /// Whether the index is made in one step, or gathered and sorted.
     @Test(arguments: [0, 2000])
-    func `a query by an index that is made later gives the error, whatever it asks for`(others: Int) async throws {
+    func `a query by a later index reports the damage, whatever its desired keys`(others: Int) async throws {
         try await damaged(others: others, indexes: []) { database in
             for condition in [#"{"fieldName":"text","comparator":"EQUALS","fieldValue":{"value":"needle-first"}}"#] {
                 let results = try await database.query(where: condition)
@@ -120,7 +122,7 @@ struct DamagedRecordTests {
 
     private static let three = #"{"fieldName":"rank","comparator":"LESS_THAN","fieldValue":{"value":5}}"#
 
-    @Test func `with the zone, or the index, the list of what it left out is gone`() async throws {
+    @Test func `deleting the zone or the index deletes its list of omitted records`() async throws {
         try await damaged(indexes: []) { database in
             _ = try await database.query(sortedBy: "rank")
             let engine = try #require(database.cloud.service.openStores.first).engine
@@ -145,7 +147,7 @@ struct DamagedRecordTests {
         }
     }
 
-    @Test func `a save or deletion of it is refused at its item, and the others are done`() async throws {
+    @Test func `a save or deletion of a damaged record is refused at its item, and the others succeed`() async throws {
         try await damaged { database in
             let results = try await database.modify(
                 [.force("first", ["rank": .int64(2)]), .force("middle", ["rank": .int64(2)]), .delete("last")],
@@ -155,7 +157,7 @@ struct DamagedRecordTests {
         }
     }
 
-    @Test func `a record may still refer to it, and its zone can be deleted`() async throws {
+    @Test func `a record may refer to a damaged record, and its zone can be deleted`() async throws {
         try await damaged { database in
             #expect(try await database.modify([.create("child", parent: "middle")]).map(\.summary) == ["saved"])
             try await database.deleteZone("Z")

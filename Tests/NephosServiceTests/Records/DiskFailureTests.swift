@@ -7,8 +7,7 @@ import Testing
 @testable import NephosService
 
 struct DiskFailureTests {
-    @Test func `a save that the disk has no room for is to be tried again, and works once there is room`() async throws
-    {
+    @Test func `a save on a full disk is retryable, and succeeds once space is free`() async throws {
         let stores = FullStores()
         let cloud = TestCloud(ServiceConfiguration(), stores: stores)
         let database = TestDatabase(cloud)

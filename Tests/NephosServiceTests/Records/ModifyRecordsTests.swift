@@ -25,7 +25,7 @@ import Testing
         #expect(fields["title"]?.value == .string("Dusk") && fields["year"]?.value == .int64(1932))
     }
 
-    @Test func `an update writes only the fields it mentions and clears those it sets to nothing`() async throws {
+    @Test func `an update writes only the fields it mentions and clears those it sets to null`() async throws {
         let database = TestDatabase(TestCloud())
         _ = try await database.modify([.create("a", ["x": .int64(1), "y": .int64(2), "z": .int64(3)])])
         _ = try await database.modify([.force("a", ["x": .int64(10), "y": nil])])
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: [RecordOperation.OperationType.forceUpdate, .forceReplace])
-    func `a record overwritten by one of another type is that in every way`(
+    func `a record overwritten by another type has that type everywhere`(
         operation: RecordOperation.OperationType
     ) async throws {
         let database = try await TestDatabase(TestCloud()).making(zone: "Z")
@@ -81,7 +81,7 @@ import Testing
         #expect(record.parent == nil)
     }
 
-    @Test func `a replacement keeps the fields that it names, as they are, of a record of its type`() async throws {
+    @Test func `a replacement keeps named fields unchanged in a record of its type`() async throws {
         let database = try await TestDatabase(TestCloud()).making(zone: "Z")
         _ = try await database.modify([.create("a", ["x": .int64(1), "y": .int64(2), "z": .string("old")])])
         func replace(_ fields: [String: FieldValue?], type: String = "Note") async throws -> RecordFields {
@@ -103,7 +103,7 @@ import Testing
         #expect(try await replace(["w": .int64(1)]).entries.map(\.name) == ["w"], "of a record that is gone")
     }
 
-    @Test func `a conflict carries the server's record for those who ask, and changes nothing`() async throws {
+    @Test func `a conflict carries the server's record on request, and changes nothing`() async throws {
         let database = TestDatabase(TestCloud())
         let first = try #require(try await database.modify([.create("a", ["x": .int64(1)])])[0].record)
         let second = try #require(try await database.modify([.update(first, ["x": .int64(2)])])[0].record)
@@ -130,7 +130,7 @@ import Testing
         #expect(independent.map(\.summary) == ["saved", "error 14"])
     }
 
-    @Test func `in the default zone each item stands alone, even if asked to be atomic`() async throws {
+    @Test func `in the default zone each item is independent, even in an atomic request`() async throws {
         let database = TestDatabase(TestCloud())
         _ = try await database.modify([.create("old")])
         let results = try await database.modify([.create("new"), .create("old")], atomic: true)
@@ -154,9 +154,7 @@ import Testing
         #expect(results[2].record?.zoneID?.zoneName == "B")
     }
 
-    @Test func `a zone that does not exist is the request's error on the web, and each item's for our own library`()
-        async throws
-    {
+    @Test func `a missing zone is the request's error for Web clients, and each item's for the library`() async throws {
         var database = TestDatabase(TestCloud())
         database.zone = "Nowhere"
         let request = ModifyRecordsRequest(operations: [.create("a")], zoneID: database.zoneID)
@@ -170,7 +168,7 @@ import Testing
         #expect(results.map(\.summary) == ["error 26", "error 26"])
     }
 
-    @Test func `a malformed operation is the request's error on the web, and its item's for our own library`()
+    @Test func `a malformed operation is the request's error for Web clients, and its item's for the library`()
         async throws
     {
         let database = TestDatabase(TestCloud())
@@ -185,7 +183,7 @@ import Testing
         #expect(try await database.existing("fine") == [])
     }
 
-    @Test func `what the schema forbids is the item's error for everybody`() async throws {
+    @Test func `a schema violation is the item's error for every client`() async throws {
         let database = TestDatabase(TestCloud())
         _ = try await database.modify([.create("a", ["x": .string("text")])])
         let operations: [RecordOperation] = [.create("b"), .force("a", ["x": .int64(1)])]
@@ -223,7 +221,7 @@ import Testing
         #expect(try await TestDatabase(cloud, "other", .public).existing("a") == ["a"])
     }
 
-    @Test func `desired keys limit the fields of what comes back`() async throws {
+    @Test func `desired keys limit the returned fields`() async throws {
         let database = TestDatabase(TestCloud())
         _ = try await database.modify([.create("a", ["x": .int64(1), "y": .int64(2)])])
         let request = LookupRecordsRequest(records: [.init(recordName: "a")], desiredKeys: ["y", "nothing"])
@@ -231,7 +229,7 @@ import Testing
         #expect(try record?.fields.decoded().entries.map(\.name) == ["y"])
     }
 
-    @Test func `a missing record is an item's error, in its place`() async throws {
+    @Test func `a missing record is an item's error at its index`() async throws {
         let database = TestDatabase(TestCloud())
         _ = try await database.modify([.create("a")])
         let results = try await database.lookup("missing", "a", "missing")

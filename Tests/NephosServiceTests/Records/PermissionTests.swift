@@ -3,7 +3,7 @@ import Testing
 
 @testable import NephosService
 
-/// Who may do what with the records of the public database (CloudKit Schema Language, security roles).
+/// Permissions on records of the public database (CloudKit Schema Language, security roles).
 @Suite struct PermissionTests {
     private let cloud = TestCloud()
     private var mei: TestDatabase { TestDatabase(cloud, "mei", .public) }
@@ -29,9 +29,7 @@ import Testing
         return error.map { "\($0.serverErrorCode.rawValue) \($0.clientErrorCode ?? 0) \($0.reason)" }
     }
 
-    @Test func `as it is by default, everybody reads, who is signed in creates, and only the creator changes`()
-        async throws
-    {
+    @Test func `by default everyone reads, signed-in accounts create, and only the creator changes`() async throws {
         #expect(try await mei.modify([.create("a", ["t": .string("mei")])]).map(\.summary) == ["saved"])
         let denied =
             "ACCESS_DENIED 10 WRITE operation not permitted on records of type 'Note': the schema grants WRITE to"
@@ -50,7 +48,7 @@ import Testing
         #expect(try await refusal(tom, .delete("a")) == nil, "nothing to delete needs no right")
     }
 
-    @Test func `a role that the schema makes lets in those to whom it was given`() async throws {
+    @Test func `a custom role admits the accounts that have it`() async throws {
         try await grant("READ TO \"_world\"", "CREATE TO \"_icloud\"", "WRITE TO Curator")
         _ = try await mei.modify([.create("a")])
         _ = try await tom.modify([.create("b")])
@@ -71,7 +69,7 @@ import Testing
         #expect(try await refusal(tom, change)?.hasPrefix("ACCESS_DENIED") == true)
     }
 
-    @Test func `where only a role may read, who has it finds everything and others nothing`() async throws {
+    @Test func `if only a role may read, its accounts find everything and others nothing`() async throws {
         try await grant("READ TO Curator", "CREATE TO \"_icloud\"", "WRITE TO Curator")
         _ = try await mei.modify([.create("a")])
         _ = try await tom.modify([.create("b")])
@@ -80,7 +78,7 @@ import Testing
         await #expect(throws: ServiceError.self) { try await query(mei) }
     }
 
-    @Test func `a role that was dropped and made again is nobody's`() async throws {
+    @Test func `a role that is dropped and made again has no accounts`() async throws {
         try await grant("READ TO Curator", "WRITE TO Curator", "CREATE TO \"_icloud\"")
         _ = try await tom.modify([.create("b")])
         _ = try await cloud.service.assignRole(.init(account: "tom", role: "Curator"), cloud.context(nil, .public))
@@ -92,7 +90,7 @@ import Testing
         #expect(try await cloud.service.listRoles(.init(), cloud.context(nil, .public)).members == [])
     }
 
-    @Test func `a role or an account that is not there is refused`() async throws {
+    @Test func `a missing role or account is refused`() async throws {
         try await grant("READ TO Curator")
         for request in [RoleRequest(account: "mei", role: "Curator"), RoleRequest(account: "nobody", role: "Curator")] {
             let error = await #expect(throws: ServiceError.self) {
@@ -109,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `a refusal is its item's, and the others of the batch are done`() async throws {
+    @Test func `a refusal fails its item, and the others of the batch succeed`() async throws {
         _ = try await mei.modify([.create("a")])
         #expect(
             try await tom.modify([.create("b"), .delete("a"), .create("c")]).map(\.summary) == [
@@ -117,7 +115,7 @@ import Testing
             ])
     }
 
-    @Test func `the private database asks for no grants`() async throws {
+    @Test func `the private database needs no grants`() async throws {
         try await grant("READ TO Curator")
         let own = TestDatabase(cloud, "mei", .private)
         #expect(try await own.modify([.create("a", ["t": .string("x")])]).map(\.summary) == ["saved"])
@@ -125,7 +123,7 @@ import Testing
         #expect(try await own.existing("a") == ["a"])
     }
 
-    @Test func `without a grant to read, only who has one reads`() async throws {
+    @Test func `without a public read grant, only accounts with a grant read`() async throws {
         try await grant("CREATE, READ TO \"_icloud\"", "WRITE TO \"_creator\"")
         _ = try await mei.modify([.create("a", ["t": .string("x")])])
         #expect(try await query(tom) == ["a"])
@@ -134,7 +132,7 @@ import Testing
         #expect(try await nobody.lookup("a")[0].error?.serverErrorCode == .authenticationRequired)
     }
 
-    @Test func `where only the creator reads, everybody finds their own`() async throws {
+    @Test func `if only the creator reads, each account finds its own records`() async throws {
         try await grant("CREATE TO \"_icloud\"", "READ, WRITE TO \"_creator\"")
         _ = try await mei.modify([.create("a", ["t": .string("x")]), .create("b", ["t": .string("y")])])
         _ = try await tom.modify([.create("c", ["t": .string("x")])])
@@ -149,7 +147,7 @@ import Testing
         }
         let denied = try await mei.lookup("a", "c")
         #expect(denied.map(\.summary) == ["saved", "error 10"])
-        // Nothing of the record is told, nor its type.
+        // Neither the record nor its type is revealed.
         #expect(
             denied[1].error?.reason == "READ operation not permitted: the schema does not grant READ of this record")
         for operation in [RecordOperation.force("c", type: "Other"), .delete("c")] {
@@ -161,7 +159,7 @@ import Testing
         #expect(conflict?.serverErrorCode == .exists && conflict?.serverRecord == [])
     }
 
-    @Test func `who may write may read`() async throws {
+    @Test func `a write grant includes reading`() async throws {
         try await grant("CREATE TO \"_icloud\"", "WRITE TO \"_creator\"")
         _ = try await mei.modify([.create("a")])
         #expect(try await query(mei) == ["a"])
@@ -169,14 +167,14 @@ import Testing
         #expect(try await tom.existing("a") == [])
     }
 
-    @Test func `a grant to everybody who is signed in lets them change what others made`() async throws {
+    @Test func `a grant to signed-in accounts lets them change other accounts' records`() async throws {
         try await grant("CREATE, WRITE TO \"_icloud\"", "READ TO \"_world\"")
         _ = try await mei.modify([.create("a")])
         #expect(try await refusal(tom, .force("a", ["t": .string("tom")])) == nil)
         #expect(try await refusal(tom, .delete("a")) == nil)
     }
 
-    @Test func `what is granted to a custom role only, nobody may`() async throws {
+    @Test func `a grant to an unassigned custom role admits no account`() async throws {
         try await grant("READ, CREATE, WRITE TO Curator")
         #expect(
             try await refusal(mei, .create("a"))
@@ -189,7 +187,7 @@ import Testing
         await #expect(throws: denied) { try await query(nobody) }
     }
 
-    @Test func `a permission that nobody has says how to grant it`() async throws {
+    @Test func `a permission without a grant says how to grant it`() async throws {
         try await grant("READ TO \"_world\"")
         #expect(
             try await refusal(mei, .create("a"))
@@ -207,7 +205,7 @@ import Testing
         #expect(try await refusal(tom, .create("b")) != nil)
     }
 
-    @Test func `a user changes their own user record, and no other`() async throws {
+    @Test func `a user may change only their own user record`() async throws {
         let mine = try await cloud.service.currentUser(mei.context).userRecordName
         _ = try await cloud.service.currentUser(tom.context)
         #expect(try await refusal(mei, .force(mine, ["nick": .string("m")], type: "Users")) == nil)

@@ -4,8 +4,8 @@ import Testing
 
 @testable import NephosService
 
-/// Every way out of the service, with every grant: what an account may not read it gets in no way.
-@Suite(.oneAtATimeOverPostgreSQL) struct ReadTableTests {
+/// Every request of the service, with every grant: none returns an unreadable record.
+@Suite struct ReadTableTests {
     /// Grants, and who may read a record of mei's under them.
     static let grants: [(grants: String, readers: Set<String>)] = [
         ("", ["mei", "tom", "cora", "nobody"]),
@@ -20,7 +20,7 @@ import Testing
         ("GRANT CREATE TO \"_icloud\"", []),
     ]
     static let readers = ["mei", "tom", "cora", "nobody"]
-    /// What nobody learns who may not read.
+    /// The texts that no account without read permission may see.
     static let secret = "s3cret"
 
     private let cloud = TestCloud.impatient()
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: grants.indices)
-    func `records are given to who may read them, and to nobody else in any way`(index: Int) async throws {
+    func `records are returned only to accounts that may read them, by every request`(index: Int) async throws {
         try await saveRecords()
         let (grants, readers) = Self.grants[index]
         try await setGrants(grants)
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: grants.indices)
-    func `a conflict and a refusal say nothing of a record that may not be read`(index: Int) async throws {
+    func `a conflict and a refusal reveal nothing of an unreadable record`(index: Int) async throws {
         try await saveRecords()
         let (grants, readers) = Self.grants[index]
         try await setGrants(grants)
@@ -118,7 +118,7 @@ import Testing
                 let error = try #require(result.error)
                 if !mayRead {
                     #expect(!text([result]).contains(Self.secret) && error.serverRecord.isEmpty)
-                    // Whatever is asked of it, a record's type is not told.
+                    // No request reveals a record's type.
                     if operation.record.recordType == "Other" { #expect(!error.reason.contains("has the type")) }
                 }
             }
@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test(arguments: grants.indices)
-    func `a query subscription tells of the records that its account may read`(index: Int) async throws {
+    func `a query subscription notifies only of records that its account may read`(index: Int) async throws {
         try await saveRecords()
         let (grants, readers) = Self.grants[index]
         var devices: [String: TestDevice] = [:]
@@ -164,7 +164,7 @@ import Testing
     }
 
     @Test(arguments: grants.indices)
-    func `a subscription may ask for what a query may`(index: Int) async throws {
+    func `a subscription accepts the conditions of a query`(index: Int) async throws {
         try await saveRecords()
         try await setGrants(Self.grants[index].grants)
         for reader in Self.readers where reader != "nobody" {
@@ -174,7 +174,7 @@ import Testing
         }
     }
 
-    @Test func `nobody's reference to another's record in the public database keeps that from being deleted`()
+    @Test func `in the public database a reference does not prevent the deletion of another account's record`()
         async throws
     {
         try await saveRecords()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import NephosService
 
-/// A request that is repeated with its key is carried out once.
+/// A request that is repeated with its key is executed once.
 @Suite struct RequestKeyTests {
     private func modify(
         _ database: TestDatabase, _ key: String, _ operations: [RecordOperation], digest: [UInt8] = [],
@@ -19,7 +19,7 @@ import Testing
         return try await database.cloud.service.modifyRecords(request, database.context).records
     }
 
-    @Test func `a repetition gets the first answer and changes nothing`() async throws {
+    @Test func `a retry gets the first answer and changes nothing`() async throws {
         let cloud = TestCloud()
         let database = TestDatabase(cloud)
         let first = try await modify(database, "k1", [.create(nil, ["n": .int64(1)]), .create("a")])
@@ -37,7 +37,7 @@ import Testing
         await cloud.service.close()
     }
 
-    @Test func `what was refused in part is so again, and what was refused is tried again`() async throws {
+    @Test func `a retry repeats partial refusals, and executes a refused request again`() async throws {
         let cloud = TestCloud()
         let database = TestDatabase(cloud)
         _ = try await database.modify([.create("a")])
@@ -51,7 +51,7 @@ import Testing
         await cloud.service.close()
     }
 
-    @Test func `a key is one account's and one request's`() async throws {
+    @Test func `a key belongs to one account and one request`() async throws {
         let cloud = TestCloud()
         let (mine, others) = (TestDatabase(cloud, "me"), TestDatabase(cloud, "you"))
         #expect(try await modify(mine, "k", [.create("a")], digest: [1]).map(\.summary) == ["saved"])
@@ -68,7 +68,7 @@ import Testing
         await cloud.service.close()
     }
 
-    @Test func `requests with one key at the same time are one`() async throws {
+    @Test func `concurrent requests with one key are executed once`() async throws {
         let cloud = TestCloud()
         let database = TestDatabase(cloud)
         _ = try await database.modify([.create("other")])
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `a busy account's outcomes make room for its own, and for others only where it has more`() async throws {
+    @Test func `a busy account's outcomes evict its own, and other accounts' only if they have more`() async throws {
         let engine = try MemoryStores().open(StoreID(container: "iCloud.test", environment: "development"))
         try await engine.write { transaction in
             for (account, count): (Int64, Int) in [(1, 100), (2, 30), (3, 5)] {
@@ -139,7 +139,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `outcomes beyond an account's bytes make room, the oldest first`() async throws {
+    @Test func `outcomes beyond an account's bytes are evicted, the oldest first`() async throws {
         let cloud = TestCloud()
         let database = TestDatabase(cloud)
         _ = try await modify(TestDatabase(cloud, "other"), "k0", [.force("a", ["n": .int64(1)])])
@@ -164,7 +164,7 @@ import Testing
         await cloud.service.close()
     }
 
-    @Test func `a deleted account's outcomes go with it`() async throws {
+    @Test func `a deleted account's outcomes are deleted`() async throws {
         let cloud = TestCloud()
         let database = TestDatabase(cloud)
         _ = try await modify(database, "k1", [.force("a", ["n": .int64(1)])])

@@ -40,7 +40,7 @@ import Testing
                 == (type == .update ? .merge(into: Self.stored) : .replace(Self.stored)))
     }
 
-    @Test func `forced operations take whatever is there`() {
+    @Test func `forced operations overwrite any record`() {
         #expect(decide(.forceUpdate, exists: false) == .insert)
         #expect(decide(.forceUpdate, exists: true, tag: "19") == .merge(into: Self.stored))
         #expect(decide(.forceReplace, exists: false) == .insert)
@@ -54,12 +54,12 @@ import Testing
         #expect(decide(.delete, exists: true, tag: "19") == .refuse(.staleChangeTag, server: Self.stored))
     }
 
-    @Test func `forceDelete is content with nothing to delete`() {
+    @Test func `forceDelete succeeds without a record`() {
         #expect(decide(.forceDelete, exists: false) == .nothingToDelete)
         #expect(decide(.forceDelete, exists: true, tag: "19") == .delete(Self.stored))
     }
 
-    @Test func `the other policies overwrite a record of another type, and a conflict comes before the type`() {
+    @Test func `the other policies overwrite another type, and a conflict is detected before the type`() {
         for type in [RecordOperation.OperationType.forceUpdate, .forceReplace] {
             #expect(decide(type, exists: true, recordType: "Task") == .replace(Self.stored))
         }
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: [("Users", RecordOperation.OperationType.forceUpdate), ("Task", .update)])
-    func `nothing becomes a record of the system's, and no version of a record is of two types`(
+    func `no record becomes a system type, and no version of a record has two types`(
         type: String, operation: RecordOperation.OperationType
     ) {
         guard case .refuse(let error, let server) = decide(operation, exists: true, tag: "1a", recordType: type) else {

@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: ["", String(repeating: "n", count: 256)])
-    func `a reference has a record's name, with its zone and without, alone and in a list`(name: String) async throws {
+    func `a reference names a record, with or without its zone, alone and in a list`(name: String) async throws {
         for zone in [nil, ZoneIDDictionary.defaultZone] {
             let reference = FieldValue.reference(ReferenceValue(recordName: name, zoneID: zone, action: .none))
             for value in [reference, .list(of: .reference, [reference])] {
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: ["", "1Note", "My Note", "Nöte", "_Note", "a-b", "Users", "cloudkit.share"])
-    func `a record type is a letter, then letters, digits and underscores, and none of the system's`(type: String)
+    func `a record type is a letter, then letters, digits and underscores, and not a system type`(type: String)
         async throws
     {
         #expect(try await error(.create("a", type: type))?.clientErrorCode == 12)
@@ -43,7 +43,7 @@ import Testing
         #expect(try await error(.create("a", [name: .int64(1)]))?.clientErrorCode == 12)
     }
 
-    @Test(arguments: ["_x", "___recordID"]) func `a field's name that begins with an underscore is the system's`(
+    @Test(arguments: ["_x", "___recordID"]) func `field names with a leading underscore are reserved`(
         name: String
     ) async throws {
         let error = try #require(try await error(.create("a", [name: .int64(1)])))
@@ -59,12 +59,12 @@ import Testing
     }
 
     @Test(arguments: [Double.nan, .infinity, -.infinity])
-    func `a number that JSON does not have is refused`(value: Double) async throws {
+    func `a number that JSON cannot represent is refused`(value: Double) async throws {
         #expect(try await error(.create("a", ["x": .double(value)]))?.clientErrorCode == 12)
     }
 
     @Test(arguments: [(90.5, 0), (-91, 0), (0, 180.5), (0, -1e9), (.nan, 0)] as [(Double, Double)])
-    func `a place that is not on Earth is refused in a record, a condition and an order`(
+    func `an invalid location is refused in a record, a condition and an order`(
         latitude: Double, longitude: Double
     ) async throws {
         let place = LocationValue(latitude: latitude, longitude: longitude)
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `a record over 1 MB is refused, also when it grows there by merging`() async throws {
+    @Test func `a record over 1 MB is refused, also after a merge`() async throws {
         let database = TestDatabase(TestCloud())
         let half = FieldValue.string(String(repeating: "x", count: 600_000))
         #expect(try await database.modify([.create("a", ["x": half])])[0].summary == "saved")
@@ -123,7 +123,7 @@ import Testing
     }
 
     @Test(arguments: ["", "..", "../x", "a/b", ".hidden", "a b", String(repeating: "c", count: 201)])
-    func `a container's identifier cannot lead anywhere else`(container: String) async {
+    func `a container's identifier cannot escape the data directory`(container: String) async {
         let cloud = TestCloud()
         let error = await #expect(throws: ServiceError.self) {
             try await cloud.service.listZones(cloud.context(container: container))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NephosService
 
-/// What a batch refuses late, or deletes by cascade, counts for all else in it.
+/// A batch's late refusals and cascades count for its other items.
 @Suite struct BatchReferenceTests {
     private static func validates(_ name: String) -> FieldValue {
         .reference(ReferenceValue(recordName: name, action: .validate))
@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(arguments: [nil, "Z"])
-    func `A save that is refused for a circle of parents keeps the parent that it had`(zone: String?) async throws {
+    func `a save that is refused for a cycle of parents keeps its old parent`(zone: String?) async throws {
         let database = try await database(zone)
         _ = try await database.modify([.create("p"), .create("c", parent: "p")])
         let results = try await database.modify([.force("c", parent: "c"), .delete("p")], atomic: false)
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: [nil, "Z"])
-    func `What points at a save that is refused for its own circle lacks its target`(zone: String?) async throws {
+    func `a reference to a save refused for its cycle lacks its target`(zone: String?) async throws {
         let database = try await database(zone)
         let results = try await database.modify(
             [
@@ -35,7 +35,7 @@ import Testing
         #expect(try await database.existing("a", "b", "c", "d") == [])
     }
 
-    @Test func `What points at a save that is one owned record too many lacks its target`() async throws {
+    @Test func `a reference to a save refused for too many owned records lacks its target`() async throws {
         let database = try await database("Z")
         _ = try await database.modify([.create("p")])
         var names = (0..<Limits.deleteSelfSources).map { "s\($0)" }
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: [nil, "Z"])
-    func `What a batch puts below what its deletions would take along keeps that`(zone: String?) async throws {
+    func `a save below a record that the batch's deletions cascade to prevents that`(zone: String?) async throws {
         for save in [RecordOperation.create("x", parent: "r"), .create("x", ["to": Self.validates("r")])] {
             let database = try await database(zone)
             _ = try await database.modify([.create("o"), .create("r", ["of": .owner("o")])])
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `What goes along with a batch's deletions may point at what goes, too`() async throws {
+    @Test func `records in a batch's cascade may refer to each other`() async throws {
         let database = try await database("Z")
         _ = try await database.modify([.create("o"), .create("r", ["of": .owner("o")])])
         let save = RecordOperation.create("x", ["of": .owner("r"), "a": Self.validates("r"), "b": Self.validates("x")])
@@ -72,7 +72,7 @@ import Testing
         #expect(try await database.existing("o", "r", "x") == [])
     }
 
-    @Test func `In the public database it is the save that is refused`() async throws {
+    @Test func `in the public database the save is refused`() async throws {
         for save in [RecordOperation.create("x", parent: "r"), .create("x", ["to": Self.validates("r")])] {
             let database = TestDatabase(TestCloud(), "me", .public)
             _ = try await database.modify([.create("o"), .create("r", ["of": .owner("o")])])
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `A save that leaves its owner is not deleted with it`() async throws {
+    @Test func `a save that leaves its owner is not deleted with it`() async throws {
         let database = try await database("Z")
         _ = try await database.modify([.create("o"), .create("r", ["of": .owner("o")])])
         let results = try await database.modify([.force("r", ["of": nil]), .delete("o")])
@@ -89,7 +89,7 @@ import Testing
         #expect(try await database.existing("r") == ["r"])
     }
 
-    @Test func `The records that a request's saves meet are bounded`() async throws {
+    @Test func `the records that a request's saves touch are bounded`() async throws {
         let database = try await database("Z")
         let large = FieldValue.bytes([UInt8](repeating: 7, count: 1_000_000))
         for name in 0..<34 { _ = try await database.modify([.create("r\(name)", ["data": large])]) }

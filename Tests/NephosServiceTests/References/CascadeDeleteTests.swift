@@ -8,24 +8,24 @@ import Testing
         CascadeDelete.plan(deleting: deleted) { $0.map { owned[$0] ?? [] } }.names
     }
 
-    @Test func `a deletion takes along what it owns, to any depth`() {
+    @Test func `a deletion cascades to owned records, to any depth`() {
         let owned: [String: Set<String>] = ["a": ["b"], "b": ["c"], "c": ["d"], "x": ["y"]]
         #expect(plan(["a"], owned) == ["b", "c", "d"])
     }
 
-    @Test func `a record with two owners dies once`() {
+    @Test func `a record with two owners is deleted once`() {
         let owned: [String: Set<String>] = ["a": ["c"], "b": ["c"]]
         #expect(plan(["a", "b"], owned) == ["c"])
         #expect(plan(["b"], owned) == ["c"])
     }
 
-    @Test func `a cycle of owners ends`() {
+    @Test func `a cascade through a cycle of owners ends`() {
         let owned: [String: Set<String>] = ["a": ["b"], "b": ["c"], "c": ["a", "b"]]
         #expect(plan(["a"], owned) == ["b", "c"])
         #expect(plan(["b"], owned) == ["c", "a"])
     }
 
-    @Test func `a record that owns itself dies once`() {
+    @Test func `a record that owns itself is deleted once`() {
         #expect(plan(["a"], ["a": ["a"]]) == [])
     }
 

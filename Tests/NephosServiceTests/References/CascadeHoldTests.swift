@@ -3,7 +3,7 @@ import Testing
 
 @testable import NephosService
 
-/// What a deletion takes along is held as it is itself: by children, and by `VALIDATE`.
+/// Records of a cascade are held like its root: by children, and by `VALIDATE`.
 @Suite struct CascadeHoldTests {
     private static let validated = FieldValue.reference(ReferenceValue(recordName: "item", action: .validate))
 
@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: [nil, "Z"])
-    func `a deletion is refused where a record that stays holds what it takes along`(zone: String?) async throws {
+    func `a deletion is refused if a remaining record holds a record of its cascade`(zone: String?) async throws {
         for holder in [RecordOperation.create("note", parent: "item"), .create("note", ["item": Self.validated])] {
             let database = try await withItem(holder, in: zone)
             let refused = try await database.modify([.delete("list")])
@@ -29,13 +29,13 @@ import Testing
         }
     }
 
-    @Test func `a holder that goes along holds nothing`() async throws {
+    @Test func `a holder within the cascade holds nothing`() async throws {
         let database = try await withItem(.create("note", ["list": .owner("list")], parent: "item"), in: "Z")
         #expect(try await database.modify([.delete("list")]).map(\.summary) == ["deleted"])
         #expect(try await database.existing("list", "item", "note") == [])
     }
 
-    @Test func `of several deletions only the one is refused that takes the held record along`() async throws {
+    @Test func `of several deletions only the one that cascades to the held record is refused`() async throws {
         let database = TestDatabase(TestCloud())
         _ = try await database.modify([
             .create("a"), .create("b"), .create("item", ["list": .owner("b")]), .create("note", parent: "item"),
@@ -43,7 +43,7 @@ import Testing
         #expect(try await database.modify([.delete("a"), .delete("b")]).map(\.summary) == ["deleted", "error 31"])
     }
 
-    @Test func `in the public database nothing holds what a deletion takes along`() async throws {
+    @Test func `in the public database nothing holds a record of a cascade`() async throws {
         let cloud = TestCloud()
         let owner = TestDatabase(cloud, "owner", .public)
         let stranger = TestDatabase(cloud, "stranger", .public)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import NephosService
 
-/// A deletion that takes much along: it is found before the write, and what is saved meanwhile counts.
+/// Large cascades: they are computed before the write, and respect concurrent saves.
 @Suite struct LargeCascadeTests {
     private static let count = Limits.recordsPlannedInWrite + 300
 
@@ -42,7 +42,7 @@ import Testing
         return names.sorted()
     }
 
-    @Test func `all of it goes in one commit, with its entries in indexes and its edges`() async throws {
+    @Test func `a large cascade is deleted in one commit, with its index entries and edges`() async throws {
         let database = try await database()
         let query = QueryRecordsRequest(
             query: Query(recordType: "Note", filterBy: [Filter(.field("rank"), .greaterThan, .int64(-5))]),
@@ -86,7 +86,7 @@ import Testing
         return results
     }
 
-    @Test func `what comes to belong to it meanwhile goes along, and what ceases to does not`() async throws {
+    @Test func `a record that joins the cascade meanwhile is deleted, and one that leaves it is not`() async throws {
         let database = try await database()
         let results = try await delete(database) {
             let changes: [RecordOperation] = [
@@ -101,7 +101,9 @@ import Testing
         #expect(try await left(database) == ["apart", "n11", "n5"])
     }
 
-    @Test func `what comes to hold it meanwhile keeps it, and what lets go does not`() async throws {
+    @Test func `a record that becomes a holder meanwhile prevents the cascade, and one that ceases does not`()
+        async throws
+    {
         let database = try await database()
         _ = try await database.modify([.force("apart", parent: "n3")])
         let held = try await delete(database) {
@@ -117,7 +119,7 @@ import Testing
         #expect(try await left(database) == ["other"])
     }
 
-    @Test func `where too much is saved meanwhile it is looked for anew`() async throws {
+    @Test func `after too many saves meanwhile the cascade is computed again`() async throws {
         let database = try await database()
         let results = try await delete(database) {
             for start in stride(from: 0, through: Limits.changesBesideCascade, by: 400) {
@@ -133,7 +135,7 @@ import Testing
         #expect(try await left(database) == ["apart", "other"])
     }
 
-    @Test func `the save beside it in a batch counts, and a refused batch deletes nothing`() async throws {
+    @Test func `another save of the batch counts, and a refused batch deletes nothing`() async throws {
         let database = try await database()
         let stays = try await database.modify(
             [.delete("l0"), .force("n2", ["of": nil]), .create("bad", ["of": .owner("none")])], atomic: true)

@@ -34,7 +34,7 @@ import Testing
         #expect(both[0].record?.parent?.recordName == "root")
     }
 
-    @Test func `where items are independent, a save fails if its target fails, and so on`() async throws {
+    @Test func `a non-atomic save fails if its target fails, transitively`() async throws {
         let database = TestDatabase(TestCloud())
         _ = try await database.modify([.create("b")])
         // b exists, so the second b is refused; c then has an owner all the same; d's owner is refused with it.
@@ -68,9 +68,7 @@ import Testing
 
     // MARK: Deletion
 
-    @Test func `deleting an owner deletes what it owns at once in a custom zone, to any depth and through cycles`()
-        async throws
-    {
+    @Test func `deleting an owner in a custom zone cascades at once, to any depth and through cycles`() async throws {
         let database = try await customZone()
         let saved = try await database.modify([
             .create("list"), .create("item", ["list": .owner("list")]), .create("note", ["item": .owner("item")]),
@@ -83,7 +81,7 @@ import Testing
         #expect(try await database.existing("list", "item", "note", "bystander") == ["bystander"])
     }
 
-    @Test func `of several owners the deletion of any one is enough`() async throws {
+    @Test func `deleting any one of several owners deletes the record`() async throws {
         let database = try await customZone()
         _ = try await database.modify([
             .create("a"), .create("b"),
@@ -93,7 +91,7 @@ import Testing
         #expect(try await database.existing("a", "b", "c") == ["a"])
     }
 
-    @Test func `a reference that was taken off before no longer owns`() async throws {
+    @Test func `a removed reference no longer owns`() async throws {
         let database = try await customZone()
         _ = try await database.modify([.create("a"), .create("b", ["owner": .owner("a")])])
         _ = try await database.modify([.force("b", ["owner": nil])])
@@ -109,7 +107,7 @@ import Testing
         #expect(fields["friend"]?.value == .link("a"))
     }
 
-    @Test func `in the default zone what is owned goes in the background, to any depth`() async throws {
+    @Test func `in the default zone owned records are deleted in the background, to any depth`() async throws {
         let database = TestDatabase(TestCloud())
         var operations: [RecordOperation] = [.create("n0")]
         for number in 1...350 {
@@ -123,7 +121,7 @@ import Testing
         #expect(try await database.existing("n0", "n1", "n2", "n50", "n51", "n200", "n350") == [])
     }
 
-    @Test func `a record cannot be deleted while another that stays has it as its parent`() async throws {
+    @Test func `a record cannot be deleted while a remaining record has it as its parent`() async throws {
         let database = try await customZone()
         _ = try await database.modify([.create("root"), .create("child", parent: "root")])
         let refused = try await database.modify([.delete("root")])
@@ -134,7 +132,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `children that a deletion takes along do not hold their parent`(inCustomZone: Bool) async throws {
+    func `children within a cascade do not hold their parent`(inCustomZone: Bool) async throws {
         let database = inCustomZone ? try await customZone() : TestDatabase(TestCloud())
         _ = try await database.modify([.create("root"), .create("child", ["owner": .owner("root")], parent: "root")])
         #expect(try await database.modify([.delete("root")]).map(\.summary) == ["deleted"])
@@ -142,7 +140,7 @@ import Testing
         #expect(try await database.existing("root", "child") == [])
     }
 
-    @Test func `a validating reference needs its target and keeps it from being deleted`() async throws {
+    @Test func `a validating reference needs its target and prevents its deletion`() async throws {
         let database = try await customZone()
         let validating = FieldValue.reference(ReferenceValue(recordName: "a", action: .validate))
         #expect(try await database.modify([.create("b", ["a": validating])]).map(\.summary) == ["error 31"])
@@ -151,7 +149,7 @@ import Testing
         #expect(refused[0].error?.reason.contains("Record delete would violate validating reference") == true)
     }
 
-    @Test func `a record that is saved and loses its owner in one batch goes with it`() async throws {
+    @Test func `a record that is saved and loses its owner in one batch is deleted`() async throws {
         let database = try await customZone()
         _ = try await database.modify([.create("a"), .create("b", ["owner": .owner("a")])])
         _ = try await database.modify([.force("b", ["text": .string("x")]), .delete("a")])
@@ -161,7 +159,7 @@ import Testing
         #expect(try await database.existing("a", "b") == ["b"])
     }
 
-    @Test func `a record can be made again after its deletion, and its old children stay gone`() async throws {
+    @Test func `a record can be made again after its deletion, and its old children stay deleted`() async throws {
         let database = try await customZone()
         _ = try await database.modify([.create("a"), .create("b", ["owner": .owner("a")])])
         _ = try await database.modify([.delete("a")])
@@ -186,7 +184,7 @@ import Testing
         #expect(exchanged.map(\.summary) == ["saved", "deleted"])
     }
 
-    @Test func `in the public database nobody uses up the records that another's may own`() async throws {
+    @Test func `in the public database no account uses up the records that another's may own`() async throws {
         let cloud = TestCloud()
         let mine = TestDatabase(cloud, "mei", .public)
         let others = TestDatabase(cloud, "tom", .public)
@@ -208,7 +206,7 @@ import Testing
     }
 
     @Test(arguments: ["parent", "VALIDATE"])
-    func `in the public database others cannot keep an owner from deleting`(kind: String) async throws {
+    func `in the public database other accounts cannot prevent the deletion of an owner`(kind: String) async throws {
         let cloud = TestCloud()
         let mine = TestDatabase(cloud, "mei", .public)
         let others = TestDatabase(cloud, "tom", .public)

@@ -15,8 +15,7 @@ struct DeclaredIndexTests {
         done INT64, owners LIST<STRING> QUERYABLE
         """
 
-    @Test("A declaration is read, its equalities in any order, and written back")
-    func text() throws {
+    @Test func `a declaration parses with its equalities in any order, and prints back`() throws {
         let parsed = try parse(
             """
             -- nephos: INDEX (tags, list, due DESC)
@@ -36,7 +35,6 @@ struct DeclaredIndexTests {
     }
 
     @Test(
-        "What is no declaration is an error at its place",
         arguments: [
             ("-- nephos: INDEXES (list, due)", "Encountered \"INDEXES\" at line 3, column 12"),
             ("-- nephos: INDEX list, due", "Encountered \"list\" at line 3, column 18"),
@@ -44,13 +42,12 @@ struct DeclaredIndexTests {
             ("-- nephos: INDEX (list, due DOWN)", "Encountered \"DOWN\" at line 3, column 29"),
             ("-- nephos: INDEX (list,\n due DESC)", "Encountered the end of the line at line 4, column 10"),
         ])
-    func syntax(_ line: String, _ expected: String) {
+    func `an invalid declaration is an error at its position`(_ line: String, _ expected: String) {
         let error = #expect(throws: SchemaSyntaxError.self) { try parse(line + "\n" + Self.fields) }
         #expect(error?.description.hasPrefix(expected) == true, "\(error as Any)")
     }
 
     @Test(
-        "What no query could use is refused",
         arguments: [
             ("(list)", "has one field, whose options are enough"),
             ("(list, nothing)", "names 'nothing', which is no field of the type"),
@@ -61,15 +58,14 @@ struct DeclaredIndexTests {
             ("(list, due NEAR)", "has 'due' NEAR, which is no LOCATION"), ("(owners, tags)", "has two lists"),
             ("(list, place NEAR, due ASC)", "has NEAR beside an order: the order by distance stands alone"),
         ])
-    func rules(_ index: String, _ reason: String) throws {
+    func `a declaration that no query could use is refused`(_ index: String, _ reason: String) throws {
         let schema = try parse("-- nephos: INDEX \(index)\n" + Self.fields).schema
         let findings = SchemaRules.findings(schema)
         #expect(findings.map(\.reason) == [reason])
         #expect(findings.first?.message == "index \(index) of record type 'Task' \(reason)")
     }
 
-    @Test("A type has a limited number of them")
-    func limit() throws {
+    @Test func `a type has a limited number of declared indexes`() throws {
         let fields = (0..<30).map { "f\($0) INT64 QUERYABLE" }.joined(separator: ", ")
         let indexes = (1...25).map { "-- nephos: INDEX (f0, f\($0))" }.joined(separator: "\n")
         let findings = SchemaRules.findings(try parse(indexes + "\n" + fields).schema)
@@ -99,8 +95,7 @@ struct DeclaredIndexTests {
             .sorted { ($0.rank, $0.name) < ($1.rank, $1.name) }.map(\.name)
     }
 
-    @Test("No account's query makes one, whatever it asks")
-    func queriesMakeNone() async throws {
+    @Test func `no account's query makes a declared index`() async throws {
         let stores = OpenStores()
         var bounds = QueryBounds()
         bounds.smallSet = 0
@@ -119,8 +114,7 @@ struct DeclaredIndexTests {
         #expect(made.allSatisfy { !$0.components.contains(",") } && !made.isEmpty)
     }
 
-    @Test("An import makes one, which queries use, and the next import removes it with its entries")
-    func imported() async throws {
+    @Test func `an import makes a declared index, and the next import removes it with its entries`() async throws {
         let stores = OpenStores()
         let cloud = QueryCloud(stores: stores)
         try await tasks(cloud, 300)
@@ -150,8 +144,7 @@ struct DeclaredIndexTests {
         #expect(try await cloud.all(query) == names(300, in: 1))
     }
 
-    @Test("It is deployed with the schema, and a reset brings production's")
-    func deployed() async throws {
+    @Test func `a declared index is deployed with the schema, and a reset restores production's`() async throws {
         let cloud = QueryCloud()
         try await tasks(cloud, 10)
         try await cloud.declare(Self.task, of: "Note")
@@ -163,8 +156,7 @@ struct DeclaredIndexTests {
         #expect(text.contains("-- nephos: \(Self.task)") && !text.contains("INDEX (rank"))
     }
 
-    @Test("A field of one cannot be dropped alone")
-    func droppedField() async throws {
+    @Test func `a field of a declared index cannot be dropped alone`() async throws {
         let cloud = QueryCloud()
         let text = schemaText("Task (\n-- nephos: INDEX (a, b DESC)\na INT64 QUERYABLE, b INT64 SORTABLE)")
         #expect(try await cloud.importing(text).isAllowed)
@@ -173,10 +165,9 @@ struct DeclaredIndexTests {
         #expect(report.findings.first?.line == 3)
     }
 
-    @Test(
-        "An order by several fields without one is right, page by page, and refused where too many are the same in the first"
-    )
-    func orderOfSeveral() async throws {
+    @Test func `an order by several fields without an index is right, and refused with too many ties in the first`()
+        async throws
+    {
         var bounds = QueryBounds()
         bounds.smallSet = 0
         let cloud = QueryCloud(bounds: bounds)
@@ -203,8 +194,7 @@ struct DeclaredIndexTests {
         #expect(try await small.all(query) == expected)
     }
 
-    @Test("Records that are too large to be sorted in memory are read in the order of an index")
-    func tooLarge() async throws {
+    @Test func `records that are too large to sort in memory are read in index order`() async throws {
         var bounds = QueryBounds()
         bounds.sortedBytes = 100
         let cloud = QueryCloud(bounds: bounds)
@@ -215,8 +205,7 @@ struct DeclaredIndexTests {
         #expect(await cloud.refusal(several)?.clientCode == .limitExceeded)
     }
 
-    @Test("A page ends with the bytes that it read, and a count with the candidates")
-    func bounded() async throws {
+    @Test func `a page ends at its bytes scanned, and a count at its candidates`() async throws {
         var bounds = QueryBounds()
         bounds.bytesPerPage = 400
         bounds.candidatesPerCount = 10

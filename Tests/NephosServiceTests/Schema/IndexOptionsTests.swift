@@ -2,7 +2,7 @@ import Testing
 
 @testable import NephosService
 
-/// The indexes that a field gets by itself, and those it can have.
+/// The automatic indexes of a field, and the possible ones.
 @Suite struct IndexOptionsTests {
     static let automatic: [(type: String, options: String)] = [
         ("ASSET", ""),
@@ -42,12 +42,12 @@ import Testing
     }
 
     @Test(arguments: RandomSchemas.types)
-    func `a field gets no index by itself that it cannot have`(type: SchemaType) {
+    func `a field gets no automatic index that its type forbids`(type: SchemaType) {
         #expect(IndexOptions.possible(for: type).isSuperset(of: .automatic(for: type)))
         #expect(IndexOptions.possible(for: type).isDisjoint(with: .tolerated(for: type)))
     }
 
-    @Test func `a type that a save makes can be looked for by its system fields`() {
+    @Test func `a type that a save makes can be queried by its system fields`() {
         var schema = Schema()
         schema.add(recordType: "T")
         for field in SystemField.allCases {
@@ -57,7 +57,7 @@ import Testing
         #expect(schema.grants(of: "T") == ["_creator": .write, "_icloud": .create, "_world": .read])
     }
 
-    @Test func `the type of users has roles and no index`() {
+    @Test func `the Users type has roles and no index`() {
         var schema = Schema()
         schema.add(recordType: "Users")
         #expect(schema.type(of: "roles", in: "Users")?.text == "LIST<INT64>")

@@ -17,7 +17,7 @@ import Testing
         #expect(try await database.modify([.create("d", ["x": .int64(1)])])[0].summary == "error 12")
     }
 
-    @Test func `a field of numbers takes integers and fractions`() async throws {
+    @Test func `a numeric field accepts integers and fractions`() async throws {
         let database = TestDatabase(TestCloud())
         let results = try await database.modify([.create("a", ["n": .int64(1)]), .create("b", ["n": .double(1.5)])])
         #expect(results.map(\.summary) == ["saved", "saved"])
@@ -25,7 +25,7 @@ import Testing
         #expect(fields["n"]?.value == .double(1.5))
     }
 
-    @Test func `what is not encrypted is refused in an encrypted field, and the other way round`() async throws {
+    @Test func `a clear value is refused in an encrypted field, and the other way round`() async throws {
         let database = TestDatabase(TestCloud())
         try await database.makeZoneKey()
         func saving(_ value: FieldValue, isEncrypted: Bool) async throws -> String? {
@@ -58,14 +58,14 @@ import Testing
         #expect(results.map(\.summary) == ["saved", "error 12"])
     }
 
-    @Test func `what a failed batch would have added is not added`() async throws {
+    @Test func `a failed batch adds nothing to the schema`() async throws {
         let database = try await TestDatabase(TestCloud()).making(zone: "Z")
         _ = try await database.modify([.create("old")])
         _ = try await database.modify([.create("a", ["x": .int64(1)]), .create("old")])
         #expect(try await database.modify([.create("b", ["x": .string("1")])])[0].summary == "saved")
     }
 
-    @Test func `saves that arrive together agree on a new field's type`() async throws {
+    @Test func `concurrent saves agree on a new field's type`() async throws {
         let database = TestDatabase(TestCloud())
         let summaries = try await withThrowingTaskGroup(of: String.self) { group in
             for number in 0..<40 {
@@ -91,7 +91,7 @@ import Testing
         #expect(try await database.modify([.create("d", ["tags": .string("x")])])[0].summary == "error 12")
     }
 
-    @Test func `values that came without a type are read as the field's`() async throws {
+    @Test func `untyped values are read as the field's type`() async throws {
         let database = TestDatabase(TestCloud())
         let day = FieldValue.timestamp(1_767_225_600_000)
         _ = try await database.modify([.create("a", ["day": day, "raw": .bytes([1, 2]), "sum": .double(0.5)])])
@@ -107,7 +107,7 @@ import Testing
         #expect(try await database.modify([operation])[0].summary == "error 12")
     }
 
-    @Test func `production takes no type and no field that it does not know`() async throws {
+    @Test func `production refuses unknown types and fields`() async throws {
         let cloud = TestCloud()
         let context = cloud.context(environment: .production)
         let request = ModifyRecordsRequest(operations: [.create("a", ["x": .int64(1)])], wantsServerRecord: true)

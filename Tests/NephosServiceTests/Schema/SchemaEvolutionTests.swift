@@ -2,7 +2,7 @@ import Testing
 
 @testable import NephosService
 
-/// How schemas may change, rule by rule.
+/// The rules of schema changes.
 @Suite struct SchemaEvolutionTests {
     private static func schema(_ statements: String) -> Schema {
         // What is imported is completed, so each schema here is one that was imported into nothing.
@@ -156,7 +156,7 @@ import Testing
         #expect(plan.isAllowed == row.findings.allSatisfy { $0.contains("warning") })
     }
 
-    @Test func `an import that is no schema changes nothing`() {
+    @Test func `an invalid import changes nothing`() {
         let development = Self.schema("RECORD TYPE T (x STRING);")
         let plan = SchemaCommands.planImport("DEFINE", development: development, production: Schema())
         #expect(!plan.isAllowed)
@@ -164,7 +164,7 @@ import Testing
         #expect(plan.losses.isEmpty && plan.indexChanges.isEmpty)
     }
 
-    @Test func `an import says what it drops, by name`() {
+    @Test func `an import names what it drops`() {
         let plan = SchemaCommands.planImport(
             "DEFINE SCHEMA RECORD TYPE B (x STRING);",
             development: Self.schema("RECORD TYPE B (y STRING, x STRING, a INT64); RECORD TYPE A (z STRING);"),
@@ -180,7 +180,7 @@ import Testing
         #expect(plan.schema.hasRecordType("Users"))
     }
 
-    @Test func `records that hold what is dropped are named`() {
+    @Test func `records with values of a dropped field are named`() {
         let loss = SchemaLoss(recordType: "B", field: "y")
         #expect(
             loss.finding(recordNames: ["r1"], count: 1).description
@@ -221,7 +221,7 @@ import Testing
     }
 
     @Test(arguments: 0..<100)
-    func `importing what was exported changes nothing`(seed: UInt64) {
+    func `importing an export changes nothing`(seed: UInt64) {
         var schemas = RandomSchemas(seed: seed)
         let development = SchemaCommands.planImport(
             SchemaCommands.export(schemas.schema()), development: Schema(), production: Schema()
@@ -293,7 +293,7 @@ import Testing
             ])
     }
 
-    @Test func `a reset gives development the schema of production`() {
+    @Test func `a reset gives development production's schema`() {
         let production = Self.schema("RECORD TYPE T (x STRING);")
         let plan = SchemaCommands.planReset(of: Self.schema("RECORD TYPE U (x STRING);"), to: production)
         #expect(plan.schema == production)
@@ -301,7 +301,7 @@ import Testing
         #expect(plan.isAllowed)
     }
 
-    @Test func `a valid schema is said to be valid, with what its author should know`() {
+    @Test func `a valid schema is reported valid, with warnings for its author`() {
         #expect(
             SchemaCommands.report(SchemaCommands.validate("DEFINE SCHEMA RECORD TYPE T (x STRING);"))
                 == "✅ Schema is valid.")

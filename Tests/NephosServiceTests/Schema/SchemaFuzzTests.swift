@@ -2,7 +2,7 @@ import Testing
 
 @testable import NephosService
 
-/// No text makes the parser trap or hang: it is read, or refused at a place that exists.
+/// No text makes the parser trap or hang: it is read, or refused at an existing position.
 @Suite struct SchemaFuzzTests {
     private static let pieces = [
         "DEFINE ", "SCHEMA ", "RECORD TYPE ", "CREATE ROLE ", "GRANT ", "READ", "TO ", "LIST", "<", ">", "(", ")", ",",
@@ -13,7 +13,7 @@ import Testing
     ]
 
     @Test(arguments: 0..<400)
-    func `a schema with pieces lost, doubled and put in is read or refused`(seed: UInt64) throws {
+    func `a schema with deleted, doubled and inserted pieces is read or refused`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         var schemas = RandomSchemas(seed: seed, hasOddNames: true)
         var scalars = Array(SchemaPrinter.print(schemas.schema()).unicodeScalars)
@@ -28,7 +28,7 @@ import Testing
                     contentsOf: Array((Self.pieces.randomElement(using: &random) ?? "").unicodeScalars), at: at)
             }
         }
-        try check(scalars, "seed \(seed)")
+        try expectSchemaOrError(scalars, "seed \(seed)")
     }
 
     @Test(arguments: 0..<200)
@@ -36,10 +36,10 @@ import Testing
         var random = SeededGenerator(seed: seed)
         var text = Bool.random(using: &random) ? "DEFINE SCHEMA RECORD TYPE T (" : ""
         for _ in 0..<Int.random(in: 0...60, using: &random) { text += Self.pieces.randomElement(using: &random) ?? "" }
-        try check(Array(text.unicodeScalars), "seed \(seed)")
+        try expectSchemaOrError(Array(text.unicodeScalars), "seed \(seed)")
     }
 
-    private func check(_ scalars: [Unicode.Scalar], _ comment: Comment) throws {
+    private func expectSchemaOrError(_ scalars: [Unicode.Scalar], _ comment: Comment) throws {
         let text = String(String.UnicodeScalarView(scalars))
         do throws(SchemaSyntaxError) {
             let schema = try SchemaParser.parse(text).schema
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(arguments: ["(", "LIST<", "LIST<ENCRYPTED ", "/* ", "\"", "GRANT READ, ", "DEFINE SCHEMA ", "-", "<", ">>"])
-    func `nothing is too deep or too long`(piece: String) {
+    func `deep nesting and long input are handled`(piece: String) {
         for prefix in ["", "DEFINE SCHEMA RECORD TYPE T (x "] {
             let text = prefix + String(repeating: piece, count: 100_000)
             #expect(throws: SchemaSyntaxError.self) { try SchemaParser.parse(text) }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NephosService
 
-/// The types that first values give their fields.
+/// The types that fields get from their first values.
 @Suite struct SchemaInferenceTests {
     private func fields(_ name: String, _ value: FieldValue, isEncrypted: Bool = false) -> RecordFields {
         var fields = RecordFields()
@@ -34,7 +34,9 @@ import Testing
         (FieldValue.int64(1), "ENCRYPTED INT64", "NUMBER"), (.double(1.5), "ENCRYPTED DOUBLE", "NUMBER"),
         (.string("x"), "ENCRYPTED STRING", "STRING"), (.bytes([1]), "ENCRYPTED BYTES", "BYTES"),
     ])
-    func `each type a save makes is one that can be written`(value: FieldValue, encrypted: String, plain: String) {
+    func `each type a save makes can be written in the schema language`(
+        value: FieldValue, encrypted: String, plain: String
+    ) {
         #expect(SchemaType(inferredFrom: value, isEncrypted: true)?.text == encrypted)
         #expect(SchemaType(inferredFrom: value, isEncrypted: false)?.text == plain)
         #expect(SchemaType(encrypted) != nil)

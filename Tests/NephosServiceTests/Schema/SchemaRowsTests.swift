@@ -5,7 +5,7 @@ import Testing
 
 @testable import NephosService
 
-/// How the schema is kept in the store.
+/// The stored form of the schema.
 @Suite struct SchemaRowsTests {
     private func engine() throws -> any StorageEngine {
         try MemoryStores().open(StoreID(container: "iCloud.org.example.App", environment: "development"))
@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: 0..<40)
-    func `a schema is read as it was written, over any other`(seed: UInt64) async throws {
+    func `a schema reads back as it was written, over any other`(seed: UInt64) async throws {
         let engine = try engine()
         var schemas = RandomSchemas(seed: seed)
         var stored = Schema()
@@ -31,7 +31,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `what a save adds is read with the indexes it gets by itself`() async throws {
+    @Test func `fields that a save adds are read with their automatic indexes`() async throws {
         let engine = try engine()
         let additions = SchemaAdditions(
             recordTypes: ["Note"],
@@ -51,7 +51,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a type that was dropped is made anew by a save`() async throws {
+    @Test func `a save makes a dropped type again`() async throws {
         let engine = try engine()
         let old = schema("RECORD TYPE Note (title STRING, GRANT READ TO \"_icloud\");")
         try await engine.write { try old.write(replacing: Schema(), in: $0) }
@@ -70,7 +70,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a field row without options has those that a save gives`() {
+    @Test func `a field row without options has a save's defaults`() {
         let schema = SchemaRows.schema(
             recordTypes: ["T", "Users"],
             fields: [

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NephosService
 
-/// What is said about text that is no schema: where it stops being one, what stands there, and what could.
+/// Syntax errors of a schema: their position, the token found and the tokens expected.
 @Suite struct SchemaSyntaxErrorTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var text: String
@@ -80,7 +80,7 @@ import Testing
     ]
 
     @Test(arguments: rows)
-    func `an error says where, what was found and what was expected`(row: Row) {
+    func `an error names the position, the token found and the tokens expected`(row: Row) {
         do throws(SchemaSyntaxError) {
             _ = try SchemaParser.parse(row.text)
             Issue.record("it was read")
@@ -100,7 +100,7 @@ import Testing
                 """)
     }
 
-    @Test func `a name that needs double quotes is told so`() {
+    @Test func `an error for a name that needs double quotes says so`() {
         let findings = SchemaCommands.validate("DEFINE SCHEMA RECORD TYPE T (x STRING, GRANT READ TO _world);")
         #expect(
             findings.map(\.description) == [

@@ -5,7 +5,7 @@ import Testing
 /// The CloudKit Schema Language, read and written.
 @Suite struct SchemaTextTests {
     @Test(arguments: 0..<200)
-    func `what is printed reads back the same`(seed: UInt64) throws {
+    func `a printed schema parses to the same schema`(seed: UInt64) throws {
         var schemas = RandomSchemas(seed: seed, hasOddNames: true)
         let schema = schemas.schema()
         let text = SchemaPrinter.print(schema)
@@ -84,13 +84,13 @@ import Testing
         #expect(text.contains("\n        aNameOfTwentyLetters BYTES\n"))
     }
 
-    @Test func `an empty schema is a schema`() throws {
+    @Test func `an empty schema is valid`() throws {
         #expect(try SchemaParser.parse("DEFINE SCHEMA").schema == Schema())
         #expect(SchemaPrinter.print(Schema()) == "DEFINE SCHEMA\n")
     }
 
     @Test(arguments: RandomSchemas.types)
-    func `each type is read as it is written`(type: SchemaType) throws {
+    func `each type parses in its spelling`(type: SchemaType) throws {
         #expect(SchemaType(type.text) == type)
         let parsed = try SchemaParser.parse("DEFINE SCHEMA RECORD TYPE T (x \(type.text.lowercased()) queryable);")
         #expect(parsed.schema.recordTypes["T"]?.fields["x"] == SchemaField(type, .queryable))
@@ -100,12 +100,12 @@ import Testing
         "ENCRYPTED REFERENCE", "ENCRYPTED ASSET", "ENCRYPTED NUMBER", "LIST<LIST<STRING>>", "ENCRYPTED LIST<STRING>",
         "STRING PREFERRED AS INT64", "NUMBER PREFERRED AS STRING", "LIST STRING", "LIST<>", "TEXT", "", "STRING STRING",
     ])
-    func `no other type is one`(text: String) {
+    func `other type names are refused`(text: String) {
         #expect(SchemaType(text) == nil)
     }
 
     @Test(arguments: ["\n", "\r\n", "\r"])
-    func `lines end in any of the usual ways`(newline: String) throws {
+    func `all usual line endings are accepted`(newline: String) throws {
         let text = ["DEFINE SCHEMA // one", "-- two", "RECORD TYPE T ( -- three", "a STRING );"].joined(
             separator: newline)
         let parsed = try SchemaParser.parse(text)
@@ -114,7 +114,7 @@ import Testing
             parsed.positions[.field(recordType: "T", name: "a")] == SchemaPosition(line: 4, column: 1))
     }
 
-    @Test func `a byte order mark and a comment at the very end do no harm`() throws {
+    @Test func `a byte order mark and a comment at the end are accepted`() throws {
         #expect(try SchemaParser.parse("\u{FEFF}DEFINE SCHEMA -- the end").schema == Schema())
         #expect(try SchemaParser.parse("/**/DEFINE/* * / */SCHEMA/**/").schema == Schema())
     }
@@ -145,7 +145,7 @@ import Testing
         #expect(try SchemaParser.parse(text).schema.recordTypes["T"]?.grants == ["a": [.read, .write], "b": .create])
     }
 
-    @Test func `a second declaration is found, and the first one counts`() throws {
+    @Test func `a second declaration is reported, and the first one counts`() throws {
         let parsed = try SchemaParser.parse(
             """
             DEFINE SCHEMA

@@ -6,9 +6,7 @@ import Testing
 
 @Suite struct AnswersInMemoryTests {
     /// In a process of its own: what is counted is the process's.
-    @Test func `a large answer is refused while those that are not sent take all the room, and a small one is not`()
-        async
-    {
+    @Test func `a large answer is refused while unsent ones use up the budget, and a small one is not`() async {
         await #expect(processExitsWith: .success) {
             let database = try await TestDatabase(TestCloud()).making(zone: "Z")
             _ = try await database.modify([

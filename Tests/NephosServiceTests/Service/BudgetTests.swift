@@ -4,14 +4,14 @@ import Testing
 
 @testable import NephosService
 
-/// However much a request asks for, what is done and answered for it is bounded, and the refusal says by what.
+/// The work and the answer of every request are bounded, and a refusal names the bound.
 @Suite struct BudgetTests {
     private func refusal(_ query: Query, _ cloud: QueryCloud = QueryCloud()) async throws -> ServiceError? {
         try await cloud.modify([.create("a", ["n": .int64(1), "t": .string("word")])])
         return await cloud.refusal(query)
     }
 
-    @Test func `a query has so many filters, wherever they stand`() async throws {
+    @Test func `a query has a limited number of filters at any depth`() async throws {
         let bounds = QueryBounds()
         let filter = Filter(.field("n"), .equals, .int64(1))
         for count in [bounds.filtersPerQuery + 1, 20_000] {
@@ -27,7 +27,7 @@ import Testing
         #expect(try await refusal(Query(recordType: "Note", sortBy: sorts))?.clientCode == .limitExceeded)
     }
 
-    @Test func `a search looks for so many words`() async throws {
+    @Test func `a search has a limited number of words`() async throws {
         let bounds = QueryBounds()
         func search(_ count: Int, _ comparator: FilterComparator) -> Query {
             let words = (0..<count).map { "w\($0)" }.joined(separator: " ")
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `a subscription is as small as a query`() async throws {
+    @Test func `a subscription has the limits of a query`() async throws {
         let database = TestDatabase(TestCloud())
         _ = try await database.modify([.create("a", ["n": .int64(1)])])
         let filters = (0..<200).map { Filter(.field("n"), .notEquals, .int64(Int64($0))) }
@@ -48,7 +48,7 @@ import Testing
         #expect(error?.clientErrorCode == ServiceError.ClientCode.limitExceeded.rawValue)
     }
 
-    @Test func `a page of a query ends where its records are enough, and nothing is missing`() async throws {
+    @Test func `a page of a query ends at its byte budget, and no record is missing`() async throws {
         var bounds = QueryBounds()
         bounds.answerSize = 30_000
         let cloud = QueryCloud(bounds: bounds)
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `a lookup answers with so many bytes, and refuses the records behind them`() async throws {
+    @Test func `a lookup answers within its byte budget, and refuses the records beyond`() async throws {
         let database = TestDatabase(TestCloud())
         let size = 900_000
         let bytes = FieldValue.string(String(repeating: "x", count: size))
@@ -76,7 +76,7 @@ import Testing
         #expect(errors.allSatisfy { $0.clientErrorCode == ServiceError.ClientCode.limitExceeded.rawValue })
     }
 
-    @Test func `saves add so many fields to a type, and so many types`() async throws {
+    @Test func `saves add a limited number of fields to a type, and of types`() async throws {
         let database = TestDatabase(TestCloud())
         var next = 0
         func fields(_ count: Int) -> [String: FieldValue] {

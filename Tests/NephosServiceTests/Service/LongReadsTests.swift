@@ -6,7 +6,7 @@ import Testing
 
 @testable import NephosService
 
-/// An account that asks for much waits for itself, and others do not.
+/// Long reads of an account are serialised, and do not delay other accounts.
 @Suite struct LongReadsTests {
     private let reads = LongReads()
 
@@ -15,9 +15,7 @@ import Testing
         let ended = Mutex<[Int]>([])
     }
 
-    @Test func `of a reader's long reads one runs at a time, in their order, and another's runs beside it`()
-        async throws
-    {
+    @Test func `one account's long reads are serialised, and another account's are concurrent`() async throws {
         let (turns, began) = AsyncStream<Int>.makeStream()
         let gates = (0..<3).map { _ in AsyncStream<Void>.makeStream() }
         let log = Log()
@@ -45,7 +43,7 @@ import Testing
         #expect(reads.waiting(of: .account(1)) == 0)
     }
 
-    @Test func `where too many wait the next is refused, and a reader's failure gives its turn on`() async throws {
+    @Test func `a long read is refused if too many wait, and a failing one passes its turn on`() async throws {
         struct Failure: Error {}
         let gate = AsyncStream<Void>.makeStream()
         let tasks = (0...Limits.waitingLongReads).map { _ in
@@ -100,9 +98,7 @@ import Testing
         }
     }
 
-    @Test func `a query that reads much ends and begins again as a long read, with all that it asks for`()
-        async throws
-    {
+    @Test func `a query that scans much restarts as a long read, with all its options`() async throws {
         let stores = NotedStores()
         let cloud = TestCloud(ServiceConfiguration(), stores: stores)
         let (busy, other) = (TestDatabase(cloud, "busy"), TestDatabase(cloud, "other"))
@@ -130,8 +126,7 @@ import Testing
         }
     }
 
-    @Test func `a lookup and a page of changes that read megabytes are long reads, and those of a few records are not`()
-        async throws
+    @Test func `lookups and change pages of megabytes are long reads, and those of a few records are not`() async throws
     {
         let stores = NotedStores()
         let cloud = TestCloud(ServiceConfiguration(), stores: stores)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import NephosService
 
-/// Whether writes go through, as a load balancer asks.
+/// Readiness: a load balancer asks whether writes succeed.
 struct ReadinessTests {
     private let stores = FullStores()
     private let cloud: TestCloud
@@ -20,9 +20,7 @@ struct ReadinessTests {
 
     private var writes: Int { stores.writes.load(ordering: .relaxed) }
 
-    @Test func `a service is ready once it has written, which it does once a second however often it is asked`()
-        async throws
-    {
+    @Test func `a service is ready after a write, which it does at most once a second`() async throws {
         let before = writes
         await withTaskGroup(of: String?.self) { group in
             for _ in 0..<50 { group.addTask { await problem() } }
@@ -37,9 +35,7 @@ struct ReadinessTests {
         #expect(writes == before + 2)
     }
 
-    @Test func `a service whose disk is full is not ready until there is room, and what the disk said is in the log`()
-        async throws
-    {
+    @Test func `a service with a full disk is not ready until space is free, and logs the error`() async throws {
         stores.isFull.store(true, ordering: .relaxed)
         let said = try #require(await problem())
         #expect(said.contains("iCloud.test") && !said.contains("/data"))
@@ -52,7 +48,7 @@ struct ReadinessTests {
         #expect(await problem() == nil)
     }
 
-    @Test func `a write that hangs is told in time, and no other is begun before it is over`() async throws {
+    @Test func `a write that hangs is reported in time, and no other starts before it ends`() async throws {
         stores.isHanging.store(true, ordering: .relaxed)
         let said = Mutex<String?>(nil)
         let first = Task {
@@ -75,7 +71,7 @@ struct ReadinessTests {
         }
     }
 
-    @Test func `without an open store one that there is shows it`() async throws {
+    @Test func `without an open store readiness is tested on an existing one`() async throws {
         let directory = TemporaryStores()
         defer { directory.remove() }
         let before = TestCloud(ServiceConfiguration(), stores: try directory.open())

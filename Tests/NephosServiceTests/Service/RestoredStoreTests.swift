@@ -5,8 +5,8 @@ import Testing
 
 @testable import NephosService
 
-/// A store that was restored from a backup: what it gave before the backup holds, what it gave after it expires, and nothing is
-/// missed in between.
+/// A store that was restored from a backup: tokens from before the backup stay valid, later ones expire, and no change is
+/// missed.
 @Suite struct RestoredStoreTests {
     private let stores = TemporaryStores()
 
@@ -40,9 +40,7 @@ import Testing
         }
     }
 
-    @Test func `sync tokens of before the backup hold, those of after it expire, those of half a fetch too`()
-        async throws
-    {
+    @Test func `after a restore older sync tokens are valid, and newer and half-fetched ones expire`() async throws {
         try await withBackup { database in
             _ = try await database.modify((1...4).map { .create("r\($0)") })
             return (
@@ -68,7 +66,7 @@ import Testing
             #expect(await isExpired { try await database.changes(since: old.zone, fetchEnd: new.fetchEnd) })
             #expect(await isExpired { try await database.databaseChanges(since: new.database) })
             #expect(try await database.changes().summary == ["r1", "r2", "r3", "r4"])
-            // What is saved now comes to who was there before the backup, and a token of now holds.
+            // Later saves reach clients from before the backup, and a current token is valid.
             _ = try await database.modify([.create("new")])
             let next = try await database.changes(since: old.zone)
             #expect(next.summary == ["new"])
@@ -77,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `a cursor of before the backup goes on, one of after it is refused, and a place by name is a place`()
+    @Test func `after a restore older cursors continue, newer ones are refused, and name cursors continue`()
         async throws
     {
         let ranked = Query(recordType: "Note", sortBy: [QuerySortDescriptor(.field("rank"))])
@@ -113,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `accounts and zones get no number that another had in the time that is lost`() async throws {
+    @Test func `accounts and zones reuse no number assigned in the lost time`() async throws {
         try await withBackup { database in
             _ = try await database.modify([.create("r1")])
         } after: { database, _ in
@@ -136,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func `a token of a shared zone has what was the last when its page was read`() throws {
+    @Test func `a token of a shared zone records the last change when its page was read`() throws {
         let strings = TokenCodec(key: .random(), database: "shared _a", lost: [100...200])
         let position = SharedZoneToken.Position(share: 3, joined: 5, sequence: 40, deletionsKnown: 40)
         for seen: Int64 in [0, 99, 201] {

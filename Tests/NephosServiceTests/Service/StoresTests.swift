@@ -7,7 +7,7 @@ import Testing
 
 @testable import NephosService
 
-/// Which stores are made, opened and closed.
+/// The creation, opening and closing of stores.
 struct StoresTests {
     private let directory = TemporaryStores()
 
@@ -30,7 +30,7 @@ struct StoresTests {
             != nil
     }
 
-    @Test func `a container's first write is logged with its name, and warned of where that is none of Apple's`()
+    @Test func `a container's first write is logged by name, with a warning if the name is not Apple-style`()
         async throws
     {
         defer { directory.remove() }
@@ -80,7 +80,7 @@ struct StoresTests {
         return (user, changes.syncToken, changes.zones.map(\.zoneID.zoneName))
     }
 
-    @Test func `a container that nobody wrote reads as an empty one, and nothing is made of it`() async throws {
+    @Test func `an unwritten container reads as empty, and is not created`() async throws {
         defer { directory.remove() }
         let (cloud, stores) = try cloud()
         for number in 0..<(2 * Limits.drafts) {
@@ -100,9 +100,7 @@ struct StoresTests {
         await cloud.service.close()
     }
 
-    @Test func `who read a container before its first write has the same name then, and is told what changed since`()
-        async throws
-    {
+    @Test func `an account that read a container before its first write keeps its name and its token`() async throws {
         defer { directory.remove() }
         let (cloud, stores) = try cloud()
         let container = "iCloud.new"
@@ -121,9 +119,7 @@ struct StoresTests {
         await cloud.service.close()
     }
 
-    @Test func `who reads a container that nobody wrote has the same name when the server was started anew`()
-        async throws
-    {
+    @Test func `a reader of an unwritten container keeps its name after a restart`() async throws {
         defer { directory.remove() }
         var users: Set<String> = []
         for _ in 0..<2 {
@@ -139,7 +135,7 @@ struct StoresTests {
         await cloud.service.close()
     }
 
-    @Test func `reads and writes that begin a container together agree on its accounts`() async throws {
+    @Test func `concurrent first reads and writes of a container agree on its accounts`() async throws {
         defer { directory.remove() }
         let (cloud, stores) = try cloud()
         for container in (0..<10).map({ "iCloud.\($0)" }) {
@@ -165,9 +161,7 @@ struct StoresTests {
         await cloud.service.close()
     }
 
-    @Test func `a store that could not be opened at the start is opened later, and what was left to do goes on`()
-        async throws
-    {
+    @Test func `a store that failed to open at the start is opened later, and its jobs resume`() async throws {
         defer { directory.remove() }
         let before = TestCloud(ServiceConfiguration(worksInBackground: false), stores: try directory.open())
         let database = TestDatabase(before)
@@ -187,7 +181,7 @@ struct StoresTests {
         await cloud.service.close()
     }
 
-    @Test func `reading a container that nobody made, without an account, makes no store`() async throws {
+    @Test func `reading an unmade container without an account makes no store`() async throws {
         defer { directory.remove() }
         let (cloud, stores) = try cloud()
         for container in ["iCloud.never", "iCloud.mentioned", "iCloud.before"] {
@@ -209,9 +203,7 @@ struct StoresTests {
     }
 
     @Test(arguments: [false, true])
-    func `however many containers are named at a time, few threads look for them and open them`(opens: Bool)
-        async throws
-    {
+    func `a bounded number of threads looks up and opens any number of containers`(opens: Bool) async throws {
         let stores = SlowStores(holds: opens ? .open : .exists)
         let cloud = TestCloud(ServiceConfiguration(), stores: stores)
         async let asked: Void = withTaskGroup(of: Void.self) { group in
@@ -230,7 +222,7 @@ struct StoresTests {
         await cloud.service.close()
     }
 
-    @Test func `where many stores are open, those that are not used are closed sooner`() async throws {
+    @Test func `with many open stores idle ones are closed sooner`() async throws {
         defer { directory.remove() }
         let (cloud, _) = try cloud()
         for number in 0..<Limits.crowdedStores { try await save("a", cloud, "iCloud.\(number)") }
@@ -243,7 +235,7 @@ struct StoresTests {
         await cloud.service.close()
     }
 
-    @Test func `a store that nobody uses for a while is closed, and is there when it is used again`() async throws {
+    @Test func `an idle store is closed, and reopened when it is used again`() async throws {
         defer { directory.remove() }
         let (cloud, _) = try cloud()
         try await save("a", cloud, "iCloud.test")
@@ -258,7 +250,7 @@ struct StoresTests {
         await cloud.service.close()
     }
 
-    @Test func `a share of a store that was closed is found from another container, and by its page`() async throws {
+    @Test func `a share in a closed store is found from another container, and by its page`() async throws {
         defer { directory.remove() }
         let (cloud, _) = try cloud()
         func context(_ container: String, _ account: String, _ scope: DatabaseScope = .public) -> RequestContext {
@@ -298,7 +290,7 @@ struct StoresTests {
         await cloud.service.close()
     }
 
-    @Test func `a store with something to do stays open, and so does one in memory`() async throws {
+    @Test func `a store with pending jobs stays open, and so does one in memory`() async throws {
         defer { directory.remove() }
         let (cloud, _) = try cloud(openStores: 1)
         try await save("a", cloud, "iCloud.busy")
@@ -325,9 +317,7 @@ struct StoresTests {
         await memory.service.close()
     }
 
-    @Test func `where as many stores are open as may be, the one that was not used the longest makes room`()
-        async throws
-    {
+    @Test func `at the limit of open stores the least recently used one is closed`() async throws {
         defer { directory.remove() }
         let (cloud, stores) = try cloud(openStores: 2)
         let containers = (0..<5).map { "iCloud.c\($0)" }
@@ -345,7 +335,7 @@ struct StoresTests {
         await cloud.service.close()
     }
 
-    @Test func `many who use more stores than may be open, at the same time, are all answered`() async throws {
+    @Test func `concurrent use of more stores than may be open is answered`() async throws {
         defer { directory.remove() }
         let (cloud, _) = try cloud(openStores: 3)
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -7,7 +7,7 @@ import Testing
 
 @testable import NephosService
 
-/// What clients give back unread is taken only as it was given.
+/// Opaque strings are accepted only as they were issued.
 @Suite struct TokenCodecTests {
     private static let query = Query(
         recordType: "Place",
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `a continuation marker is good for its query, its account and its store alone`() async throws {
+    @Test func `a continuation marker is valid only for its query, account and store`() async throws {
         let cloud = try await places()
         let marker = try #require(try await cloud.page(Self.query, limit: 2).continuationMarker)
         #expect(await code(marker, cloud) == nil)
@@ -77,7 +77,7 @@ import Testing
     /// As the one who has the store's secret would write them: that they are authenticated is not all that keeps queries
     /// from running for ever.
     @Test(arguments: [-1e308, -1, .infinity, -.infinity, .nan, 1e308, .leastNonzeroMagnitude])
-    func `a marker with any distance at all leads to an end`(distance: Double) async throws {
+    func `a marker with any distance leads to an end`(distance: Double) async throws {
         let cloud = try await places()
         let user = try await cloud.service.currentUser(cloud.context).userRecordName
         let strings = TokenCodec(
@@ -98,7 +98,9 @@ import Testing
         }
     }
 
-    @Test(.oneAtATimeOverPostgreSQL) func `where a fetch ends is no token to begin another with`() async throws {
+    @Test(.oneAtATimeOverPostgreSQL) func `the end marker of a fetch is not a token to start another with`()
+        async throws
+    {
         let database = try await TestDatabase(TestCloud(isAlone: true)).making(zone: "Z")
         _ = try await database.modify((0..<4).map { .create("n\($0)") })
         let page = try await database.changes(limit: 2)
@@ -112,7 +114,7 @@ import Testing
         await #expect(throws: ServiceError.changeTokenExpired) { try await database.changes(since: token) }
     }
 
-    @Test func `a token is another account's and another container's as little as another zone's`() async throws {
+    @Test func `a token is refused for another account, container or zone`() async throws {
         let cloud = TestCloud()
         let mine = try await TestDatabase(cloud).making(zone: "Z")
         let theirs = try await TestDatabase(cloud, "you").making(zone: "Z")
@@ -122,7 +124,7 @@ import Testing
         await #expect(throws: ServiceError.changeTokenExpired) { try await elsewhere.databaseChanges(since: token) }
     }
 
-    @Test func `tokens outlive the process, as the secret is the store's`() async throws {
+    @Test func `tokens outlive the process because the secret is stored`() async throws {
         let stores = TemporaryStores()
         defer { stores.remove() }
         var token: String?
@@ -140,7 +142,7 @@ import Testing
         }
     }
 
-    @Test func `a token of changes that the store lost has expired`() throws {
+    @Test func `a token of lost changes has expired`() throws {
         let strings = TokenCodec(key: .random(), database: "private _a")
         let token = ChangeToken(feed: .zone(3), sequence: 12).text(strings)
         for last in [Int64(11), 12, 13] {
@@ -150,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func `a change token survives its bytes, and nothing else is one`() {
+    @Test func `a change token round-trips, and other bytes do not decode`() {
         let tokens = [
             ChangeToken(feed: .database, sequence: 0), ChangeToken(feed: .zone(7), sequence: .max),
             ChangeToken(feed: .database, sequence: 3, firstFetchEnd: 9),
@@ -164,7 +166,7 @@ import Testing
         #expect(ChangeToken(bytes: ChangeToken(feed: .database, sequence: -1).bytes) == nil)
     }
 
-    @Test func `an administrator's list takes only the markers that it gave`() async throws {
+    @Test func `an administrator's list accepts only its own markers`() async throws {
         let cloud = TestCloud()
         _ = try await TestDatabase(cloud).making(zone: "Z")
         for marker in ["0", "1", "-9223372036854775808", "x", ""] {

@@ -4,14 +4,14 @@ import Testing
 
 @testable import NephosService
 
-/// Random histories over a store whose writes commit in another order than that of their change sequences, beside feeds
-/// that are followed, queries that make indexes, imports of schemas and purges: what is left is what a dictionary holds.
+/// Random histories over a store whose writes commit in another order than that of their change sequences, concurrent with
+/// feeds, queries that make indexes, imports of schemas and purges: the result equals a dictionary.
 @Suite("Change sequences that are committed in any order") struct UnorderedCommitTests {
     private static let writers = 5
     private static let writes = 40
 
     @Test(arguments: [1, 2, 3, 4] as [UInt64])
-    func `feeds, queries and lookups give what was written`(seed: UInt64) async throws {
+    func `feeds, queries and lookups return the written records`(seed: UInt64) async throws {
         let cloud = TestCloud(ServiceConfiguration(), stores: UnorderedStores(seed: seed))
         let database = try await TestDatabase(cloud).making(zone: "Z")
         var model: [String: Int64] = [:]
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: [5, 6, 7] as [UInt64])
-    func `who follows a feed misses nothing`(seed: UInt64) async throws {
+    func `a reader of a feed misses nothing`(seed: UInt64) async throws {
         let cloud = TestCloud(ServiceConfiguration(), stores: UnorderedStores(seed: seed))
         let database = try await TestDatabase(cloud).making(zone: "Z")
         let follower = try await withThrowingTaskGroup(of: [String: Int64].self) { group in
@@ -75,7 +75,7 @@ import Testing
         await cloud.service.close()
     }
 
-    /// Saves and deletes records that nobody else does.
+    /// Saves and deletes records of its own.
     private static func write(_ writer: Int, _ seed: UInt64, _ database: TestDatabase) async throws -> [String: Int64] {
         var random = SeededRandom(seed &* 1000 &+ UInt64(writer))
         var model: [String: Int64] = [:]

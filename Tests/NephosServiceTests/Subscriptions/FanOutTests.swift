@@ -5,8 +5,8 @@ import Testing
 
 @testable import NephosService
 
-/// What happened is told in the background: in full, once, and to those who had subscribed.
-@Suite(.oneAtATimeOverPostgreSQL) struct FanOutTests {
+/// Fan-out in the background: every change is notified once to all earlier subscriptions.
+@Suite struct FanOutTests {
     private let cloud = TestCloud.impatient()
 
     private func publicDatabase(_ account: String) -> TestDatabase { TestDatabase(cloud, account, .public) }
@@ -30,12 +30,12 @@ import Testing
         #expect(try await events(cloud).count == 1)
         _ = try await publicDatabase("me").modify([.create("n20"), .create("other", type: "Other")])
         #expect(try await events(cloud).count == 2)
-        // What nobody subscribed to leaves nothing.
+        // A change without a subscription leaves no event.
         _ = try await publicDatabase("me").modify([.create("other2", type: "Other")])
         #expect(try await events(cloud).count == 2)
     }
 
-    @Test func `many accounts are told, each once, over more pages than one`() async throws {
+    @Test func `many accounts are notified, each once, over several pages`() async throws {
         _ = try await publicDatabase("me").modify([.create("first")])
         let count = Limits.subscriptionsPerFanOut + 30
         var devices: [TestDevice] = []
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `what a stop interrupted is told later, to those who had subscribed by then`() async throws {
+    @Test func `an interrupted fan-out resumes, for subscriptions that existed before the change`() async throws {
         let stores = TemporaryStores()
         defer { stores.remove() }
         var configuration = ServiceConfiguration()
@@ -111,7 +111,7 @@ import Testing
         await cloud.service.close()
     }
 
-    @Test func `events that say the same are told together`() async throws {
+    @Test func `equal events are coalesced`() async throws {
         let stores = TemporaryStores()
         defer { stores.remove() }
         do {
@@ -131,7 +131,7 @@ import Testing
         await cloud.service.close()
     }
 
-    @Test func `an event survives its bytes, and nothing else is one`() {
+    @Test func `an event round-trips, and other bytes do not decode`() {
         let zone = ZoneKey(owner: .everyone, id: 3)
         let row = RecordRow(
             zone: zone, name: "é", type: "Note", sequence: 9, createdAt: -1, createdBy: 4, modifiedAt: 5, modifiedBy: 6,
@@ -158,7 +158,7 @@ import Testing
 
     // MARK: - Limits
 
-    @Test func `an account has so many subscriptions in a database, and making them does not get slower`() async throws
+    @Test func `an account's subscriptions in a database are limited, and making them does not slow down`() async throws
     {
         let database = publicDatabase("me")
         _ = try await database.modify([.create("first", ["n": .int64(1)])])
@@ -184,7 +184,7 @@ import Testing
         #expect(try await publicDatabase("you").save(.query("mine")).error == nil)
     }
 
-    @Test func `an account has so many push tokens: the one not heard of for longest makes room`() async throws {
+    @Test func `an account's push tokens are limited, and the least recently used one is evicted`() async throws {
         var tokens: [String] = []
         for number in 0..<(Limits.pushTokensPerAccount + 20) {
             cloud.advance(milliseconds: 1)
@@ -197,7 +197,7 @@ import Testing
         #expect(left == Array(tokens.suffix(Limits.pushTokensPerAccount)))
     }
 
-    @Test func `more notifications of one event than are made in one snapshot all arrive`() async throws {
+    @Test func `all notifications of an event arrive, although they exceed one snapshot`() async throws {
         let database = publicDatabase("me")
         _ = try await database.modify([.create("first", ["n": .int64(1)])])
         for number in 0..<5 {
@@ -212,7 +212,7 @@ import Testing
         #expect(try await events(cloud) == [])
     }
 
-    @Test func `an event that failed waits, longer each time, and later ones are told`() async throws {
+    @Test func `a failed event is retried with backoff, and later events are not delayed`() async throws {
         _ = try await publicDatabase("me").modify([.create("first")])
         _ = try await publicDatabase("me").save(.query("S", [.create]))
         try await stopTelling(cloud)

@@ -5,8 +5,8 @@ import Testing
 
 @testable import NephosService
 
-/// Push tokens, and the polls that notifications are waited for with.
-@Suite(.oneAtATimeOverPostgreSQL) struct LongPollTests {
+/// Push tokens and long polls.
+struct LongPollTests {
     /// A cloud with a query subscription to Note in zone Z.
     private func prepared(_ cloud: TestCloud) async throws -> TestDatabase {
         let zone = try await TestDatabase(cloud).making(zone: "Z")
@@ -20,9 +20,8 @@ import Testing
         return try NotificationPayload(decoding: polled.payload)
     }
 
-    @Test("a poll waits for the notification that a save makes")
-    func waits() async throws {
-        let cloud = TestCloud(isAlone: true)
+    @Test func `a poll waits for the notification of a save`() async throws {
+        let cloud = TestCloud(ServiceConfiguration())
         let zone = try await prepared(cloud)
         let device = try await TestDevice(cloud)
         async let polled = device.poll()
@@ -33,9 +32,8 @@ import Testing
         #expect(cloud.service.waitingPolls == 0)
     }
 
-    @Test("a poll ends without a notification when its time is over")
-    func timeIsOver() async throws {
-        let cloud = TestCloud(isAlone: true)
+    @Test func `a poll that times out ends without a notification`() async throws {
+        let cloud = TestCloud(ServiceConfiguration())
         _ = try await prepared(cloud)
         let device = try await TestDevice(cloud)
         async let polled = device.poll()
@@ -48,9 +46,8 @@ import Testing
         #expect(try await polled == nil)
     }
 
-    @Test("polls end each when its own time is over")
-    func timesOfSeveral() async throws {
-        let cloud = TestCloud(isAlone: true)
+    @Test func `each of several polls times out by itself`() async throws {
+        let cloud = TestCloud(ServiceConfiguration())
         _ = try await prepared(cloud)
         let (first, second) = (
             try await TestDevice(cloud, client: "first"), try await TestDevice(cloud, client: "second")
@@ -67,9 +64,9 @@ import Testing
         #expect(try await late == nil)
     }
 
-    @Test("a poll ends when another comes by the same token, when its task is cancelled, and when polls end")
-    func ends() async throws {
-        let cloud = TestCloud(isAlone: true)
+    @Test func `a poll ends when another uses its token, when its task is cancelled, and when polls end`() async throws
+    {
+        let cloud = TestCloud(ServiceConfiguration())
         let zone = try await prepared(cloud)
         let device = try await TestDevice(cloud)
         async let first = device.poll()
@@ -91,8 +88,7 @@ import Testing
         _ = try await zone.modify([.create("a")])
     }
 
-    @Test("a notification comes again until there is a receipt for it")
-    func receipts() async throws {
+    @Test func `a notification is repeated until its receipt`() async throws {
         let cloud = TestCloud.impatient()
         let zone = try await prepared(cloud)
         let device = try await TestDevice(cloud)
@@ -110,8 +106,7 @@ import Testing
         #expect(try await device.poll(.exact(notificationID: b)) == nil)
     }
 
-    @Test("to a client that sends no receipts the next poll is one, unless the answer was not sent")
-    func impliedReceipts() async throws {
+    @Test func `without receipts the next poll acknowledges, unless the answer was not sent`() async throws {
         let cloud = TestCloud.impatient()
         let zone = try await prepared(cloud)
         let device = try await TestDevice(cloud)
@@ -127,8 +122,7 @@ import Testing
         #expect(try await device.poll() == nil)
     }
 
-    @Test("a hint that comes while the last one is being read is told again")
-    func newerHint() async throws {
+    @Test func `a change during the read of the last notification is notified again`() async throws {
         let cloud = TestCloud.impatient()
         let zone = try await prepared(cloud)
         let device = try await TestDevice(cloud)
@@ -139,8 +133,7 @@ import Testing
         #expect(try await device.all() == ["all: database"])
     }
 
-    @Test("only so many notifications wait: the oldest make room")
-    func bounded() async throws {
+    @Test func `the queue of notifications is bounded and evicts the oldest`() async throws {
         let cloud = TestCloud.impatient()
         let zone = try await prepared(cloud)
         let device = try await TestDevice(cloud)
@@ -150,8 +143,7 @@ import Testing
         #expect(all.last == "S: recordCreated 2-399 in Z" && all.first == "S: recordCreated 0-200 in Z")
     }
 
-    @Test("a restart loses no notification, and knows the receipt of what was given before it")
-    func restart() async throws {
+    @Test func `a restart loses no notification, and accepts receipts from before it`() async throws {
         let directory = TemporaryStores()
         defer { directory.remove() }
         var configuration = ServiceConfiguration()
@@ -187,8 +179,7 @@ import Testing
 
     // MARK: - Tokens
 
-    @Test("a client that asks again gets the token it has; others, and clients without a name, get their own")
-    func sameClient() async throws {
+    @Test func `a client gets its existing token again, and other or unnamed clients get their own`() async throws {
         let cloud = TestCloud.impatient()
         func token(_ account: String, _ client: String?, named: String? = nil) async throws -> String {
             let request = TokenRequest(apnsEnvironment: .development, clientID: named)
@@ -204,8 +195,7 @@ import Testing
         #expect(Set(others + [first]).count == 5)
     }
 
-    @Test("a token is base64 and its address a path of the container")
-    func form() async throws {
+    @Test func `a token is base64 and its address a path of the container`() async throws {
         let cloud = TestCloud.impatient()
         let response = try await cloud.service.createToken(
             TokenRequest(apnsEnvironment: .production), cloud.context())
@@ -214,16 +204,14 @@ import Testing
         #expect(response.webcourierURL == "/courier/1/iCloud.test/development/\(response.apnsToken)")
     }
 
-    @Test("an unknown token is not polled")
-    func unknown() async throws {
+    @Test func `a poll with an unknown token is refused`() async throws {
         let cloud = TestCloud.impatient()
         await #expect(throws: ServiceError.unknownPushToken) {
             _ = try await cloud.service.nextNotification(token: "x", receipt: .implied, cloud.context())
         }
     }
 
-    @Test("a token that is registered is a device's, and polls once it has polled")
-    func registered() async throws {
+    @Test func `a registered token is a device's, and polls once it has polled`() async throws {
         let cloud = TestCloud.impatient()
         let zone = try await prepared(cloud)
         let request = TokenRequest(apnsEnvironment: .development, apnsToken: "/+8=")
@@ -247,10 +235,8 @@ import Testing
         #expect(try await poll() != nil)
     }
 
-    @Test(
-        "a token that is no base64 is not registered",
-        arguments: [nil, "", "not base64!", "a", String(repeating: "A", count: 516)])
-    func badTokens(token: String?) async throws {
+    @Test(arguments: [nil, "", "not base64!", "a", String(repeating: "A", count: 516)])
+    func `a token that is not base64 is not registered`(token: String?) async throws {
         let cloud = TestCloud.impatient()
         await #expect {
             let request = TokenRequest(apnsEnvironment: .development, apnsToken: token)
@@ -260,8 +246,8 @@ import Testing
         }
     }
 
-    @Test("a device goes with whoever signs in on it; a token that polls stays with its account")
-    func takenOver() async throws {
+    @Test func `a device follows the account that signs in on it, and a polling token keeps its account`() async throws
+    {
         let cloud = TestCloud.impatient()
         let device = TokenRequest(apnsEnvironment: .development, apnsToken: "QUJD")
         _ = try await cloud.service.registerToken(device, cloud.context("me"))
@@ -276,8 +262,8 @@ import Testing
         }
     }
 
-    @Test("a client that has not polled for a month is forgotten when the account asks for another token")
-    func forgotten() async throws {
+    @Test func `a client that has not polled for a month expires when the account asks for another token`() async throws
+    {
         let cloud = TestCloud.impatient()
         let old = try await TestDevice(cloud, client: "old")
         cloud.advance(milliseconds: Limits.pushTokenLifetime + 1)

@@ -4,8 +4,8 @@ import Testing
 
 @testable import NephosService
 
-/// Which changes are told to whom, and what is said.
-@Suite(.oneAtATimeOverPostgreSQL) struct NotificationTests {
+/// The recipients and the content of notifications.
+struct NotificationTests {
     private let cloud = TestCloud.impatient()
 
     /// A zone Z with the type Note, which has the field `text`.
@@ -15,8 +15,7 @@ import Testing
         return database
     }
 
-    @Test("a query subscription tells of creations, updates and deletions, each where it is asked to")
-    func triggers() async throws {
+    @Test func `a query subscription notifies of creations, updates and deletions as configured`() async throws {
         let zone = try await zone()
         let device = try await TestDevice(cloud)
         for (id, triggers) in [("c", [.create]), ("u", [.update]), ("d", [.delete])]
@@ -32,8 +31,7 @@ import Testing
         #expect(try await device.all() == ["d: recordDeleted a in Z"])
     }
 
-    @Test("the condition is held against the record as it is, and a deleted one as it was")
-    func conditions() async throws {
+    @Test func `a condition is evaluated on the new record, and on the old one for a deletion`() async throws {
         let zone = try await zone()
         let device = try await TestDevice(cloud)
         _ = try await zone.save(.query("S", where: [Filter(.field("count"), .greaterThan, .int64(5))], zone: "Z"))
@@ -45,8 +43,7 @@ import Testing
         #expect(try await device.all() == ["S: recordDeleted low in Z"])
     }
 
-    @Test("a query subscription looks at its type and at its zone alone, or at all zones")
-    func scopes() async throws {
+    @Test func `a query subscription matches its type in its zone, or in all zones`() async throws {
         let zone = try await zone()
         let database = TestDatabase(cloud)
         let device = try await TestDevice(cloud)
@@ -62,10 +59,10 @@ import Testing
             ])
     }
 
-    @Test(
-        "a cascade tells of what it deletes, at once in a custom zone and later in the default zone",
-        arguments: ["Z", nil])
-    func cascades(name: String?) async throws {
+    @Test(arguments: ["Z", nil])
+    func `a cascade notifies of its deletions, at once in a custom zone and later in the default zone`(name: String?)
+        async throws
+    {
         _ = try await zone()
         let zone = TestDatabase(cloud, zone: name)
         let device = try await TestDevice(cloud)
@@ -84,8 +81,7 @@ import Testing
                 ])
     }
 
-    @Test("a subscription that fires once is gone with its first notification")
-    func once() async throws {
+    @Test func `a subscription that fires once is deleted with its first notification`() async throws {
         let zone = try await zone()
         let device = try await TestDevice(cloud)
         _ = try await zone.save(.query("S", [.create], once: true, zone: "Z"))
@@ -96,8 +92,7 @@ import Testing
         #expect(try await device.all() == [])
     }
 
-    @Test("zone and database subscriptions tell that there is something to fetch; of several the last says it all")
-    func hints() async throws {
+    @Test func `of several zone or database notifications the last replaces the others`() async throws {
         let zone = try await zone()
         let other = try await TestDatabase(cloud).making(zone: "Other")
         let device = try await TestDevice(cloud)
@@ -115,8 +110,9 @@ import Testing
         #expect(Set(try await device.all()) == ["all: database", "zone: zone Z", "narrow: zone Z"])
     }
 
-    @Test("a database subscription tells of zones that are made and deleted, a zone subscription of its zone's end")
-    func zones() async throws {
+    @Test func `a database subscription notifies of made and deleted zones, a zone subscription of its zone's end`()
+        async throws
+    {
         let zone = try await zone()
         let device = try await TestDevice(cloud)
         _ = try await zone.save(.database("all"))
@@ -132,8 +128,7 @@ import Testing
         #expect(Set(try await device.all()) == ["all: database", "zone: zone Z"])
     }
 
-    @Test("what is refused, and what a batch takes back, is not told")
-    func refusals() async throws {
+    @Test func `refused and rolled back changes are not notified`() async throws {
         let zone = try await zone()
         let device = try await TestDevice(cloud)
         _ = try await zone.save(.query("S", zone: "Z"))
@@ -143,8 +138,7 @@ import Testing
         #expect(try await device.all() == [])
     }
 
-    @Test("every client of the account is told, but the one that made the change")
-    func origin() async throws {
+    @Test func `every client of the account is notified, except the one that made the change`() async throws {
         _ = try await zone()
         let (phone, tablet) = (
             try await TestDevice(cloud, client: "phone"), try await TestDevice(cloud, client: "tablet")
@@ -161,8 +155,7 @@ import Testing
         #expect(try await tablet.all() == [])
     }
 
-    @Test("in the public database everybody is told of everybody's changes, whatever they call their clients")
-    func publicDatabase() async throws {
+    @Test func `in the public database every account is notified, whatever its clients are called`() async throws {
         let mine = TestDatabase(cloud, "me", .public, client: "c")
         _ = try await mine.modify([.create("first")])
         let (me, you) = (try await TestDevice(cloud, client: "c"), try await TestDevice(cloud, "you", client: "c"))
@@ -176,8 +169,7 @@ import Testing
         #expect(told.databaseScope == .public && told.zoneID?.ownerRecordName == "_defaultOwner")
     }
 
-    @Test("another account's private database tells nobody else")
-    func privacy() async throws {
+    @Test func `a change in a private database notifies no other account`() async throws {
         let zone = try await zone()
         let you = try await TestDevice(cloud, "you")
         _ = try await TestDatabase(cloud, "you").save(.database("yours"))
@@ -186,8 +178,7 @@ import Testing
         #expect(try await you.all() == [])
     }
 
-    @Test("what happened before a client had its token is not told")
-    func laterToken() async throws {
+    @Test func `changes before a client's token are not notified`() async throws {
         let zone = try await zone()
         _ = try await zone.save(.query("S", zone: "Z"))
         _ = try await zone.modify([.create("a")])
@@ -197,8 +188,7 @@ import Testing
 
     // MARK: - What is said
 
-    @Test("a notification shows its info, filled from the record's fields")
-    func text() async throws {
+    @Test func `a notification shows its info, filled from the record's fields`() async throws {
         let zone = try await zone()
         let device = try await TestDevice(cloud)
         var info = NotificationInfoDictionary()
@@ -243,8 +233,7 @@ import Testing
         #expect(deletion.kind == .query(recordName: "a", reason: .recordDeleted, fields: [:]))
     }
 
-    @Test("a notification that shows nothing tells the app silently")
-    func silent() async throws {
+    @Test func `a notification without an alert is silent`() async throws {
         let zone = try await zone()
         let device = try await TestDevice(cloud)
         _ = try await zone.save(.query("S", zone: "Z"))
@@ -253,8 +242,7 @@ import Testing
         #expect(payload.isSilent && payload.isContentAvailable)
     }
 
-    @Test("a notification that is too long is pruned and says so")
-    func pruned() async throws {
+    @Test func `a notification that is too long is pruned and says so`() async throws {
         let zone = try await zone()
         let device = try await TestDevice(cloud)
         _ = try await zone.save(.query("S", zone: "Z", info: .text(String(repeating: "x", count: 5_000))))

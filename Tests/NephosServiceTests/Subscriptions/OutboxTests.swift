@@ -5,9 +5,9 @@ import Testing
 
 @testable import NephosService
 
-/// The sending of what is due: to devices and web hooks.
-@Suite(.oneAtATimeOverPostgreSQL) struct OutboxTests {
-    /// A delivery that answers as it was told, and keeps what it was given.
+/// Deliveries of due notifications to devices and web hooks.
+struct OutboxTests {
+    /// A delivery with scripted answers that records its notifications.
     private final class FakeDelivery: NotificationDelivery {
         private let state = Mutex(
             (outcomes: [DeliveryOutcome](), sent: [(OutgoingNotification, NotificationDestination)]()))
@@ -50,8 +50,7 @@ import Testing
         _ = try await cloud.service.registerToken(request, cloud.context(client: client))
     }
 
-    @Test("a device gets what it is to be told, once")
-    func device() async throws {
+    @Test func `a device gets each notification once`() async throws {
         let devices = FakeDelivery()
         let cloud = cloud(devices: devices)
         let zone = try await zone(cloud)
@@ -70,8 +69,7 @@ import Testing
         #expect(sent.account == user && !sent.isSilent && sent.attempt == 1 && sent.collapseID == nil)
     }
 
-    @Test("the device that made the change is not told, a web hook is")
-    func origin() async throws {
+    @Test func `the device that made the change is not notified, a web hook is`() async throws {
         let (devices, hooks) = (FakeDelivery(), FakeDelivery())
         let cloud = cloud(devices: devices, hooks: hooks)
         _ = try await zone(cloud)
@@ -82,8 +80,7 @@ import Testing
         #expect(hooks.destinations == [.webHook(Self.hook)])
     }
 
-    @Test("what could not be sent is sent again when it is due, and not before")
-    func retries() async throws {
+    @Test func `a failed delivery is retried when it is due, and not before`() async throws {
         let hooks = FakeDelivery([.retry(after: nil, reason: "down"), .retry(after: .seconds(100), reason: "down")])
         let cloud = cloud(hooks: hooks)
         let zone = try await zone(cloud)
@@ -110,8 +107,7 @@ import Testing
         #expect(hooks.sent.count == 3)
     }
 
-    @Test("what is not delivered in its lifetime is given up, and the log says so")
-    func givenUp() async throws {
+    @Test func `an expired notification is dropped, and the log says so`() async throws {
         let hooks = FakeDelivery(Array(repeating: .retry(after: nil, reason: "down"), count: 1_000))
         let cloud = cloud(hooks: hooks)
         let zone = try await zone(cloud)
@@ -126,8 +122,7 @@ import Testing
         #expect(hooks.sent.count == 2)
     }
 
-    @Test("a device that is rejected is forgotten, with everything that waits for it")
-    func rejected() async throws {
+    @Test func `a rejected device is removed with its queued notifications`() async throws {
         let devices = FakeDelivery([.rejected(reason: "unregistered")])
         let cloud = cloud(devices: devices)
         let zone = try await zone(cloud)
@@ -139,8 +134,8 @@ import Testing
         #expect(devices.sent.count == 1)
     }
 
-    @Test("a device that has registered since it was none keeps what waits for it", arguments: [false, true])
-    func registeredSince(again: Bool) async throws {
+    @Test(arguments: [false, true])
+    func `a device that registered again after a rejection keeps its queued notifications`(again: Bool) async throws {
         let devices = FakeDelivery()
         let cloud = cloud(devices: devices)
         let zone = try await zone(cloud)
@@ -158,8 +153,7 @@ import Testing
         #expect(devices.sent.map(\.attempt) == (again ? [1, 2] : [1]))
     }
 
-    @Test("a notification that a destination never takes is dropped, the next one is sent")
-    func undeliverable() async throws {
+    @Test func `an undeliverable notification is dropped, and the next one is sent`() async throws {
         let devices = FakeDelivery([.undeliverable(reason: "bad topic")])
         let cloud = cloud(devices: devices)
         let zone = try await zone(cloud)
@@ -172,8 +166,7 @@ import Testing
         #expect(devices.sent.count == 2 && Set(devices.sent.map(\.id)).count == 2)
     }
 
-    @Test("many are sent, each once")
-    func many() async throws {
+    @Test func `each of many notifications is sent once`() async throws {
         let devices = FakeDelivery()
         let cloud = cloud(devices: devices)
         let zone = try await zone(cloud)
@@ -184,8 +177,7 @@ import Testing
         #expect(Set(devices.sent.map(\.id)).count == 300)
     }
 
-    @Test("without a push service devices get nothing, and nothing waits for them")
-    func noPushService() async throws {
+    @Test func `without a push service nothing is sent or queued for devices`() async throws {
         let hooks = FakeDelivery()
         let cloud = cloud(hooks: hooks)
         let zone = try await zone(cloud)
@@ -195,8 +187,8 @@ import Testing
         #expect(hooks.sent.count == 1)
     }
 
-    @Test("what a stop left is sent after the start, by the service that is set up then")
-    func restart() async throws {
+    @Test func `notifications that a stop left are sent after the start, by the service configured then`() async throws
+    {
         let directory = TemporaryStores()
         defer { directory.remove() }
         let clock = TestCloud.Clock()
@@ -220,8 +212,7 @@ import Testing
         await after.service.close()
     }
 
-    @Test("the collapse ID is the text of a field, or the key itself where there is none")
-    func collapse() async throws {
+    @Test func `the collapse ID is the text of a field, or the key itself without one`() async throws {
         let hooks = FakeDelivery()
         let cloud = cloud(hooks: hooks)
         let zone = try await TestDatabase(cloud).making(zone: "Z")

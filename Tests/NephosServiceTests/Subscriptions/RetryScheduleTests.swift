@@ -10,30 +10,30 @@ import Testing
             subscriptionID: "sub", payload: [], isSilent: true, createdAt: createdAt, attempt: attempt)
     }
 
-    @Test func theWaitDoublesWithEveryAttemptUpToTheLongest() {
+    @Test func `the delay doubles with every attempt up to the maximum`() {
         let waits = (1...8).map { schedule.delay(afterAttempt: $0, jitter: 1) }
         #expect(waits == [2, 4, 8, 16, 32, 60, 60, 60].map { .seconds($0) })
     }
 
-    @Test func jitterTakesUpToHalfOfTheWait() {
+    @Test func `jitter takes up to half of the delay`() {
         #expect(schedule.delay(afterAttempt: 3, jitter: 0) == .seconds(4))
         #expect(schedule.delay(afterAttempt: 3, jitter: 0.5) == .seconds(6))
         #expect(schedule.delay(afterAttempt: 3, jitter: -7) == .seconds(4))
         #expect(schedule.delay(afterAttempt: 3, jitter: 7) == .seconds(8))
     }
 
-    @Test func anAbsurdNumberOfAttemptsIsTheLongestWait() {
+    @Test func `an absurd number of attempts has the maximum delay`() {
         #expect(schedule.delay(afterAttempt: .max, jitter: 1) == .seconds(60))
         #expect(schedule.delay(afterAttempt: .min, jitter: 1) == .seconds(2))
     }
 
-    @Test func aDestinationIsNotAskedSoonerThanItSaid() {
+    @Test func `a destination is not retried before its Retry-After`() {
         #expect(schedule.delay(afterAttempt: 1, jitter: 1, after: .seconds(30)) == .seconds(30))
         #expect(schedule.delay(afterAttempt: 5, jitter: 1, after: .seconds(3)) == .seconds(32))
         #expect(schedule.delay(afterAttempt: 1, jitter: 1, after: .seconds(86_400)) == .seconds(60))
     }
 
-    @Test func whatWouldBeTriedTooLateIsGivenUp() throws {
+    @Test func `a retry after the lifetime is dropped`() throws {
         let due = try #require(schedule.nextAttempt(of: notification(attempt: 1), after: nil, now: 1000))
         #expect((2000...3000).contains(due))
         let last = notification(attempt: 1)
@@ -41,7 +41,7 @@ import Testing
         #expect(schedule.nextAttempt(of: last, after: .seconds(10), now: 590_001) == nil)
     }
 
-    @Test func notificationsThatFailedTogetherComeBackApart() {
+    @Test func `notifications that failed together are retried apart`() {
         let dues = (0..<200).compactMap {
             schedule.nextAttempt(of: notification("id-\($0)", attempt: 5), after: nil, now: 0)
         }
@@ -51,13 +51,13 @@ import Testing
         #expect(Set(dues.map { ($0 - 16_000) / 2001 }).count == 8)
     }
 
-    @Test func theSameAttemptIsDueAtTheSameTime() {
+    @Test func `the same attempt is due at the same time`() {
         let due = schedule.nextAttempt(of: notification(attempt: 2), after: nil, now: 5)
         #expect(due == schedule.nextAttempt(of: notification(attempt: 2), after: nil, now: 5))
         #expect(due != schedule.nextAttempt(of: notification("other", attempt: 2), after: nil, now: 5))
     }
 
-    @Test func theStandardScheduleKnocksAboutAHundredTimesInThreeDays() {
+    @Test func `the standard schedule has about a hundred attempts in three days`() {
         var attempts = 1
         var now: Int64 = 0
         while let next = RetrySchedule.standard.nextAttempt(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NephosService
 
-/// What may be subscribed to, and what becomes of subscriptions.
+/// Valid subscriptions, and their life.
 struct SubscriptionTests {
     private let cloud = TestCloud()
 
@@ -14,8 +14,7 @@ struct SubscriptionTests {
         return database
     }
 
-    @Test("a subscription that was saved is listed and found, until it is deleted")
-    func life() async throws {
+    @Test func `a saved subscription is listed and found until it is deleted`() async throws {
         let database = try await database()
         let saved = try #require(try await database.save(.query("S")).subscription)
         #expect(saved == .query("S"))
@@ -34,8 +33,7 @@ struct SubscriptionTests {
         #expect(try await database.subscriptionIDs() == ["D"])
     }
 
-    @Test("creating an ID again gives the one that has it, updating it replaces that")
-    func sameID() async throws {
+    @Test func `creating an existing ID returns the existing subscription, and an update replaces it`() async throws {
         let database = try await database()
         _ = try await database.modify([.create(.query("S", [.create]))])
         let again = try await database.modify([.create(.query("S", [.delete]))])[0]
@@ -46,16 +44,14 @@ struct SubscriptionTests {
         #expect(try await database.subscriptionIDs() == ["S"])
     }
 
-    @Test("a subscription without an ID gets one")
-    func minted() async throws {
+    @Test func `a subscription without an ID gets one`() async throws {
         let database = try await database()
         let id = try await database.modify([.create(.database(nil))])[0].subscription?.subscriptionID
         #expect(id?.isEmpty == false)
         #expect(try await database.subscriptionIDs() == [id])
     }
 
-    @Test("a query subscription that asks for the same as another is refused, and one that differs is not")
-    func duplicates() async throws {
+    @Test func `a duplicate query subscription is refused, a different one is not`() async throws {
         let database = try await database().making(zone: "Z")
         let filter = [Filter(.field("text"), .equals, .string("x"))]
         _ = try await database.save(.query("S", [.create], where: filter))
@@ -77,12 +73,11 @@ struct SubscriptionTests {
     }
 
     @Test(
-        "which kind of subscription which database takes",
         arguments: [
             (DatabaseScope.public, [true, false, false]), (.private, [true, true, true]),
             (.shared, [false, false, true]),
         ])
-    func databases(scope: DatabaseScope, allowed: [Bool]) async throws {
+    func `each database accepts its kinds of subscription`(scope: DatabaseScope, allowed: [Bool]) async throws {
         _ = try await database().making(zone: "Z")
         let database = try await database("me", scope)
         let kinds = [SubscriptionDictionary.query("Q"), .zone("Z", "Z"), .database("D")]
@@ -95,8 +90,7 @@ struct SubscriptionTests {
         }
     }
 
-    @Test("subscriptions are an account's own, database by database")
-    func ownership() async throws {
+    @Test func `subscriptions belong to an account and a database`() async throws {
         let mine = try await database("me", .public)
         let theirs = try await database("you", .public)
         _ = try await mine.save(.query("S"))
@@ -111,8 +105,7 @@ struct SubscriptionTests {
         #expect(try await mine.subscriptionIDs() == ["S"])
     }
 
-    @Test("without an account there are no subscriptions")
-    func nobody() async throws {
+    @Test func `without an account there are no subscriptions`() async throws {
         let nobody = TestDatabase(cloud, nil, .public)
         await #expect(throws: ServiceError.authenticationRequired) { try await nobody.subscriptionIDs() }
         await #expect(throws: ServiceError.authenticationRequired) { try await nobody.save(.query("S")) }
@@ -122,7 +115,6 @@ struct SubscriptionTests {
     }
 
     @Test(
-        "what cannot be subscribed to is refused with its reason, and changes nothing",
         arguments: [
             (SubscriptionDictionary.query(""), ServiceError.ClientCode.invalidArguments, "subscriptionID"),
             (.query(String(repeating: "s", count: 256)), .invalidArguments, "subscriptionID"),
@@ -144,9 +136,9 @@ struct SubscriptionTests {
             (.query("S", info: .fields(["a", "b", "c", "d"])), .invalidArguments, "additionalFields"),
             (.query("S", info: .text(String(repeating: "x", count: 70_000))), .limitExceeded, "bytes"),
         ])
-    func refusals(_ subscription: SubscriptionDictionary, _ code: ServiceError.ClientCode, _ mention: String)
-        async throws
-    {
+    func `an invalid subscription is refused with its reason, and changes nothing`(
+        _ subscription: SubscriptionDictionary, _ code: ServiceError.ClientCode, _ mention: String
+    ) async throws {
         let database = try await database().making(zone: "Z")
         let error = try #require(try await database.save(subscription).error)
         #expect(error.clientErrorCode == code.rawValue)
@@ -155,16 +147,14 @@ struct SubscriptionTests {
         #expect(try await database.subscriptionIDs() == [])
     }
 
-    @Test("one operation's refusal leaves the others alone")
-    func apart() async throws {
+    @Test func `one operation's refusal does not affect the others`() async throws {
         let database = try await database()
         let results = try await database.modify([.update(.query("")), .update(.query("S"))])
         #expect(results[0].error != nil && results[1].subscription != nil)
         #expect(try await database.subscriptionIDs() == ["S"])
     }
 
-    @Test("a zone takes the subscriptions to it along when it goes")
-    func deletedZone() async throws {
+    @Test func `deleting a zone deletes its subscriptions`() async throws {
         let database = try await database().making(zone: "Z")
         _ = try await database.modify([
             .update(.zone("zone", "Z")), .update(.query("query", zone: "Z")), .update(.query("wide", zoneWide: true)),
@@ -177,16 +167,14 @@ struct SubscriptionTests {
         #expect(try await database.subscriptionIDs() == ["database", "wide"])
     }
 
-    @Test("a subscription says whose zone it is about")
-    func zoneOwner() async throws {
+    @Test func `a subscription names its zone's owner`() async throws {
         let database = try await database().making(zone: "Z")
         let user = try await cloud.service.currentUser(database.context).userRecordName
         let saved = try await database.save(.zone("S", "Z")).subscription
         #expect(saved?.zoneID == ZoneIDDictionary(zoneName: "Z", ownerRecordName: user))
     }
 
-    @Test("more operations than a request may have are refused")
-    func tooMany() async throws {
+    @Test func `more operations than the limit are refused`() async throws {
         let database = try await database()
         let operations = Array(repeating: SubscriptionOperation.delete(subscriptionID: "x"), count: 401)
         await #expect { _ = try await database.modify(operations) } throws: {

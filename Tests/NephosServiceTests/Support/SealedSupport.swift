@@ -2,7 +2,7 @@ import NephosService
 import NephosWire
 
 extension FieldValue {
-    /// A value in the form of an encrypted one, which nobody can open.
+    /// A value in the form of an encrypted one, which no key opens.
     static func sealed(_ type: FieldType, key: UInt8 = 7) -> FieldValue {
         .sealed(
             SealedFieldValue(

@@ -6,7 +6,7 @@ import NephosStorage
 struct TemporaryStores {
     private let url = FileManager.default.temporaryDirectory.appendingPathComponent("nephos-\(UUID().uuidString)")
 
-    /// - Parameter log: takes what an operator is told.
+    /// - Parameter log: receives the operator's log lines.
     func open(log: @escaping @Sendable (String) -> Void = { _ in }) throws -> DataDirectory {
         try DataDirectory(path: url.path, options: SQLiteOptions(log: log))
     }

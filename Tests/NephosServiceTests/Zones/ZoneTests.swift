@@ -80,7 +80,7 @@ import Testing
         await #expect(throws: ServiceError.self) { try await modify(.delete, "_defaultZone", in: database) }
     }
 
-    @Test func `another owner's zone is not found, and the caller's own names find it`() async throws {
+    @Test func `another owner's zone is not found, and the caller's own zones are`() async throws {
         let database = try await TestDatabase(TestCloud()).making(zone: "Z")
         let me = try await database.cloud.service.currentUser(database.context).userRecordName
         for (owner, found) in [(nil, true), ("__defaultOwner__", true), (me, true), ("_somebody", false)] {

@@ -8,8 +8,7 @@ struct EncodedFieldsTests {
         #"{"a":{"value":1,"type":"INT64"},"b\"c":{"value":["x\"}",{"y":1}],"type":"STRING_LIST"},"#
         + #""d":{"value":"{\"","type":"STRING","isEncrypted":true},"é":{"value":0.5,"type":"DOUBLE"}}"#
 
-    @Test("Stored fields are sorted by UTF-8, typed, without nulls, empty lists kept")
-    func encoded() {
+    @Test func `stored fields are sorted by UTF-8, typed, without nulls, empty lists kept`() {
         let fields = RecordFields([
             .init(name: "é", field: Field(.double(3))),
             .init(name: "z", field: Field(nil)),
@@ -35,14 +34,13 @@ struct EncodedFieldsTests {
     }
 
     @Test(
-        "Doubles are written in their shortest form",
         arguments: [
             (0.1, "0.1"), (1, "1.0"), (-0.0, "-0.0"), (.leastNonzeroMagnitude, "5e-324"), (1e20, "1e+20"),
             (1e21, "1e+21"),
             (1.2345678901234568e20, "123456789012345683968.0"), (1.7976931348623157e308, "1.7976931348623157e+308"),
             (0.30000000000000004, "0.30000000000000004"), (1e-7, "1e-07"),
         ])
-    func doubles(value: Double, expected: String) throws {
+    func `doubles are written in their shortest form`(value: Double, expected: String) throws {
         let fields = RecordFields([.init(name: "f", field: Field(.double(value)))])
         #expect(fields.encoded().text == #"{"f":{"value":\#(expected),"type":"DOUBLE"}}"#)
         guard case .double(let back)? = try fields.encoded().decoded()["f"]?.value else {
@@ -52,8 +50,7 @@ struct EncodedFieldsTests {
         #expect(back.bitPattern == value.bitPattern)
     }
 
-    @Test("A date has its milliseconds, and beside them what is finer where anything is")
-    func dates() throws {
+    @Test func `a date has its milliseconds, and its finer fraction beside them if there is one`() throws {
         let fine = Timestamp(Date(timeIntervalSinceReferenceDate: 785_000_000.123_456_7))
         let fields = RecordFields([
             .init(name: "a", field: Field(.timestamp(fine))),
@@ -70,8 +67,7 @@ struct EncodedFieldsTests {
         #expect(try fields.encoded().decoded() == fields)
     }
 
-    @Test("Strings are escaped where JSON demands it and nowhere else")
-    func strings() {
+    @Test func `strings are escaped only if JSON demands it`() {
         let fields = RecordFields([
             .init(name: "f", field: Field(.string("a/\"\\\u{0}\u{8}\t\n\u{C}\r\u{1F}\u{7F}é\u{2028}😀")))
         ])
@@ -81,8 +77,7 @@ struct EncodedFieldsTests {
         )
     }
 
-    @Test("A merge replaces, adds and removes fields and keeps the bytes of all others")
-    func merging() {
+    @Test func `a merge replaces, adds and removes fields and keeps the bytes of all others`() {
         let changes = RecordFields([
             .init(name: "A", field: Field(.int64(0))),
             .init(name: "a", field: Field(nil)),
@@ -99,8 +94,7 @@ struct EncodedFieldsTests {
         #expect(EncodedFields.empty.merging(changes) == changes.encoded())
     }
 
-    @Test("A selection keeps the bytes of the desired fields")
-    func selecting() {
+    @Test func `a selection keeps the bytes of the desired fields`() {
         let fields = EncodedFields(Self.sample)
         #expect(
             fields.selecting(["é", "b\"c", "absent"]).text
@@ -110,14 +104,13 @@ struct EncodedFieldsTests {
     }
 
     @Test(
-        "Foreign JSON is edited through decoding",
         arguments: [
             #"{ "b":{"value":2,"type":"INT64"}, "a":{"value":1} }"#,
             #"{"b":{"value":2},"a":{"value":1}}"#,
             #"{"\u0061":{"value":1},"b":{"value":2}}"#,
             #"{"a":{"value":7},"a":{"value":1},"b":{"value":2}}"#,
         ])
-    func foreign(json: String) {
+    func `foreign JSON is edited through decoding`(json: String) {
         let fields = EncodedFields(json)
         #expect(
             fields.merging(RecordFields([.init(name: "c", field: Field(.int64(3)))])).text
@@ -125,8 +118,7 @@ struct EncodedFieldsTests {
         #expect(fields.selecting(["b"]).text == #"{"b":{"value":2,"type":"INT64"}}"#)
     }
 
-    @Test("numbersAsStrings puts numbers and dates in quotes, also in lists, and nothing else")
-    func numbersAsStrings() throws {
+    @Test func `numbersAsStrings quotes numbers and dates, also in lists, and nothing else`() throws {
         let fields = RecordFields([
             .init(name: "a", field: Field(.int64(.max))),
             .init(name: "b", field: Field(.double(0.5))),
@@ -146,8 +138,7 @@ struct EncodedFieldsTests {
         #expect(try fields.withNumbersAsStrings().decoded() == fields.decoded())
     }
 
-    @Test("References are found in fields and in lists")
-    func references() {
+    @Test func `references are found in fields and in lists`() {
         let a = ReferenceValue(recordName: "A", action: .deleteSelf)
         let b = ReferenceValue(recordName: "B", zoneID: ZoneIDDictionary(zoneName: "Z"))
         let fields = RecordFields([
@@ -164,7 +155,6 @@ struct EncodedFieldsTests {
     }
 
     @Test(
-        "The stored size counts names and data, not assets",
         arguments: [
             (FieldValue.string("é日"), 5), (.int64(1), 8), (.double(1), 8), (.timestamp(1), 8), (.bytes([1, 2, 3]), 3),
             (.location(LocationValue(latitude: 1, longitude: 2)), 16),
@@ -178,7 +168,7 @@ struct EncodedFieldsTests {
             (.asset(AssetValue(fileChecksum: "c", size: 1_000_000)), 0),
             (.list(of: .string, [.string("ab"), .string("c")]), 3),
         ])
-    func storedSize(value: FieldValue, size: Int) {
+    func `the stored size counts names and data, not assets`(value: FieldValue, size: Int) {
         let fields = RecordFields([
             .init(name: "name", field: Field(value)), .init(name: "cleared", field: Field(nil)),
         ])
@@ -186,7 +176,6 @@ struct EncodedFieldsTests {
     }
 
     @Test(
-        "Values that JSON cannot carry are refused by name",
         arguments: [
             (FieldValue.double(.nan), "field 'f': expected a finite number, found nan"),
             (.double(-.infinity), "field 'f': expected a finite number, found -inf"),
@@ -212,13 +201,12 @@ struct EncodedFieldsTests {
                 "field 'f': expected finite numbers in a location, found nan"
             ),
         ])
-    func validation(value: FieldValue, message: String) {
+    func `values that JSON cannot carry are refused by name`(value: FieldValue, message: String) {
         let fields = RecordFields([.init(name: "f", field: Field(value))])
         #expect(fields.problem == message)
     }
 
-    @Test("A good record has no problem")
-    func validRecords() {
+    @Test func `a valid record has no problem`() {
         var random = SeededGenerator(seed: 1)
         for _ in 0..<100 { #expect(random.fields(clearing: true).problem == nil) }
     }

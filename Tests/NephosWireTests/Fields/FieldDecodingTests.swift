@@ -5,13 +5,13 @@ import Testing
 /// How CloudKit Web Services writes the fields of a record.
 struct FieldDecodingTests {
     @Test(
-        "A type without a value clears the field, and a misspelt key is refused",
         arguments: [
             (#"{"f":{"type":"STRING"}}"#, true), (#"{"f":{"type":"LIST"}}"#, true),
             (#"{"f":{"type":"BYTES","isEncrypted":true}}"#, true), (#"{"f":{"type":"STRING","vale":"a"}}"#, false),
             (#"{"f":{}}"#, false), (#"{"f":{"type":null}}"#, false), (#"{"f":{"vale":"a"}}"#, false),
         ])
-    func typeAlone(_ text: String, _ isNull: Bool) throws {
+    func `a type without a value clears the field, and a misspelt key is refused`(_ text: String, _ isNull: Bool) throws
+    {
         func decoded() throws -> RecordFields {
             try Array(text.utf8).withUnsafeBytes { try RecordFields(decoding: $0) }
         }
@@ -24,7 +24,6 @@ struct FieldDecodingTests {
     }
 
     @Test(
-        "A declared type decides what a value means",
         arguments: [
             (#"{"value":"Dusk","type":"STRING"}"#, FieldValue.string("Dusk")),
             (#"{"value":"","type":"STRING"}"#, .string("")),
@@ -117,7 +116,7 @@ struct FieldDecodingTests {
             (#"{"value":[],"type":"UNKNOWN_LIST"}"#, .list(of: .unknown, [])),
             (#"{"value":[{"value":"AQ==","type":"BYTES"}],"type":"LIST"}"#, .list(of: .bytes, [.bytes([1])])),
         ])
-    func declared(json: String, expected: FieldValue) throws {
+    func `a declared type decides the meaning of a value`(json: String, expected: FieldValue) throws {
         let field = try #require(try field(json))
         #expect(field.value == expected)
         #expect(field.hasDeclaredType)
@@ -125,7 +124,6 @@ struct FieldDecodingTests {
     }
 
     @Test(
-        "Without a type the value's shape decides",
         arguments: [
             (#"{"value":"Noon"}"#, FieldValue.string("Noon")),
             (#"{"value":1932}"#, .int64(1932)),
@@ -147,14 +145,13 @@ struct FieldDecodingTests {
             (#"{"value":["a"],"type":"LIST"}"#, .list(of: .string, [.string("a")])),
             (#"{"value":[1],"type":"UNKNOWN_LIST"}"#, .list(of: .int64, [.int64(1)])),
         ])
-    func inferred(json: String, expected: FieldValue) throws {
+    func `without a type the value's shape decides`(json: String, expected: FieldValue) throws {
         let field = try #require(try field(json))
         #expect(field.value == expected)
         #expect(!field.hasDeclaredType)
     }
 
     @Test(
-        "An encrypted field says so in a key or in its type",
         arguments: [
             (#"{"value":"s","type":"STRING","isEncrypted":true}"#, FieldValue.string("s")),
             (#"{"value":"s","type":"ENCRYPTED_STRING"}"#, .string("s")),
@@ -164,22 +161,20 @@ struct FieldDecodingTests {
             ),
             (#"{"value":[1],"type":"ENCRYPTED_INT64_LIST","isEncrypted":null}"#, .list(of: .int64, [.int64(1)])),
         ])
-    func encrypted(json: String, expected: FieldValue) throws {
+    func `an encrypted field says so in a key or in its type`(json: String, expected: FieldValue) throws {
         let field = try #require(try field(json))
         #expect(field == Field(expected, isEncrypted: true))
     }
 
     @Test(
-        "A null value clears the field",
         arguments: [
             #"{"value":null}"#, #"{"value":null,"type":"STRING"}"#, #"null"#,
         ])
-    func cleared(json: String) throws {
+    func `a null value clears the field`(json: String) throws {
         #expect(try field(json) == Field(nil))
     }
 
     @Test(
-        "A wrong value is refused by name, declared type and what was found",
         arguments: [
             (
                 #"{"value":5,"type":"STRING"}"#,
@@ -309,13 +304,14 @@ struct FieldDecodingTests {
             ),
             (#""Dusk""#, "f: field 'f', expected a dictionary with the key \"value\", found the string \"Dusk\""),
         ])
-    func refused(json: String, message: String) throws {
+    func `a wrong value is refused with its field, the declared type and the value's type`(
+        json: String, message: String
+    ) throws {
         let error = try #require(throws: WireError.self) { try field(json) }
         #expect(error.description == message)
     }
 
-    @Test("A date that would be saved as another is refused, alone, in a list and in a location")
-    func changedDate() throws {
+    @Test func `a date that would lose precision is refused, alone, in a list and in a location`() throws {
         let large = [Int64(1) << 53 + 1, -(Int64(1) << 60) - 1, .max - 1].filter {
             Timestamp(milliseconds: $0).milliseconds != $0
         }
@@ -343,16 +339,14 @@ struct FieldDecodingTests {
         }
     }
 
-    @Test("An unknown type is refused with the types there are")
-    func unknownType() throws {
+    @Test func `an unknown type is refused with the known types`() throws {
         let error = try #require(throws: WireError.self) { try field(#"{"value":"a","type":"TEXT"}"#) }
         #expect(error.path == "f.type")
         #expect(error.reason.contains("STRING, INT64"))
         #expect(error.reason.contains("\"TEXT\""))
     }
 
-    @Test("Of one name the last counts, in fields and inside them")
-    func duplicates() throws {
+    @Test func `of duplicate names the last counts, in fields and inside them`() throws {
         let fields = try EncodedFields(
             #"{"a":{"value":1},"b":{"value":1,"value":2,"type":"STRING","type":"INT64"},"a":{"value":3}}"#
         ).decoded()
@@ -361,8 +355,7 @@ struct FieldDecodingTests {
         #expect(fields["b"]?.value == .int64(2))
     }
 
-    @Test("Names keep their bytes: canonically equal names are two")
-    func canonicallyEquivalentNames() throws {
+    @Test func `names keep their bytes, so canonically equivalent names are two`() throws {
         let fields = try EncodedFields("{\"\u{E9}\":{\"value\":1},\"e\u{301}\":{\"value\":2}}").decoded()
         #expect(fields.count == 2)
         #expect(fields["\u{E9}"]?.value == .int64(1))

@@ -1,7 +1,7 @@
 import NephosWire
 import Testing
 
-/// Bodies that something tore apart: every decoder answers or throws, and comes back.
+/// Damaged bodies: every decoder returns or throws.
 struct FuzzTests {
     /// Runs every decoder; a trap or a hang fails the run. Returns how many accepted the body.
     @discardableResult
@@ -57,8 +57,7 @@ struct FuzzTests {
         return body
     }
 
-    @Test("Mutated and truncated bodies never trap")
-    func mutations() {
+    @Test func `mutated and truncated bodies never trap`() {
         let seed = freshSeed()
         print("FuzzTests.mutations seed \(seed)")
         var random = SeededGenerator(seed: seed)
@@ -73,8 +72,7 @@ struct FuzzTests {
         }
     }
 
-    @Test("Every truncation of a body is refused")
-    func truncations() {
+    @Test func `every truncation of a body is refused`() {
         let body = bytes(
             #"{"operations":[{"operationType":"create","record":{"recordName":"é","fields":{"a":{"value":[1.5e3,-2]},"b":{"value":"\ud83d\ude00\n","type":"STRING"}}}}]}"#
         )
@@ -84,8 +82,7 @@ struct FuzzTests {
         }
     }
 
-    @Test("Random bytes never trap")
-    func randomBytes() {
+    @Test func `random bytes never trap`() {
         let seed = freshSeed()
         print("FuzzTests.randomBytes seed \(seed)")
         var random = SeededGenerator(seed: seed)

@@ -1,7 +1,7 @@
 import NephosWire
 import Testing
 
-/// What must hold for every record, tried on random ones.
+/// Invariants of every record, on random ones.
 struct PropertyTests {
     private static let rounds = 200
 
@@ -13,8 +13,7 @@ struct PropertyTests {
         }
     }
 
-    @Test("Fields survive storage")
-    func fieldsRoundTrip() throws {
+    @Test func `fields survive storage`() throws {
         try Self.forEachSeed { (random: inout SeededGenerator, seed: Comment) throws in
             let fields = random.fields()
             let encoded = fields.encoded()
@@ -24,8 +23,7 @@ struct PropertyTests {
         }
     }
 
-    @Test("Merging equals decoding, changing, encoding")
-    func merging() throws {
+    @Test func `merging equals decoding, changing and encoding`() throws {
         try Self.forEachSeed { (random: inout SeededGenerator, seed: Comment) throws in
             let fields = random.fields()
             let changes = random.fields(clearing: true)
@@ -35,8 +33,7 @@ struct PropertyTests {
         }
     }
 
-    @Test("Selecting equals decoding, filtering, encoding")
-    func selecting() throws {
+    @Test func `selecting equals decoding, filtering and encoding`() throws {
         try Self.forEachSeed { (random: inout SeededGenerator, seed: Comment) throws in
             let fields = random.fields()
             var keys = random.fields().entries.map(\.name)
@@ -50,24 +47,21 @@ struct PropertyTests {
         }
     }
 
-    @Test("References found in bytes are those of the fields")
-    func references() throws {
+    @Test func `references found in bytes are those of the fields`() throws {
         try Self.forEachSeed { (random: inout SeededGenerator, seed: Comment) throws in
             let fields = random.fields()
             #expect(fields.encoded().references().map(\.reference) == fields.references().map(\.reference), seed)
         }
     }
 
-    @Test("Numbers as strings decode to the same fields")
-    func numbersAsStrings() throws {
+    @Test func `numbers as strings decode to the same fields`() throws {
         try Self.forEachSeed { (random: inout SeededGenerator, seed: Comment) throws in
             let fields = random.fields()
             #expect(try fields.encoded().withNumbersAsStrings().decoded() == fields, seed)
         }
     }
 
-    @Test("Requests survive the wire")
-    func requests() throws {
+    @Test func `requests survive the wire`() throws {
         try Self.forEachSeed { (random: inout SeededGenerator, seed: Comment) throws in
             let modify = random.modifyRequest()
             #expect(try ModifyRecordsRequest(decoding: modify.encoded()) == modify, seed)
@@ -90,8 +84,7 @@ struct PropertyTests {
         }
     }
 
-    @Test("Answers survive the wire")
-    func responses() throws {
+    @Test func `answers survive the wire`() throws {
         try Self.forEachSeed { (random: inout SeededGenerator, seed: Comment) throws in
             let records = random.recordsResponse()
             #expect(try RecordsResponse(decoding: records.encoded()) == records, seed)

@@ -1,10 +1,9 @@
 import NephosWire
 import Testing
 
-/// What is not JSON is refused with a place and a reason, and nothing else happens.
+/// Malformed JSON is refused with a position and a reason.
 struct JSONDocumentTests {
     @Test(
-        "A malformed body is refused where it breaks",
         arguments: [
             ("{", "not valid JSON: expected a key in double quotes, found the end at byte 1"),
             ("[1,]", "[1]: not valid JSON: expected a value, found ']' at byte 3"),
@@ -28,12 +27,11 @@ struct JSONDocumentTests {
             ("{} x", "not valid JSON: expected nothing behind the document's end, found 'x' at byte 3"),
             ("operations=1", "not valid JSON: expected a value, found 'o' at byte 0"),
         ])
-    func malformed(body: String, message: String) {
+    func `malformed JSON is refused at its position`(body: String, message: String) {
         #expect(error(LookupZonesRequest.self, body)?.description == message)
     }
 
-    @Test("Invalid UTF-8 is refused with its place")
-    func invalidUTF8() throws {
+    @Test func `invalid UTF-8 is refused at its position`() throws {
         for sequence: [UInt8] in [[0xFF], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xE2, 0x82], [0xF5, 0x80, 0x80, 0x80]] {
             let body = Array(#"{"a":""#.utf8) + sequence + Array(#""}"#.utf8)
             let error = try #require(throws: WireError.self) { try LookupZonesRequest(decoding: body) }
@@ -41,8 +39,8 @@ struct JSONDocumentTests {
         }
     }
 
-    @Test("Deep nesting is refused", arguments: [66, 1000, 1_000_000])
-    func deepNesting(depth: Int) {
+    @Test(arguments: [66, 1000, 1_000_000])
+    func `deep nesting is refused`(depth: Int) {
         for body in [
             String(repeating: "[", count: depth), String(repeating: "{\"a\":", count: depth),
             String(repeating: "[", count: depth) + String(repeating: "]", count: depth),
@@ -51,36 +49,32 @@ struct JSONDocumentTests {
         }
     }
 
-    @Test("Nesting below the limit is read past")
-    func shallowNesting() throws {
+    @Test func `nesting below the limit is skipped`() throws {
         let nested = String(repeating: "[", count: 60) + String(repeating: "]", count: 60)
         #expect(try LookupZonesRequest(decoding: bytes("{\"x\":\(nested),\"zones\":[]}")).zones.isEmpty)
     }
 
-    @Test("NUL and every escape arrive in a string")
-    func escapes() throws {
+    @Test func `NUL and every escape are decoded in a string`() throws {
         let fields = try EncodedFields(#"{"f":{"value":"\u0000\"\\\/\b\f\n\r\t\u00e9\ud83d\ude00"}}"#).decoded()
         #expect(fields["f"]?.value == .string("\u{0}\"\\/\u{8}\u{C}\n\r\té😀"))
     }
 
-    @Test("An empty body is an empty object", arguments: ["", " \n"])
-    func emptyBody(body: String) {
+    @Test(arguments: ["", " \n"])
+    func `an empty body is an empty object`(body: String) {
         #expect(error(LookupZonesRequest.self, body)?.description == "zones: expected an array, found nothing")
         #expect(error(LookupZonesRequest.self, body) == error(LookupZonesRequest.self, "{}"))
     }
 
     @Test(
-        "A body that is not an object is refused",
         arguments: [
             ("[]", "expected an object, found an array"), ("null", "expected an object, found null"),
             ("5", "expected an object, found the number 5"), ("true", "expected an object, found true"),
         ])
-    func notAnObject(body: String, message: String) {
+    func `a body that is not an object is refused`(body: String, message: String) {
         #expect(error(ModifyRecordsRequest.self, body)?.description == message)
     }
 
-    @Test("Documents of every size are read, one inside another's reading too")
-    func parserReuse() throws {
+    @Test func `documents of every size are parsed, also while another is being parsed`() throws {
         for size in [1, 100, 5_000, 300_000, 3, 600_000] {
             let title = String(repeating: "x", count: size)
             let request = ModifyRecordsRequest(operations: [

@@ -56,7 +56,7 @@ struct JSONWriterTests {
     }
 
     @Test(arguments: [0, 16, 640], [1, 3000, 200_000])
-    func `JSON that was written before is taken over, with or without room for what is around it`(
+    func `encoded JSON is embedded, with or without spare capacity around it`(
         _ headroom: Int, _ size: Int
     ) {
         let (inner, text) = array(size: size, headroom: headroom)
@@ -80,7 +80,7 @@ struct JSONWriterTests {
         #expect(inner == JSONBytes(text))
     }
 
-    @Test func `Where there is room the document is one part, and lives on its own`() {
+    @Test func `with spare capacity the document is one part, and owns its bytes`() {
         var parts: [JSONBytes] = []
         do {
             let (inner, _) = array(size: 200_000, headroom: 64)

@@ -6,8 +6,7 @@ struct QueryExpressionTests {
     private let a = Filter(.field("a"), .equals, .int64(1))
     private let b = Filter(.field("b"), .lessThan, .int64(2))
 
-    @Test("The conjunctive subset is what filterBy can say")
-    func conjunctiveFilters() {
+    @Test func `the conjunctive subset is what filterBy can express`() {
         #expect(QueryExpression.all.conjunctiveFilters == [])
         #expect(QueryExpression.none.conjunctiveFilters == [.matchesNothing])
         #expect(QueryExpression.and([.filter(a), .and([.filter(b), .all])]).conjunctiveFilters == [a, b])
@@ -18,8 +17,7 @@ struct QueryExpressionTests {
         #expect(QueryExpression.and([.filter(a), .none]).conjunctiveFilters == [.matchesNothing])
     }
 
-    @Test("Normal form is flat and has negations only at filters")
-    func normalForm() {
+    @Test func `normal form is flat and has negations only at filters`() {
         let expression = QueryExpression.not(.and([.filter(a), .or([.filter(b), .not(.filter(a))]), .filter(a)]))
         let notA = QueryExpression.filter(Filter(.field("a"), .notEquals, .int64(1)))
         #expect(expression.normalized == .or([notA, .and([.not(.filter(b)), .filter(a)])]))
@@ -29,8 +27,7 @@ struct QueryExpressionTests {
         #expect(QueryExpression.and([.filter(a), .filter(a)]).normalized == .filter(a))
     }
 
-    @Test("The normal form matches the same records, and is its own normal form")
-    func normalFormKeepsMeaning() {
+    @Test func `the normal form matches the same records, and is its own normal form`() {
         let seed: UInt64 = 20_260_727
         var random = SeededGenerator(seed: seed)
         let names = ["a", "b", "c"]

@@ -19,8 +19,7 @@ struct QueryJSONTests {
         }
     }
 
-    @Test("A request with filters, order and page is read")
-    func request() throws {
+    @Test func `a request with filters, order and page is read`() throws {
         let request = try decode(
             """
             {"zoneID": {"zoneName": "Gallery"},
@@ -56,8 +55,7 @@ struct QueryJSONTests {
             ])
     }
 
-    @Test("What is written is read back the same")
-    func roundTrip() throws {
+    @Test func `a written query reads back the same`() throws {
         let location = LocationValue(latitude: 1.5, longitude: -2)
         let request = QueryRecordsRequest(
             query: Query(
@@ -90,14 +88,12 @@ struct QueryJSONTests {
         #expect(text(QueryRecordsResponse(records: [])) == #"{"records":[]}"#)
     }
 
-    @Test("Only what is asked for is sent: no additions of ours in an ordinary query")
-    func ordinaryRequest() {
+    @Test func `an ordinary query is sent without additions`() {
         let request = QueryRecordsRequest(query: Query(recordType: "T"))
         #expect(text(request) == #"{"query":{"recordType":"T"}}"#)
     }
 
-    @Test("System fields are known by their wire names and their schema names")
-    func systemFieldNames() throws {
+    @Test func `system fields are known by their wire names and their schema names`() throws {
         for field in SystemField.allCases {
             for key in [
                 #""systemFieldName":"\#(field.rawValue)""#, #""systemFieldName":"\#(field.schemaName)""#,
@@ -112,8 +108,7 @@ struct QueryJSONTests {
         #expect(SystemField(schemaName: "___etag") == nil)
     }
 
-    @Test("A value without a type keeps that it had none")
-    func undeclaredType() throws {
+    @Test func `a value without a type stays untyped`() throws {
         let request = try decode(
             #"{"query":{"recordType":"T","filterBy":{"fieldName":"a","comparator":"EQUALS","fieldValue":{"value":5}}}}"#
         )
@@ -122,8 +117,7 @@ struct QueryJSONTests {
         #expect(try QueryRecordsRequest(decoding: request.encoded()) == request)
     }
 
-    @Test("A relative location is a field dictionary or a bare location")
-    func relativeLocation() throws {
+    @Test func `a relative location is a field dictionary or a bare location`() throws {
         for json in [#"{"latitude":1,"longitude":2}"#, #"{"value":{"latitude":1,"longitude":2},"type":"LOCATION"}"#] {
             let request = try decode(
                 #"{"query":{"recordType":"T","sortBy":[{"fieldName":"l","relativeLocation":\#(json)}]}}"#)
@@ -132,7 +126,6 @@ struct QueryJSONTests {
     }
 
     @Test(
-        "Bad queries are refused with their place and what was expected",
         arguments: [
             (#"{}"#, "query: expected a query dictionary"),
             (#"{"query":{}}"#, "query.recordType: expected a string"),
@@ -185,13 +178,12 @@ struct QueryJSONTests {
                 "query.nephosFilter.or: expected an array of conditions"
             ),
         ])
-    func refusals(_ json: String, _ expected: String) {
+    func `malformed queries are refused with their path and the expectation`(_ json: String, _ expected: String) {
         let found = problem(json)
         #expect(found?.contains(expected) == true, "\(found ?? "nothing") for \(json)")
     }
 
-    @Test("A condition that nests too deeply is refused")
-    func depth() {
+    @Test func `a condition that nests too deeply is refused`() {
         func nested(_ depth: Int) -> String {
             String(repeating: #"{"not":"#, count: depth) + #"{"all":true}"# + String(repeating: "}", count: depth)
         }

@@ -31,8 +31,7 @@ struct QueryMatcherTests {
 
     private func strings(_ values: String...) -> FieldValue { .list(of: .string, values.map(FieldValue.string)) }
 
-    @Test("String equality ignores case, as CKQuery documents it")
-    func stringEquality() {
+    @Test func `string equality ignores case, as CKQuery documents it`() {
         #expect(matches("title", .equals, .string("dusk over MÁLAGA")))
         #expect(!matches("title", .equals, .string("Dusk over Malaga")))
         #expect(!matches("title", .notEquals, .string("dusk over málaga")))
@@ -40,15 +39,13 @@ struct QueryMatcherTests {
         #expect(matches("tags", .listContains, .string("RED")))
     }
 
-    @Test("Composed and decomposed characters are equal")
-    func canonicalEquivalence() {
+    @Test func `composed and decomposed characters are equal`() {
         #expect(matches("title", .equals, .string("Dusk over Ma\u{301}laga")))
         #expect(QuerySemantics.equalityForm("\u{C5}") == QuerySemantics.equalityForm("a\u{30A}"))
         #expect(QuerySemantics.equalityForm("Straße") == QuerySemantics.equalityForm("STRASSE"))
     }
 
-    @Test("BEGINSWITH is case-sensitive, and an empty prefix matches every string")
-    func prefixes() {
+    @Test func `BEGINSWITH is case-sensitive, and an empty prefix matches every string`() {
         #expect(matches("title", .beginsWith, .string("Dusk")))
         #expect(!matches("title", .beginsWith, .string("dusk")))
         #expect(matches("title", .beginsWith, .string("")))
@@ -60,8 +57,7 @@ struct QueryMatcherTests {
         #expect(!matches("none", .listMemberBeginsWith, .string("")))
     }
 
-    @Test("INT64 and DOUBLE compare as numbers, exactly")
-    func numbers() {
+    @Test func `INT64 and DOUBLE compare as numbers, exactly`() {
         #expect(matches("year", .equals, .double(1931)))
         #expect(matches("year", .lessThan, .double(1931.5)))
         #expect(matches("price", .greaterThan, .int64(12)))
@@ -74,24 +70,21 @@ struct QueryMatcherTests {
         #expect(QueryMatcher([Filter(.field("n"), .greaterThan, .double(-1e300))]).matches(large))
     }
 
-    @Test("A value of another type never matches, and every NOT_ comparator does")
-    func wrongTypes() {
+    @Test func `a value of another type never matches, and matches every NOT_ comparator`() {
         for comparator in FilterComparator.allCases {
             let value: FieldValue = comparator.takesList ? .list(of: .bytes, [.bytes([9])]) : .bytes([9])
             #expect(matches("year", comparator, value, distance: 1) == comparator.isNegative, "\(comparator)")
         }
     }
 
-    @Test("A record without the field matches the comparators that begin with NOT_, and no others")
-    func missingField() {
+    @Test func `a record without the field matches only the comparators that begin with NOT_`() {
         for comparator in FilterComparator.allCases {
             let value: FieldValue = comparator.takesList ? strings("x") : .string("x")
             #expect(matches("missing", comparator, value, distance: 1) == comparator.isNegative, "\(comparator)")
         }
     }
 
-    @Test("Every comparator's complement matches exactly the other records")
-    func complements() {
+    @Test func `every comparator's complement matches exactly the other records`() {
         let values: [FieldValue] = [
             .string("Red"), .int64(1), strings("Red", "green"), .list(of: .int64, []), .bytes([1]),
         ]
@@ -107,8 +100,7 @@ struct QueryMatcherTests {
         }
     }
 
-    @Test("References compare by name and zone; the action does not count")
-    func references() {
+    @Test func `references compare by name and zone, and the action does not count`() {
         let gallery = ZoneIDDictionary(zoneName: "Gallery")
         #expect(matches("artist", .equals, .reference(ReferenceValue(recordName: "P-1"))))
         #expect(matches("artist", .equals, .reference(ReferenceValue(recordName: "P-1", zoneID: gallery))))
@@ -119,8 +111,7 @@ struct QueryMatcherTests {
         #expect(matches("___parent", .equals, .reference(ReferenceValue(recordName: "Hall", zoneID: gallery))))
     }
 
-    @Test("System fields: the record's name, dates, and users by name alone")
-    func systemFields() {
+    @Test func `system fields compare, and users by name alone`() {
         #expect(matches("___recordID", .equals, .reference(ReferenceValue(recordName: "A-17"))))
         #expect(matches("___recordID", .equals, .string("A-17")))
         #expect(!matches("___recordID", .equals, .reference(ReferenceValue(recordName: "A-17", zoneID: .defaultZone))))
@@ -131,8 +122,7 @@ struct QueryMatcherTests {
         #expect(matches("___modifiedBy", .notEquals, .reference(anna)))
     }
 
-    @Test("NEAR takes metres, on the great circle")
-    func near() {
+    @Test func `NEAR takes metres, on the great circle`() {
         let granada = FieldValue.location(LocationValue(latitude: 37.1773, longitude: -3.5986))
         #expect(!matches("place", .near, granada, distance: 88_000))
         #expect(matches("place", .near, granada, distance: 90_000))
@@ -143,8 +133,7 @@ struct QueryMatcherTests {
         #expect((dateLine - 111_195).magnitude < 10)
     }
 
-    @Test("Full text ignores case, diacritics and stop words")
-    func fullText() {
+    @Test func `full text ignores case, diacritics and stop words`() {
         #expect(matches("title", .containsAllTokens, .string("MALAGA, dusk")))
         #expect(!matches("title", .containsAllTokens, .string("malaga dawn")))
         #expect(matches("title", .containsAnyTokens, .string("malaga dawn")))
@@ -158,8 +147,7 @@ struct QueryMatcherTests {
         #expect(!QueryMatcher([inList]).matches(record))
     }
 
-    @Test("Lists: any, all, and what an empty list means")
-    func lists() {
+    @Test func `list comparators match any or all members, also of an empty list`() {
         #expect(matches("tags", .listContainsAny, strings("green", "BLUE")))
         #expect(!matches("tags", .listContainsAll, strings("green", "blue")))
         #expect(matches("tags", .listContainsAll, strings("red", "blue")))
@@ -181,13 +169,12 @@ struct TokenizerTests {
         ("u\u{308}ber", ["uber"]), ("Straße STRASSE", ["strasse"]), ("日本 東京", ["日本", "東京"]),
         ("a b\u{0}c", ["b", "c"]), ("Ελλάς ΕΛΛΑΣ", ["ελλασ"]), ("red,red;RED", ["red"]),
     ])
-    func tokens(_ text: String, _ expected: [String]) {
+    func `a text is split into folded tokens without stop words`(_ text: String, _ expected: [String]) {
         #expect(Tokenizer.tokens(of: text) == expected)
     }
 
     /// Looking through the words found so far for each word would take minutes.
-    @Test("A search looks through texts of many words, each counted once")
-    func manyWords() throws {
+    @Test func `a search through texts of many words counts each word once`() throws {
         let words = (0..<60_000).map { "w\($0)" }
         let texts: [FieldValue] = [
             .string(words.joined(separator: " ")), .string(words.reversed().joined(separator: ",")),
@@ -205,8 +192,7 @@ struct TokenizerTests {
         }
     }
 
-    @Test("A long token is cut, on a character's boundary, in texts and in searches alike")
-    func longToken() {
+    @Test func `a long token is truncated at a character boundary, in texts and in searches`() {
         let tokens = Tokenizer.tokens(
             of: String(repeating: "x", count: 1000) + " " + "y" + String(repeating: "я", count: 100))
         #expect(tokens.map(\.utf8.count) == [Tokenizer.longestToken, Tokenizer.longestToken - 1])
@@ -226,8 +212,7 @@ struct SortOrderTests {
         return records.sorted { order.precedes($0, $1) }.map(\.recordName)
     }
 
-    @Test("Missing values come first where the order ascends and last where it descends")
-    func missingValues() {
+    @Test func `missing values sort first in ascending order and last in descending order`() {
         let records = [
             record("c", .int64(2)), record("b", nil), record("d", .double(1.5)), record("a", .list(of: .int64, [])),
         ]
@@ -235,14 +220,12 @@ struct SortOrderTests {
         #expect(names(records, QuerySortDescriptor(.field("f"), ascending: false)) == ["c", "d", "a", "b"])
     }
 
-    @Test("Ties are broken by record name, in UTF-8 order")
-    func ties() {
+    @Test func `ties are broken by record name, in UTF-8 order`() {
         let records = ["b", "a", "B", "é", "a2"].map { record($0, .string("same")) }
         #expect(names(records, QuerySortDescriptor(.field("f"), ascending: false)) == ["B", "a", "a2", "b", "é"])
     }
 
-    @Test("By distance the nearest comes first, and what has no location last")
-    func distance() {
+    @Test func `by distance the nearest comes first, and records without a location come last`() {
         let here = LocationValue(latitude: 0, longitude: 0)
         let records = [
             record("none", nil), record("far", .location(LocationValue(latitude: 10, longitude: 0))),
@@ -251,8 +234,7 @@ struct SortOrderTests {
         #expect(names(records, QuerySortDescriptor(.field("f"), relativeLocation: here)) == ["near", "far", "none"])
     }
 
-    @Test("It is a total order")
-    func totalOrder() {
+    @Test func `the sort order is a total order`() {
         let values: [FieldValue?] = [
             nil, .string("a"), .string("B"), .int64(1), .double(1), .double(-2.5), .timestamp(5), .bytes([1]),
             .reference(ReferenceValue(recordName: "a")), .list(of: .string, []),

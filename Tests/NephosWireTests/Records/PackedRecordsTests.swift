@@ -1,7 +1,7 @@
 import NephosWire
 import Testing
 
-/// Packed records say what record dictionaries say.
+/// Packed records have the content of record dictionaries.
 struct PackedRecordsTests {
     private func forEachSeed(_ body: (inout SeededGenerator, Comment) throws -> Void) throws {
         let seed = freshSeed()
@@ -18,7 +18,7 @@ struct PackedRecordsTests {
         }
     }
 
-    @Test func `packed records are the bytes that the protocol says`() throws {
+    @Test func `packed records have the bytes of the protocol's page`() throws {
         let texts = ["Note", "_a", "r", "1", "{}", "d"].map(JSONBytes.init)
         let (type, user, name, tag, fields, gone) = (texts[0], texts[1], texts[2], texts[3], texts[4], texts[5])
         var writer = PackedRecordsWriter(reserving: 64)
@@ -35,7 +35,7 @@ struct PackedRecordsTests {
         #expect([writer.finish().bytes].joined() == bytes)
     }
 
-    @Test func `no beginning of packed records is taken for more than it is`() throws {
+    @Test func `no prefix of packed records decodes as more than it is`() throws {
         try forEachSeed { (random: inout SeededGenerator, seed: Comment) throws in
             let (packed, records) = random.packedRecords()
             let bytes = [packed.bytes].joined()
@@ -56,7 +56,7 @@ struct PackedRecordsTests {
         }
     }
 
-    @Test func `an answer that lacks packed records is refused`() throws {
+    @Test func `an answer without its packed records is refused`() throws {
         var random = SeededGenerator(seed: 7)
         let (packed, _) = random.packedRecords(count: 3)
         var changes = RecordZoneChanges(zoneID: .defaultZone, records: [], syncToken: "t", moreComing: false)
@@ -70,7 +70,7 @@ struct PackedRecordsTests {
         }
     }
 
-    @Test func `what is neither text nor record is refused`() {
+    @Test func `an item that is neither text nor a record is refused`() {
         for bytes: [UInt8] in [
             [0], [4], [3], [2, 1, 0x61, 0], [1, 2, 0x61], [1, 1, 0xFF], [1, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF],
             [3, 4, 1, 0x61, 0],
@@ -79,7 +79,7 @@ struct PackedRecordsTests {
         }
     }
 
-    @Test func `text is read wherever it is UTF-8, and only there`() throws {
+    @Test func `text is read if and only if it is UTF-8`() throws {
         try forEachSeed { (random: inout SeededGenerator, seed: Comment) throws in
             var bytes = Array(random.string(upTo: 20).utf8)
             if !bytes.isEmpty, random.chance(2) { bytes[random.below(bytes.count)] ^= 0x80 }
@@ -117,7 +117,7 @@ struct PackedRecordsTests {
         }
     }
 
-    @Test func `fields that are read where they are equal those that are decoded`() throws {
+    @Test func `fields read in place equal decoded fields`() throws {
         var read = 0
         try forEachSeed { (random: inout SeededGenerator, seed: Comment) throws in
             let fields = random.fields(upTo: 3)
@@ -137,7 +137,7 @@ struct PackedRecordsTests {
         #"{"a":{"value":{"recordName":"r","action":"DELETE_SELF"},"type":"REFERENCE"}}"#,
         #"{"a":{"value":{"recordName":"r","action":"NONE"},"type":"REFERENCE"},"b":{"value":1e300,"type":"DOUBLE"}}"#,
     ])
-    func `what most fields are is read without decoding`(json: String) throws {
+    func `the most frequent field forms are read without decoding`(json: String) throws {
         let fields = EncodedFields(json)
         #expect(try tokens(fields) == fields.decoded())
     }
@@ -149,7 +149,7 @@ struct PackedRecordsTests {
         #"{"a":{"value":1,"type":"INT64"}} "#, #"{"a":{"value":1e999,"type":"DOUBLE"}}"#,
         #"{"a":{"value":["x",1],"type":"STRING_LIST"}}"#, #"{"a":{"value":01,"type":"INT64"}}"#,
     ])
-    func `anything else is left to the decoder`(json: String) {
+    func `other field forms use the decoder`(json: String) {
         #expect(tokens(EncodedFields(json)) == nil)
     }
 }

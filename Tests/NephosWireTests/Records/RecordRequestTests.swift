@@ -3,8 +3,7 @@ import Testing
 
 /// Requests of CloudKit Web Services, read from JSON and written to it.
 struct RequestTests {
-    @Test("records/modify carries everything a client may say")
-    func modifyRecords() throws {
+    @Test func `records/modify carries every option of a client`() throws {
         let request = try ModifyRecordsRequest(
             decoding: bytes(
                 """
@@ -46,8 +45,7 @@ struct RequestTests {
         #expect(request == expected)
     }
 
-    @Test("null stands for an absent key")
-    func nullKeys() throws {
+    @Test func `null counts as an absent key`() throws {
         let request = try ModifyRecordsRequest(
             decoding: bytes(
                 """
@@ -64,14 +62,13 @@ struct RequestTests {
         #expect(lookup == LookupRecordsRequest(records: [.init(recordName: "A")]))
     }
 
-    @Test("All seven operation types are known", arguments: RecordOperation.OperationType.allCases)
-    func operationTypes(type: RecordOperation.OperationType) throws {
+    @Test(arguments: RecordOperation.OperationType.allCases)
+    func `all seven operation types are known`(type: RecordOperation.OperationType) throws {
         let body = #"{"operations":[{"operationType":"\#(type.rawValue)","record":{}}]}"#
         #expect(try ModifyRecordsRequest(decoding: bytes(body)).operations.map(\.operationType) == [type])
     }
 
     @Test(
-        "A bad records/modify is refused where it is wrong",
         arguments: [
             ("{}", "operations: expected an array of operations, found nothing"),
             (#"{"operations":null}"#, "operations: expected an array of operations, found nothing"),
@@ -114,18 +111,16 @@ struct RequestTests {
                 "desiredKeys: expected an array of strings, found the string \"a\""
             ),
         ])
-    func refused(body: String, message: String) {
+    func `a malformed records/modify is refused at its path`(body: String, message: String) {
         #expect(error(ModifyRecordsRequest.self, body)?.description == message)
     }
 
-    @Test("A path quotes names that are not plain")
-    func pathOfOddNames() {
+    @Test func `a path quotes names that are not plain`() {
         let body = #"{"operations":[{"operationType":"create","record":{"fields":{"a.b":{"value":{}}}}}]}"#
         #expect(error(ModifyRecordsRequest.self, body)?.path == #"operations[0].record.fields["a.b"].value"#)
     }
 
-    @Test("An error never carries a megabyte back")
-    func longNames() throws {
+    @Test func `an error never echoes a megabyte`() throws {
         let long = String(repeating: "x", count: 1_000_000)
         for body in [
             #"{"operations":[{"operationType":"create","record":{"fields":{"\#(long)":{"value":{}}}}}]}"#,
@@ -137,8 +132,7 @@ struct RequestTests {
         }
     }
 
-    @Test("records/modify is written as it is read")
-    func modifyRecordsWritten() {
+    @Test func `records/modify is written as it is read`() {
         let request = ModifyRecordsRequest(
             operations: [
                 RecordOperation(
@@ -168,19 +162,18 @@ struct RequestTests {
                 + #""atomic":false,"nephosServerRecord":true}"#)
     }
 
-    @Test("A placeholder for the caller as owner means no owner", arguments: ["__defaultOwner__", "_defaultOwner"])
-    func callerPlaceholder(owner: String) throws {
+    @Test(arguments: ["__defaultOwner__", "_defaultOwner"])
+    func `a placeholder for the caller as owner means no owner`(owner: String) throws {
         let request = try LookupZonesRequest(
             decoding: bytes(#"{"zones":[{"zoneName":"Z","ownerRecordName":"\#(owner)"}]}"#))
         #expect(request.zones == [ZoneIDDictionary(zoneName: "Z")])
     }
 
     @Test(
-        "records/lookup, zones/modify and zones/lookup are read and written",
         arguments: [
             #"{"records":[{"recordName":"A"},{"recordName":"B","zoneID":{"zoneName":"Z"},"desiredKeys":["x"]}],"zoneID":{"zoneName":"Y"},"desiredKeys":["a"],"numbersAsStrings":true}"#
         ])
-    func lookupRecords(json: String) throws {
+    func `records/lookup, zones/modify and zones/lookup round-trip`(json: String) throws {
         let request = try LookupRecordsRequest(decoding: bytes(json))
         #expect(
             request
@@ -193,8 +186,7 @@ struct RequestTests {
         #expect(text(request.encoded()) == json)
     }
 
-    @Test("zones/modify wraps each zone ID in a zone")
-    func modifyZones() throws {
+    @Test func `zones/modify wraps each zone ID in a zone`() throws {
         let json =
             #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Gallery"}}},"#
             + #"{"operationType":"delete","zone":{"zoneID":{"zoneName":"Old"}}}]}"#
@@ -207,7 +199,6 @@ struct RequestTests {
     }
 
     @Test(
-        "A bad zone request is refused where it is wrong",
         arguments: [
             (
                 #"{"operations":[{"operationType":"rename","zone":{"zoneID":{"zoneName":"Z"}}}]}"#,
@@ -222,7 +213,7 @@ struct RequestTests {
                 "operations[0].zone: expected a dictionary with the key \"zoneID\", found nothing"
             ),
         ])
-    func refusedZones(body: String, message: String) {
+    func `a malformed zone request is refused at its path`(body: String, message: String) {
         #expect(error(ModifyZonesRequest.self, body)?.description == message)
     }
 }

@@ -5,8 +5,7 @@ import Testing
 struct ResponseTests {
     private static let caller = "_0123456789abcdef0123456789abcdef"
 
-    @Test("records/modify answers with records, deletions and errors in their places")
-    func recordsResponse() throws {
+    @Test func `records/modify answers with records, deletions and errors in order`() throws {
         let stamp = TimestampDictionary(timestamp: 1_760_001_000_000, userRecordName: Self.caller, deviceID: "2")
         let response = RecordsResponse(records: [
             .record(
@@ -33,8 +32,7 @@ struct ResponseTests {
         #expect(try RecordsResponse(decoding: bytes(json)) == response)
     }
 
-    @Test("A record outside the request's zone names its zone; parent and share travel without an action")
-    func recordWithEverything() throws {
+    @Test func `a record outside the request's zone names its zone, and its parent and share have no action`() throws {
         let zone = ZoneIDDictionary(zoneName: "Gallery", ownerRecordName: "_o")
         let response = RecordsResponse(records: [
             .record(
@@ -54,8 +52,7 @@ struct ResponseTests {
         #expect(try RecordsResponse(decoding: response.encoded()) == response)
     }
 
-    @Test("An error carries every key it has, the server's record last")
-    func errorDictionary() throws {
+    @Test func `an error carries every key it has, the server's record last`() throws {
         var error = ErrorDictionary(
             uuid: "u", serverErrorCode: .throttled, reason: "say \"please\"", retryAfter: 30, redirectURL: "http://x/",
             recordName: "A", zoneID: .defaultZone, subscriptionID: "s", clientErrorCode: 14,
@@ -72,21 +69,19 @@ struct ResponseTests {
         #expect(try ErrorDictionary(decoding: error.encoded()) == error)
     }
 
-    @Test("An error with a fraction of a second to wait keeps it")
-    func fractionalRetry() throws {
+    @Test func `an error keeps a fractional retryAfter`() throws {
         let error = ErrorDictionary(uuid: "u", serverErrorCode: .tryAgainLater, reason: "", retryAfter: 0.25)
         #expect(text(error.encoded()).contains(#""retryAfter":0.25"#))
         #expect(try ErrorDictionary(decoding: error.encoded()) == error)
     }
 
-    @Test("Every server error code survives", arguments: ServerErrorCode.allCases)
-    func errorCodes(code: ServerErrorCode) throws {
+    @Test(arguments: ServerErrorCode.allCases)
+    func `every server error code round-trips`(code: ServerErrorCode) throws {
         let error = ErrorDictionary(uuid: "u", serverErrorCode: code, reason: "r")
         #expect(try ErrorDictionary(decoding: error.encoded()) == error)
     }
 
-    @Test("An unknown server error code is kept in the reason")
-    func unknownErrorCode() throws {
+    @Test func `an unknown server error code is kept in the reason`() throws {
         let error = try ErrorDictionary(
             decoding: bytes(
                 #"{"serverErrorCode":"UNIQUE_FIELD_ERROR","reason":"taken","redirectUrl":"u","subscriptionId":"s"}"#))
@@ -97,8 +92,7 @@ struct ResponseTests {
                     subscriptionID: "s"))
     }
 
-    @Test("An item is an error exactly when it has a server error code")
-    func errorItems() throws {
+    @Test func `an item is an error exactly when it has a server error code`() throws {
         let response = try RecordsResponse(
             decoding: bytes(
                 """
@@ -114,7 +108,6 @@ struct ResponseTests {
     }
 
     @Test(
-        "A bad answer is refused where it is wrong",
         arguments: [
             ("{}", "records: expected an array, found nothing"),
             (
@@ -130,12 +123,11 @@ struct ResponseTests {
                 "records[0].fields: expected an object of fields, found the number 5"
             ),
         ])
-    func refused(body: String, message: String) {
+    func `a malformed answer is refused at its path`(body: String, message: String) {
         #expect(error(RecordsResponse.self, body)?.description == message)
     }
 
-    @Test("Fields from another server arrive in our own form")
-    func foreignFields() throws {
+    @Test func `another server's fields arrive in canonical form`() throws {
         let response = try RecordsResponse(
             decoding: bytes(
                 """
@@ -153,8 +145,7 @@ struct ResponseTests {
                 ]))
     }
 
-    @Test("Zones tell their type, token and abilities")
-    func zones() throws {
+    @Test func `zones have their type, token and capabilities`() throws {
         let response = ZonesResponse(zones: [
             .zone(
                 ZoneDictionary(zoneID: ZoneIDDictionary(zoneName: "_defaultZone", ownerRecordName: "_o"), atomic: false)
@@ -175,8 +166,7 @@ struct ResponseTests {
         #expect(try ZonesResponse(decoding: bytes(json)) == response)
     }
 
-    @Test("A user is served in both forms and read from either")
-    func users() throws {
+    @Test func `a user is written in both forms and read from either`() throws {
         let user = UserDictionary(userRecordName: "_u", firstName: "Mei", lastName: "Chen")
         #expect(
             text(user.encoded())

@@ -32,8 +32,7 @@ struct NotificationPayloadTests {
         return payload
     }
 
-    @Test("a query notification is written as Apple writes it")
-    func query() {
+    @Test func `a query notification has Apple's format`() {
         var payload = payload(
             .query(recordName: "A-18", reason: .recordCreated, fields: ["title": .string("Noon")]))
         payload.databaseScope = .public
@@ -47,10 +46,8 @@ struct NotificationPayloadTests {
                 + #""af":{"title":"Noon"}}}}"#)
     }
 
-    @Test(
-        "zone and database notifications differ by one key",
-        arguments: [(NotificationPayload.Kind.zone, "fet"), (.database, "met")])
-    func hints(kind: NotificationPayload.Kind, key: String) {
+    @Test(arguments: [(NotificationPayload.Kind.zone, "fet"), (.database, "met")])
+    func `zone and database notifications differ by one key`(kind: NotificationPayload.Kind, key: String) {
         var payload = payload(kind)
         payload.isContentAvailable = true
         #expect(payload.isSilent)
@@ -61,35 +58,29 @@ struct NotificationPayloadTests {
                 + #""zoid":"_o","dbs":1}}}"#)
     }
 
-    @Test("a notification reads back as it was written, fields with their types")
-    func readsBack() throws {
+    @Test func `a notification round-trips, fields with their types`() throws {
         #expect(try NotificationPayload(decoding: whole.encoded()) == whole)
         #expect(try NotificationPayload(decoding: payload(.zone).encoded()) == payload(.zone))
         #expect(try NotificationPayload(decoding: payload(.database).encoded()) == payload(.database))
     }
 
-    @Test(
-        "what is no notification of CloudKit's is not read as one",
-        arguments: ["{}", #"{"aps":{"badge":1}}"#, #"{"ck":{}}"#])
-    func others(json: String) {
+    @Test(arguments: ["{}", #"{"aps":{"badge":1}}"#, #"{"ck":{}}"#])
+    func `another app's payload is not decoded as a notification`(json: String) {
         #expect(error(NotificationPayload.self, json) != nil)
     }
 
-    @Test("an alert may be a string")
-    func plainAlert() throws {
+    @Test func `an alert may be a string`() throws {
         let payload = try NotificationPayload(decoding: bytes(#"{"aps":{"alert":"Hello"},"ck":{"met":{"dbs":2}}}"#))
         #expect(payload.alert.text == "Hello")
         #expect(payload.databaseScope == .shared)
     }
 
-    @Test("what fits is not pruned")
-    func fits() throws {
+    @Test func `a payload within the limit is not pruned`() throws {
         let body = whole.pruned(to: whole.encoded().count)
         #expect(try NotificationPayload(decoding: body) == whole)
     }
 
-    @Test("what does not fit is pruned, the least important first, and says so")
-    func prunes() throws {
+    @Test func `a payload over the limit is pruned, the least important keys first, and says so`() throws {
         var payload = whole
         payload.alert.text = String(repeating: "x", count: 5000)
         let body = payload.pruned(to: 4096)
@@ -104,8 +95,7 @@ struct NotificationPayloadTests {
         #expect(pruned.notificationID == payload.notificationID)
     }
 
-    @Test("whatever is long, the payload keeps its limit, its identifier and its subscription")
-    func alwaysFits() throws {
+    @Test func `the payload keeps its limit, identifier and subscription, whatever is long`() throws {
         let seed = freshSeed()
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<200 {

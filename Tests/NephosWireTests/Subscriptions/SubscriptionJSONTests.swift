@@ -3,8 +3,7 @@ import Testing
 
 /// Subscriptions and push tokens, read from JSON and written to it.
 struct SubscriptionJSONTests {
-    @Test("a query subscription carries everything a client may say")
-    func querySubscription() throws {
+    @Test func `a query subscription carries every option of a client`() throws {
         let request = try ModifySubscriptionsRequest(
             decoding: bytes(
                 """
@@ -53,8 +52,7 @@ struct SubscriptionJSONTests {
         #expect(try SubscriptionDictionary(decoding: subscription.encoded()) == subscription)
     }
 
-    @Test("every operation reads back as it was written")
-    func operations() throws {
+    @Test func `every operation round-trips`() throws {
         let zone = SubscriptionDictionary(
             subscriptionID: nil, subscriptionType: .zone, zoneID: ZoneIDDictionary(zoneName: "Z"), recordType: "Note")
         let database = SubscriptionDictionary(subscriptionID: "D", subscriptionType: .database)
@@ -66,8 +64,7 @@ struct SubscriptionJSONTests {
         #expect(try ModifySubscriptionsRequest(decoding: request.encoded()) == request)
     }
 
-    @Test("firesOn is written in one order, and is for query subscriptions alone")
-    func written() {
+    @Test func `firesOn is written in one order, and for query subscriptions alone`() {
         let query = SubscriptionDictionary(
             subscriptionID: "Q", subscriptionType: .query, query: Query(recordType: "N"), firesOn: [.delete, .create])
         #expect(
@@ -83,8 +80,7 @@ struct SubscriptionJSONTests {
                 + #""ownerRecordName":"_o","zoneType":"REGULAR_CUSTOM_ZONE"}}"#)
     }
 
-    @Test("an answer has subscriptions, bare IDs of deleted ones, and errors")
-    func response() throws {
+    @Test func `an answer has subscriptions, bare IDs of deleted ones, and errors`() throws {
         let response = SubscriptionsResponse(
             subscriptions: [
                 .subscription(SubscriptionDictionary(subscriptionID: "D", subscriptionType: .database)),
@@ -97,8 +93,7 @@ struct SubscriptionJSONTests {
         #expect(try SubscriptionsResponse(decoding: json) == response)
     }
 
-    @Test("subscriptions/lookup names IDs")
-    func lookup() throws {
+    @Test func `subscriptions/lookup names IDs`() throws {
         let request = try LookupSubscriptionsRequest(
             decoding: bytes(#"{"subscriptions":[{"subscriptionID":"a"},{"subscriptionID":"b","firesOn":[]}]}"#))
         #expect(request.subscriptionIDs == ["a", "b"])
@@ -106,20 +101,18 @@ struct SubscriptionJSONTests {
     }
 
     @Test(
-        "what an operation says wrongly is named",
         arguments: [
             (#"{"operationType":"save","subscription":{}}"#, "operationType"),
             (#"{"operationType":"create"}"#, "subscription"),
             (#"{"operationType":"create","subscription":{"subscriptionID":"S"}}"#, "subscription.subscriptionType"),
             (#"{"operationType":"delete","subscription":{"firesOn":[]}}"#, "subscription.subscriptionID"),
         ])
-    func mistakes(operation: String, path: String) {
+    func `an invalid operation is refused by name`(operation: String, path: String) {
         #expect(
             error(ModifySubscriptionsRequest.self, #"{"operations":[\#(operation)]}"#)?.path == "operations[0].\(path)")
     }
 
     @Test(
-        "what a subscription says wrongly is named",
         arguments: [
             (#"{"subscriptionType":"record"}"#, "subscriptionType"),
             (#"{"subscriptionType":"query","firesOn":["create","read"]}"#, "firesOn[1]"),
@@ -128,12 +121,11 @@ struct SubscriptionJSONTests {
             (#"{"subscriptionType":"zone","zoneID":"Z"}"#, "zoneID"),
             (#"{"subscriptionType":"zone","notificationInfo":{"shouldBadge":"yes"}}"#, "notificationInfo.shouldBadge"),
         ])
-    func mistakesOfSubscriptions(subscription: String, path: String) {
+    func `an invalid subscription is refused by name`(subscription: String, path: String) {
         #expect(error(SubscriptionDictionary.self, subscription)?.path == path)
     }
 
-    @Test("push tokens")
-    func tokens() throws {
+    @Test func `push tokens round-trip`() throws {
         let request = try TokenRequest(
             decoding: bytes(#"{"apnsEnvironment":"production","apnsToken":"QUJD","clientId":"c"}"#))
         #expect(request == TokenRequest(apnsEnvironment: .production, apnsToken: "QUJD", clientID: "c"))

@@ -75,7 +75,7 @@ private struct DocumentationSamples: Samples {
     private let samples: any Samples = DocumentationSamples()
 
     @Test func `the share of a zone is fetched by its constant name from the default container`() async {
-        // In a process of its own, where the default container is nobody else's.
+        // In a process of its own, where no other test uses the default container.
         await #expect(processExitsWith: .success) {
             let cloud = try LocalCloud()
             cloud.becomeDefault()
@@ -93,7 +93,7 @@ private struct DocumentationSamples: Samples {
         }
     }
 
-    @Test func `an item that points at its list goes when the list is deleted`() async throws {
+    @Test func `an item that refers to its list is deleted with the list`() async throws {
         let database = try CKContainer.local().privateCloudDatabase
         let zone = try await database.save(CKRecordZone(zoneName: "Lists"))
         let listRecord = CKRecord(recordType: "List", recordID: CKRecord.ID(zoneID: zone.zoneID))
@@ -124,7 +124,7 @@ private struct DocumentationSamples: Samples {
         #expect(found.names.sorted() == ["item0", "item2", "item4"])
     }
 
-    @Test func `the encrypted name of a property's owner comes back from the cloud`() async throws {
+    @Test func `an encrypted name comes back from the cloud`() async throws {
         let database = try CKContainer.local().privateCloudDatabase
         let (record, clientName) = samples.encrypt()
         #expect(clientName == "Maria Ruiz")

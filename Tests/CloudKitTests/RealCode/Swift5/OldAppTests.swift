@@ -22,7 +22,7 @@ private struct Maker: OldNotesMaker {
         notes = maker.make(container)
     }
 
-    @Test func `saves, loads and removes with completion blocks`() async throws {
+    @Test func `an old app saves, loads and removes with completion blocks`() async throws {
         let error = await withCheckedContinuation { done in notes.save(["a", "bb"]) { done.resume(returning: $0) } }
         #expect(error == nil && notes.titles == ["a", "bb"] && notes.lastError == nil)
         let (records, failed) = await withCheckedContinuation { done in
@@ -52,7 +52,7 @@ private struct Maker: OldNotesMaker {
         #expect(found == note.recordID && missing == .unknownItem)
     }
 
-    @Test func `makes a zone and finds its own user record`() async throws {
+    @Test func `an old app makes a zone and finds its own user record`() async throws {
         let zone = await withCheckedContinuation { done in
             notes.makeZone(named: "Old") { zone, _ in done.resume(returning: zone) }
         }
@@ -61,7 +61,7 @@ private struct Maker: OldNotesMaker {
         #expect(user?.recordType == CKRecord.SystemType.userRecord && status == .available)
     }
 
-    @Test func `has zone options and predicates as they once were`() {
+    @Test func `former zone options and predicates still compile and work`() {
         #expect(notes.zoneOptions(CKRecordZone.ID(zoneName: "Z"), since: nil, keys: ["a"]) == ["a"])
         let names = [
             NSPredicate(value: true), NSPredicate(format: "TRUEPREDICATE"),
@@ -74,8 +74,7 @@ private struct Maker: OldNotesMaker {
             ])
     }
 
-    @Test func `an operation of the app's own prepares itself in main, and waits for what it depends on`() async throws
-    {
+    @Test func `an app's operation prepares itself in main, and waits for its dependencies`() async throws {
         let log = Log()
         let queue = notes.queued { log.add($0) }
         await withCheckedContinuation { done in
@@ -87,7 +86,7 @@ private struct Maker: OldNotesMaker {
         #expect(log.lines == ["first starts", "first ends", "second starts", "second ends"])
     }
 
-    @Test func `an operation that was cancelled before it began does not come to main`() async throws {
+    @Test func `an operation cancelled before its start does not run main`() async throws {
         let log = Log()
         let operation = LoggingModify(label: "x", records: [])
         operation.log = { log.add($0) }

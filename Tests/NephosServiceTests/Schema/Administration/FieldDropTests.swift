@@ -5,7 +5,7 @@ import Testing
 
 @testable import NephosService
 
-/// `nephos schema drop`: a field goes with its values, and the next save makes it anew.
+/// `nephos schema drop`: a field is dropped with its values, and the next save makes it again.
 @Suite struct FieldDropTests {
     private func value(_ field: String, of name: String, in zone: String?, _ cloud: QueryCloud) async throws
         -> FieldValue?
@@ -43,7 +43,7 @@ import Testing
         #expect(try await value("n", of: "other", in: nil, cloud) == .int64(1), "as do other types'")
     }
 
-    @Test func `devices hear of the values that went`() async throws {
+    @Test func `devices are notified of removed values`() async throws {
         let cloud = QueryCloud()
         try await cloud.makeZones("Z")
         try await cloud.modify([.force("a", ["n": .int64(1)]), .force("b", ["title": .string("t")])], zone: "Z")
@@ -67,7 +67,7 @@ import Testing
         #expect(try changed.fields.decoded().isEmpty)
     }
 
-    @Test func `what production has, what is the system's and what is not there is not dropped`() async throws {
+    @Test func `fields of production, system fields and missing fields are not dropped`() async throws {
         let cloud = QueryCloud()
         try await cloud.modify([.force("a", ["stars": .int64(1)])])
         #expect(
@@ -85,7 +85,7 @@ import Testing
         #expect(try await value("stars", of: "a", in: nil, cloud) == .int64(1), "nothing was erased")
     }
 
-    @Test func `an index of several fields goes with one of them`() async throws {
+    @Test func `an index of several fields is dropped with one of them`() async throws {
         let cloud = QueryCloud()
         try await cloud.modify([.force("a", ["list": .string("l"), "rank": .int64(1)])])
         try await cloud.declare("INDEX (list, rank DESC)", of: "Note")

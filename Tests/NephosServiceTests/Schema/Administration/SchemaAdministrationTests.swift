@@ -11,7 +11,7 @@ import Testing
 
     // MARK: - Import
 
-    @Test func `an import makes the schema, and an export gives it back`() async throws {
+    @Test func `an import makes the schema, and an export returns it`() async throws {
         let cloud = QueryCloud()
         let report = try await cloud.importing(schemaText(note))
         #expect(report.errors == [])
@@ -25,7 +25,7 @@ import Testing
         #expect(try await cloud.export() == text)
     }
 
-    @Test func `a save keeps to the imported types, and adds what they lack`() async throws {
+    @Test func `a save obeys the imported types, and adds missing fields`() async throws {
         let cloud = QueryCloud()
         _ = try await cloud.importing(schemaText("Note (n INT64)"))
         let refused = QueryCloud.UnexpectedFailure(
@@ -89,7 +89,7 @@ import Testing
         #expect(try await cloud.importing(schemaText("Other (n NUMBER)")).errors == [])
     }
 
-    @Test func `more records than one read are all counted`() async throws {
+    @Test func `records beyond one read are all counted`() async throws {
         let cloud = QueryCloud()
         try await cloud.modify((0..<2100).map { .force("n\($0)", ["n": .int64(Int64($0))]) })
         var report = try await cloud.importing("DEFINE SCHEMA")
@@ -99,7 +99,7 @@ import Testing
         #expect(report.errors.first?.contains("2100 records would lose data") == true)
     }
 
-    @Test func `what is no schema is refused where it goes wrong`() async throws {
+    @Test func `an invalid schema is refused at its error's position`() async throws {
         let cloud = QueryCloud()
         let report = try await cloud.importing("DEFINE SCHEMA\n  RECORD TYPE Note (a STRIN)")
         #expect(report.findings.map(\.line) == [2])
@@ -142,7 +142,7 @@ import Testing
         #expect(try await cloud.service.deploySchema(cloud.schema()).changes == [])
     }
 
-    @Test func `production takes what is deployed, and nothing else`() async throws {
+    @Test func `production gets only what is deployed`() async throws {
         let stores = OpenStores()
         let cloud = QueryCloud(stores: stores, environment: .production)
         let create = { (fields: [String: FieldValue], type: String) -> String? in
@@ -198,7 +198,7 @@ import Testing
 
     // MARK: - Reset
 
-    @Test func `a reset erases development and gives it production's schema`() async throws {
+    @Test func `a reset erases development and restores production's schema`() async throws {
         let stores = OpenStores()
         let cloud = QueryCloud(stores: stores)
         _ = try await cloud.importing(schemaText(note))
@@ -243,7 +243,7 @@ import Testing
         #expect(try await cloud.indexes.allSatisfy { $0.state == .ready && !$0.fields.contains("extra SORTABLE") })
     }
 
-    @Test func `a reset without a production leaves only the users`() async throws {
+    @Test func `a reset without a production schema leaves only the users`() async throws {
         let cloud = QueryCloud()
         try await cloud.modify([.force("a", ["title": .string("t")])])
         _ = try await cloud.service.resetSchema(cloud.schema())

@@ -3,8 +3,8 @@ import Testing
 
 @testable import NephosService
 
-/// What happens between the planning of an import and its commit, and between its commit and its answer. Each interleaving
-/// is made, not waited for.
+/// Saves and queries between the planning of an import and its commit, and between its commit and its answer. Each
+/// interleaving is deterministic.
 @Suite struct SchemaConcurrencyTests {
     private let stores = InterceptedStores()
     private let cloud: QueryCloud
@@ -12,13 +12,13 @@ import Testing
 
     init() { cloud = QueryCloud(stores: stores) }
 
-    /// Records whose field `gone` nobody holds any more, so that an import may drop it.
+    /// Records without values in the field `gone`, so that an import may drop it.
     private func prepare() async throws {
         try await cloud.modify([.force("a", ["n": .int64(1), "gone": .string("x")])])
         try await cloud.modify([.force("a", ["gone": nil])])
     }
 
-    @Test func `a save between the look for data and the drop stops the import, and is kept`() async throws {
+    @Test func `a save between the data check and the drop stops the import, and is kept`() async throws {
         try await prepare()
         // The import's first write marks where its look begins, the second one drops.
         stores.intercept(.before, write: 2) { [cloud] in
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `where many records are written meanwhile, the look for data is taken again`(losesData: Bool) async throws {
+    func `the data check is repeated if many records are written meanwhile`(losesData: Bool) async throws {
         try await prepare()
         let count = Limits.changesPerLossCheck + 1
         stores.intercept(.before, write: 2) { [cloud, stores] in
@@ -54,7 +54,7 @@ import Testing
         #expect(try await cloud.export().contains("gone            STRING") == losesData)
     }
 
-    @Test func `a field that a save adds between the plan and the change is looked for too`() async throws {
+    @Test func `a field added between the plan and the change is checked for data too`() async throws {
         try await prepare()
         stores.intercept(.before, write: 2) { [cloud] in
             try await cloud.modify([.force("late", ["brandNew": .string("kept")], type: "Fresh")])
@@ -67,7 +67,7 @@ import Testing
         #expect(try await cloud.importing(without).errors == [])
     }
 
-    @Test func `a save after the drop, but before its answer, makes the field anew`() async throws {
+    @Test func `a save after the drop, but before its answer, makes the field again`() async throws {
         try await prepare()
         stores.intercept(.after, write: 2) { [cloud] in
             // As what it was dropped as, it could be saved against a schema that is no more.
@@ -94,7 +94,7 @@ import Testing
         func keep(_ reason: String?) { self.reason = reason }
     }
 
-    @Test func `a query's index is not made when its field was dropped meanwhile`() async throws {
+    @Test func `a query's index is not made if its field was dropped meanwhile`() async throws {
         try await prepare()
         let query = Query(recordType: "Note", sortBy: [QuerySortDescriptor(.field("gone"))])
         let (cloud, without) = (cloud, without)
@@ -105,7 +105,7 @@ import Testing
         #expect(try await cloud.indexes.allSatisfy { !$0.fields.contains("gone SORTABLE") })
     }
 
-    @Test func `a save whose answer comes after a drop does not bring back the schema it knew`() async throws {
+    @Test func `a save whose answer comes after a drop does not restore its old schema`() async throws {
         try await prepare()
         let cloud = self.cloud
         // The save adds a type; before it learns so, its record is deleted and the type dropped.
@@ -121,7 +121,7 @@ import Testing
         #expect(try await cloud.export().contains("x               NUMBER"))
     }
 
-    @Test func `many saves and imports at once leave no value without its field`() async throws {
+    @Test func `concurrent saves and imports leave no value without its field`() async throws {
         try await prepare()
         let cloud = self.cloud
         await withTaskGroup(of: Void.self) { group in

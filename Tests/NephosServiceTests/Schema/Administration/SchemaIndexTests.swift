@@ -14,7 +14,7 @@ import Testing
         .force("n\(index)", ["title": .string("t\(20_000 - index)"), "list": .list(of: .string, [.string("x")])])
     }
 
-    @Test func `an option that is taken away takes its indexes along, entries and all`() async throws {
+    @Test func `removing an option removes its indexes and their entries`() async throws {
         let stores = OpenStores()
         let cloud = QueryCloud(stores: stores)
         try await cloud.modify((0..<2500).map(note))
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `an option that is added to a field with values is indexed at once, in the background`() async throws {
+    @Test func `an option added to a field with values is indexed at once, in the background`() async throws {
         let stores = OpenStores()
         let cloud = QueryCloud(stores: stores)
         _ = try await cloud.importing(schemaText("Note (\(all), title STRING, list LIST<STRING>)"))
@@ -71,7 +71,7 @@ import Testing
         #expect(actual == expected)
     }
 
-    @Test func `how far an index is can be asked for, and it goes on there`() async throws {
+    @Test func `an index build reports its progress, and resumes there`() async throws {
         let path = FileManager.default.temporaryDirectory.appending(path: "nephos-schema-\(UUID().uuidString)").path()
         defer { try? FileManager.default.removeItem(atPath: path) }
         var cloud = QueryCloud(stores: try DataDirectory(path: path))
@@ -103,7 +103,7 @@ import Testing
         await cloud.service.close()
     }
 
-    @Test func `how far a removal is can be asked for, and it goes on there`() async throws {
+    @Test func `an index removal reports its progress, and resumes there`() async throws {
         let stores = OpenStores()
         let cloud = QueryCloud(stores: stores)
         try await cloud.makeZones("A", "B")

@@ -57,7 +57,7 @@ import Testing
         #expect(record["bool"] as? Bool == true && record["boolNumber"] as? Bool == false)
     }
 
-    @Test func `values without a static type are field values where Foundation's bridges make them so`() {
+    @Test func `values without a static type are field values if Foundation bridges them`() {
         let values: [String: Any] = [
             "list": ["a", "b"] as [Any], "cgFloat": CGFloat(1.5), "decimal": Decimal(2), "bool": true, "none": NSNull(),
             "dictionary": ["a": 1], "url": URL(fileURLWithPath: "/"), "uuid": UUID(),
@@ -69,7 +69,7 @@ import Testing
         #expect(record["cgFloat"] as? Double == 1.5 && record["decimal"] as? Int == 2)
     }
 
-    @Test func `a subscript of the app's own, by its keys, works beside CloudKit's`() {
+    @Test func `an app's own subscript by its keys works beside CloudKit's`() {
         let record = CKRecord(recordType: "Note")
         record[NoteKey.title] = "text"
         record[NoteKey.stars] = 4
@@ -114,7 +114,7 @@ import Testing
         #expect(sorted.map(\.recordID.recordName) == ["a", "a", "a"])
     }
 
-    @Test func `encrypted values take the place of a record in code that knows only how to set keys`() {
+    @Test func `encrypted values replace a record in code that only sets keys`() {
         func fill(_ target: CKRecordKeyValueSetting) {
             target["a"] = 5
             target["b"] = "text" as CKRecordValue
@@ -141,11 +141,11 @@ import Testing
             ])
     }
 
-    @Test func `enumerations list the cases that an app says`() {
+    @Test func `enumerations have the cases that apps name`() {
         #expect(CKError.Code.allCases.count == 37 && CKDatabase.Scope.allCases == [.private, .shared])
     }
 
-    @Test func `codes are matched in switches, catches and by Foundation's error`() {
+    @Test func `codes match in switches, catches and Foundation's errors`() {
         for code in CKError.Code.allCases {
             let error: any Error = CKError(code)
             #expect(!Diagnosis.isCloudKit(error, code).contains(false), "\(code)")
@@ -162,7 +162,7 @@ import Testing
         #expect(Diagnosis.name(CKError(.zoneNotFound)) == "zone" && Diagnosis.name(nil) == "not CloudKit's")
     }
 
-    @Test func `the seconds after which to try again are found under every name`() {
+    @Test func `retryAfterSeconds is found under every name`() {
         let error = CKError(.zoneBusy, userInfo: [CKErrorRetryAfterKey: 2.5])
         #expect(Diagnosis.retryDelay(error) == 2.5)
         #expect(Diagnosis.retryDelay(CKError(.zoneBusy)) == 3 && Diagnosis.retryDelay(CKError(.unknownItem)) == nil)

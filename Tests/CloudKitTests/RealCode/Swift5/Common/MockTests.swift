@@ -3,7 +3,7 @@ import CloudKitLocal
 import Testing
 
 @Suite struct RealCodeMockTests {
-    @Test func `a record whose dates a test sets`() async throws {
+    @Test func `a test sets a record's dates`() async throws {
         let record = DatedRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "a"))
         record.date = Date(timeIntervalSince1970: 1)
         record.user = CKRecord.ID(recordName: "user")
@@ -17,7 +17,7 @@ import Testing
         #expect(dateless.recordChangeTag != nil && dateless.modificationDate != nil)
     }
 
-    @Test func `a container whose account a test sets`() {
+    @Test func `a test sets a container's account`() {
         let container = AccountContainer(identifier: "iCloud.org.example.mock")
         container.status = .noAccount
         container.accountStatus { status, error in #expect(status == .noAccount && error == nil) }
@@ -26,7 +26,7 @@ import Testing
         #expect(container.privateCloudDatabase === container.database(with: .private))
     }
 
-    @Test func `a share as an app's model sees it`() async throws {
+    @Test func `an app's model reads a share`() async throws {
         let container = try CKContainer.local()
         let share = CKShare(rootRecord: CKRecord(recordType: "List"))
         try await Sharing.invite("guest@example.org", to: share, in: container)

@@ -20,7 +20,7 @@ import Testing
         return try shelf.fruit.compactMap { try results[$0.recordID]?.get() }
     }
 
-    @Test func `predicates that ask for the same are equal, and say what they ask for`() throws {
+    @Test func `equal predicates have one hash, and their description is their format`() throws {
         let one = NSPredicate(format: "year >= %d", 1900)
         let same = NSPredicate(format: "%K >= %@", "year", 1900)
         #expect(one == same && one.hash == same.hash && Set([one, same]).count == 1)
@@ -33,7 +33,7 @@ import Testing
         #expect(one.evaluate(with: ["year": 1901]) && !one.evaluate(with: ["year": 1899]))
     }
 
-    @Test func `what a predicate's format takes prints its description in other formats`() {
+    @Test func `a predicate's arguments print their description in other formats`() {
         let id = CKRecord.ID(recordName: "apple")
         let date = Date(timeIntervalSince1970: 0)
         #expect(String(format: "%@, %@, %d", id, [1, 2] as CVarArg, 3) == "\(id), [1, 2], 3")
@@ -51,7 +51,7 @@ import Testing
         return try matches.map { try $0.1.get().recordID.recordName }
     }
 
-    private func check(_ forms: [QueryForm]) async throws {
+    private func expectMatches(_ forms: [QueryForm]) async throws {
         let fruit = try await fill()
         for form in forms {
             let found = Set(try await names(form.predicate))
@@ -61,22 +61,22 @@ import Testing
         }
     }
 
-    @Test func `every form of a predicate that apps were seen to write finds what it should`() async throws {
-        try await check(shelf.formsOfApps)
+    @Test func `every form of a predicate in known apps finds its records`() async throws {
+        try await expectMatches(shelf.formsOfApps)
     }
 
-    @Test func `every form of a predicate that CKQuery documents finds what it should`() async throws {
-        try await check(shelf.documentedForms)
+    @Test func `every form of a predicate that CKQuery documents finds its records`() async throws {
+        try await expectMatches(shelf.documentedForms)
     }
 
-    @Test func `what CKQuery does not take is refused when the query is executed`() async throws {
+    @Test func `an unsupported predicate is refused when the query is executed`() async throws {
         _ = try await fill()
         for (index, predicate) in shelf.refusedForms.enumerated() {
             await #expect("form \(index)") { try await names(predicate) } throws: { CKError.invalidArguments ~= $0 }
         }
     }
 
-    @Test func `records come in the order of the sort descriptors`() async throws {
+    @Test func `records are sorted by the sort descriptors`() async throws {
         _ = try await fill()
         let named = NSPredicate(format: "name BEGINSWITH ''")
         let located = NSPredicate(format: "distanceToLocation:fromLocation:(place, %@) < 1000000", FruitShelf.berlin)
@@ -98,7 +98,7 @@ import Testing
         #expect(Set(try await names(named, sortedBy: [newest])) == ["apple", "apricot", "banana", "cherry"])
     }
 
-    @Test func `records are found by who created and who changed them`() async throws {
+    @Test func `records are found by their creator and last modifier`() async throws {
         let me = cloud.container(account: "me")
         let you = cloud.container(account: "you")
         let (mine, yours) = (CKRecord(recordType: "Fruit"), CKRecord(recordType: "Fruit"))

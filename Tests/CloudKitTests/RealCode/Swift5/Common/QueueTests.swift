@@ -21,7 +21,7 @@ private func onThread(_ body: @escaping @Sendable () -> Void) async {
         database = container.privateCloudDatabase
     }
 
-    @Test func `an operation waits for another database operation, and is cancelled by it`() async throws {
+    @Test func `an operation waits for another database operation, which can cancel it`() async throws {
         try await database.save(CKRecordZone(zoneID: zoneID))
         for database in [container.privateCloudDatabase, container.sharedCloudDatabase] {
             let subscriber = Subscriber(database: database, zoneID: zoneID, subscriptionID: "s")
@@ -35,7 +35,7 @@ private func onThread(_ body: @escaping @Sendable () -> Void) async {
         }
     }
 
-    @Test func `who waits for a queue finds all blocks called, the records in their order`() async throws {
+    @Test func `after a wait for a queue all blocks were called, the records in their order`() async throws {
         try await database.save(CKRecordZone(zoneID: zoneID))
         let ids = (0..<30).map { CKRecord.ID(recordName: "\($0)", zoneID: zoneID) }
         let database = database
@@ -66,7 +66,7 @@ private func onThread(_ body: @escaping @Sendable () -> Void) async {
                 .matchResults.count == 1)
     }
 
-    @Test func `a subscription that asks for the same as another is known by its text`() async throws {
+    @Test func `a duplicate subscription is recognised by its error`() async throws {
         try await database.save(CKRecord(recordType: "N"))
         func subscription(_ id: String) -> CKQuerySubscription {
             let subscription = CKQuerySubscription(
@@ -86,7 +86,7 @@ private func onThread(_ body: @escaping @Sendable () -> Void) async {
         #expect(!isSubscribed(try #require(missing)))
     }
 
-    @Test func `older casts find what failed, and when to try again`() {
+    @Test func `older casts find the failed items and the retry delay`() {
         let zones = CKError(
             .partialFailure, userInfo: [CKPartialErrorsByItemIDKey: [zoneID: CKError(.zoneNotFound)]])
         #expect(failedItems(zones) == [1, 1, 1, nil])

@@ -11,7 +11,7 @@ import Testing
         database = container.privateCloudDatabase
     }
 
-    @Test func `a record kept as its system fields saves with its change tag`() async throws {
+    @Test func `a record stored as its system fields saves with its change tag`() async throws {
         let note = CKRecord(recordType: "Note")
         note["title"] = "first"
         try await database.save(note)
@@ -38,7 +38,7 @@ import Testing
         #expect(CKRecord(archivedData: metadata.systemFields)?.recordType == "Note")
     }
 
-    @Test func `a Codable type goes through a record and the cloud`() async throws {
+    @Test func `a Codable type round-trips through a record and the cloud`() async throws {
         struct Person: Codable, Equatable {
             var name: String
             var age: Int
@@ -52,7 +52,7 @@ import Testing
         #expect(try RecordEncoder().decode(Person.self, from: fetched) == person)
     }
 
-    @Test func `a store behind a protocol and an actor's cache`() async throws {
+    @Test func `a store works behind a protocol with an actor's cache`() async throws {
         let note = try await database.save(CKRecord(recordType: "Note"))
         let store = CachedStore(database)
         #expect(try await store.record(note.recordID).recordID == note.recordID)
@@ -76,7 +76,7 @@ import Testing
         #expect(model.titles == ["renamed"])
     }
 
-    @Test func `operations and handlers behind continuations`() async throws {
+    @Test func `operations and handlers work behind continuations`() async throws {
         let notes = (1...5).map { CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "note-\($0)")) }
         let ids = notes.map(\.recordID)
         #expect(try await Continuations.save(notes, to: database).map(\.recordID) == ids)
@@ -95,7 +95,7 @@ import Testing
         #expect(results.values.filter { (try? $0.get()) != nil }.count == 3)
     }
 
-    @Test func `errors of the cloud answer to every cast in use`() async throws {
+    @Test func `the cloud's errors can be cast in every usual way`() async throws {
         let missing = CKRecord.ID(recordName: "missing")
         do {
             _ = try await database.record(for: missing)

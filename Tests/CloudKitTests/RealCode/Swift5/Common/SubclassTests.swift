@@ -3,7 +3,7 @@ import CloudKitLocal
 import Testing
 
 @Suite struct RealCodeSubclassTests {
-    @Test func `what a test's database overrides holds for both forms of a method`() async throws {
+    @Test func `a test database's override applies to both forms of a method`() async throws {
         let database = ShelfDatabase()
         let record = CKRecord(recordType: "Book", recordID: CKRecord.ID(recordName: "a"))
         #expect(try await database.save(record) === record)
@@ -19,7 +19,7 @@ import Testing
         #expect(database.databaseScope == .public)
     }
 
-    @Test func `what an app adds to records and subscriptions makes shares and their subclasses, too`() throws {
+    @Test func `an app's extensions of records and subscriptions apply to shares and subclasses, too`() throws {
         let root = CKRecord(recordType: "Book", recordID: CKRecord.ID(recordName: "a"))
         let share = try #require(CKShare(archivedData: CKShare(rootRecord: root).encodedSystemFields))
         #expect(share.recordID == root.share?.recordID && share.recordType == CKRecord.SystemType.share)
@@ -48,7 +48,7 @@ import Testing
         #expect(results.count == 2 && changed == 1 && database.operations == [save, fetch])
     }
 
-    @Test func `what a test's database does not override fails and says why`() async throws {
+    @Test func `a method that a test's database does not override fails and says why`() async throws {
         let error = await #expect(throws: CKError.self) {
             try await ShelfDatabase().records(for: [CKRecord.ID(recordName: "a")])
         }
@@ -56,7 +56,7 @@ import Testing
         #expect(error?.localizedDescription.contains("belongs to no container") == true)
     }
 
-    @Test func `a test's container has the account and the database that the test gives it`() async throws {
+    @Test func `a test's container has the account and database that the test sets`() async throws {
         let container = ShelfContainer()
         #expect(container.privateCloudDatabase === container.database)
         #expect(try await container.accountStatus() == .available)
@@ -69,7 +69,7 @@ import Testing
         #expect(CKContainer.make("iCloud.org.example.made").containerIdentifier == "iCloud.org.example.made")
     }
 
-    @Test func `an archive of a test's record gives the test's class back`() throws {
+    @Test func `an archive of a test's record decodes to the test's class`() throws {
         let record = BackdatedRecord(recordType: "Book", recordID: CKRecord.ID(recordName: "a"))
         record["backdatedTo"] = Date(timeIntervalSince1970: 5)
         let data = try NSKeyedArchiver.archivedData(withRootObject: [record], requiringSecureCoding: true)
@@ -81,7 +81,7 @@ import Testing
         #expect(PinnedRecord(recordType: "Book").share?.recordID.recordName == "pinned")
     }
 
-    @Test func `tokens and metadata without content can be made, and a token of no zone's has expired`() async throws {
+    @Test func `tokens and metadata without content can be made, and such a token has expired`() async throws {
         #expect(NamedToken(name: "mine")?.name == "mine")
         let token = try #require(try NamedToken.blank())
         #expect(try NamedToken.blank() == token)
@@ -100,7 +100,7 @@ import Testing
         #expect(read == [zone: token])
     }
 
-    @Test func `properties of queries, assets and zones that a test replaces`() {
+    @Test func `a test replaces properties of queries, assets and zones`() {
         let query = PickyQuery(recordType: "Book", predicate: NSPredicate(value: true))
         #expect((query as CKQuery).recordType == "Picky")
         let asset: CKAsset = LooseAsset(fileURL: URL(fileURLWithPath: "/tmp/a"))

@@ -11,7 +11,7 @@ import Testing
         keeper = SubscriptionKeeper(container: container)
     }
 
-    @Test func `subscribes with operations, handlers and async functions`() async throws {
+    @Test func `an app subscribes with operations, handlers and async functions`() async throws {
         let database = container.privateCloudDatabase
         let zone = try await database.save(CKRecordZone(zoneName: "Notes"))
         try await database.save(CKRecord(recordType: "Note", recordID: CKRecord.ID(zoneID: zone.zoneID)))
@@ -34,7 +34,7 @@ import Testing
         #expect(try await database.allSubscriptions().isEmpty)
     }
 
-    @Test func `sorts notifications by what they tell`() {
+    @Test func `an app sorts notifications by their kind`() {
         let query: [String: Any] = ["sid": "new-notes", "rid": "n", "zid": "Notes", "fo": 3, "dbs": 1]
         #expect(keeper.handle(["ck": ["nid": "1", "qry": query]]) == "delete n")
         #expect(keeper.handle(["ck": ["nid": "2", "met": ["sid": "private-changes", "dbs": 1]]]) == "private")

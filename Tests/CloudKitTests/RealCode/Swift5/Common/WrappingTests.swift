@@ -11,7 +11,7 @@ import Testing
         return try await container.database(holding: record.recordID).record(for: record.recordID)["title"] as? String
     }
 
-    @Test func `containers, databases and engines adopt an app's protocols as they are`() async throws {
+    @Test func `containers, databases and engines adopt an app's protocols unchanged`() async throws {
         #expect(try await use(CKContainer.local()) == "wrapped")
         let made = CKContainer.make(identifier: "Real container")
         #expect(type(of: made) == CKContainer.self && made.containerIdentifier == "Real container")
@@ -27,7 +27,7 @@ import Testing
         #expect(operation.database === container.publicCloudDatabase)
     }
 
-    @Test func `a mark of the app's own goes with an archived record`() throws {
+    @Test func `an app's own key is archived with a record`() throws {
         let record = CKRecord(recordType: "Note")
         record._mark = "7"
         let archived = try #require(try ArchivedRecord(data: ArchivedRecord(record).data()))
