@@ -105,63 +105,7 @@ extension SharePlan {
     }
 }
 
-/// The accounts of shares' participants.
-enum ShareMembers {
-    /// Removes a participant from a share: its account loses access at once.
-    static func remove(
-        _ row: ShareParticipantRow, from share: ShareRow, at sequence: Int64, _ changes: SharedChanges,
-        in transaction: StorageTransaction
-    ) throws {
-        try transaction.removeParticipant(share: share.id, id: row.id)
-        guard row.account != 0, row.isParticipant, row.hasAccepted else { return }
-        try end(account: row.account, share, at: sequence, changes, in: transaction)
-    }
-
-    /// Starts or ends access after a change of the participant's permission: `.none` gives no access.
-    static func updateAccess(
-        of row: ShareParticipantRow, to share: ShareRow, at sequence: Int64, _ changes: SharedChanges,
-        in transaction: StorageTransaction
-    ) throws {
-        guard row.account != 0, row.isParticipant, row.hasAccepted else { return }
-        if row.permission(in: share) == .none {
-            return try end(account: row.account, share, at: sequence, changes, in: transaction)
-        }
-        let memberships = try transaction.memberships(account: row.account, zone: share.zone)
-        if memberships.contains(where: { $0.share == share.id && $0.left == 0 }) { return }
-        try transaction.put(
-            MembershipRow(account: row.account, share: share.id, zone: share.zone, joined: sequence))
-    }
-
-    /// Ends a share for all participants.
-    /// - Parameter now: milliseconds since 1970.
-    static func end(
-        _ share: ShareRow, at sequence: Int64, now: Int64, _ changes: SharedChanges,
-        in transaction: StorageTransaction
-    ) throws {
-        var ended = share
-        ended.endedAt = sequence
-        ended.endedTime = max(1, now)
-        try transaction.put(ended)
-        try GroupState.note(share, endsAccess: true, in: transaction)
-        for account in try transaction.members(share: share.id) {
-            try end(account: account, share, at: sequence, changes, in: transaction)
-        }
-    }
-
-    private static func end(
-        account: Int64, _ share: ShareRow, at sequence: Int64, _ changes: SharedChanges,
-        in transaction: StorageTransaction
-    ) throws {
-        let memberships = try transaction.memberships(account: account, zone: share.zone)
-        // A participant without permission had no access that could end.
-        guard var membership = memberships.first(where: { $0.share == share.id && $0.left == 0 }) else { return }
-        changes.note(account: account)
-        membership.left = sequence
-        try transaction.put(membership)
-        let isLast = !memberships.contains { $0.share != share.id && $0.left == 0 }
-        if isLast { try UnsavedUpload.end(account: account, share.zone, in: transaction) }
-    }
-
+extension ShareMembers {
     /// Rewrites the share's record, so that it gets a new change tag and appears in the feeds.
     /// - Returns: its change sequence.
     @discardableResult
@@ -169,36 +113,5 @@ enum ShareMembers {
         _ record: RecordRow, _ batch: ZoneBatch, in transaction: StorageTransaction
     ) throws -> Int64 {
         try touch(record, batch.merge, batch.indexes, batch.changes, batch.sharedChanges, in: transaction)
-    }
-
-    /// Rewrites the share's record from outside a batch of its zone, so that it appears in the feeds.
-    /// - Returns: whether there are subscribers to notify.
-    static func tell(
-        _ share: ShareRow, in zone: ZoneRow, by account: Int64, _ origin: Notifier.Origin?, _ indexes: IndexWriter,
-        _ notifier: Notifier, now: Int64, in transaction: StorageTransaction
-    ) throws -> Bool {
-        guard let record = try transaction.record(zone: share.zone, named: share.name), !record.isDeleted else {
-            return false
-        }
-        let changes = notifier.changes(in: share.zone)
-        let sharedChanges = SharedChanges(notifier.watched)
-        let merge = FieldMerge(zone: share.zone, now: now, account: account)
-        _ = try touch(record, merge, indexes, changes, sharedChanges, in: transaction)
-        try transaction.noteChange(zone: share.zone)
-        _ = try sharedChanges.leaveJobs(zone: share.zone, by: origin, in: transaction)
-        return try notifier.notify(of: changes, in: zone, by: origin, transaction)
-    }
-
-    static func touch(
-        _ record: RecordRow, _ merge: FieldMerge, _ indexes: IndexWriter, _ changes: RecordChanges?,
-        _ sharedChanges: SharedChanges, in transaction: StorageTransaction
-    ) throws -> Int64 {
-        let edges = ReferenceGraph.edges(of: record)
-        let save = PlannedSave(
-            row: merge.touched(record), stored: record, fields: RecordFields(), oldEdges: edges, newEdges: edges,
-            isWhole: false)
-        let row = try RecordWriter.save(save, separates: true, indexes, changes, in: transaction)
-        try SharedRecords.changed(row, sharedChanges, in: transaction)
-        return row.sequence
     }
 }
