@@ -323,6 +323,7 @@ package enum Limits {
     /// Files that an account may have uploaded to others' databases without saving them.
     static let unsavedUploads = 10_000
 
-    /// Bytes of a service's decoded-request cache, and of a store's plan cache: some 3,000 queries of an app.
+    /// Bytes of a service's decoded-request cache, and of a store's plan cache. The queries in use fit
+    /// if they take half of it, some 1,500 of an app.
     static let queryCacheSize = 8 << 20
 }

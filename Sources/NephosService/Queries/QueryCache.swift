@@ -1,64 +1,29 @@
 import NephosWire
 import Synchronization
 
-/// An LRU cache of decoded queries or of plans.
+/// A cache of decoded queries or of plans, in two generations.
 ///
-/// Its capacity is in bytes, by the cost that the caller gives for each entry. Keys are compared whole.
+/// Uses move an entry to the young generation. Once that holds half of the capacity it becomes the old one, and entries of
+/// the former old one are evicted. The capacity is in bytes, by the cost that the caller gives for each entry. Keys are
+/// compared whole.
 final class QueryCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    /// An entry in the LRU list.
-    private struct Node {
-        var entry: (key: Key, value: Value)?
-        var cost = 0
-        var previous = 0
-        var next = 0
-    }
+    private typealias Generation = [Key: (value: Value, cost: Int)]
 
     private struct State {
-        /// The first node is a sentinel: the list begins and ends there, and the most recently used entry is next to
-        /// it.
-        var nodes = [Node()]
-        var indexes: [Key: Int] = [:]
-        var free: [Int] = []
-        var cost = 0
+        var young: Generation = [:]
+        var old: Generation = [:]
+        var youngCost = 0
 
-        mutating func unlink(_ index: Int) {
-            nodes[nodes[index].previous].next = nodes[index].next
-            nodes[nodes[index].next].previous = nodes[index].previous
-        }
-
-        mutating func linkFirst(_ index: Int) {
-            let first = nodes[0].next
-            nodes[index].previous = 0
-            nodes[index].next = first
-            nodes[first].previous = index
-            nodes[0].next = index
-        }
-
-        mutating func use(_ index: Int) {
-            if nodes[0].next == index { return }
-            unlink(index)
-            linkFirst(index)
-        }
-
-        /// Removes an entry and returns it, so that the caller frees it.
-        mutating func remove(_ index: Int) -> (key: Key, value: Value)? {
-            unlink(index)
-            guard let entry = nodes[index].entry else { return nil }
-            indexes[entry.key] = nil
-            cost -= nodes[index].cost
-            nodes[index] = Node()
-            free.append(index)
-            return entry
-        }
-
-        mutating func insert(_ key: Key, _ value: Value, cost: Int) {
-            let index = free.popLast() ?? nodes.count
-            if index == nodes.count { nodes.append(Node()) }
-            nodes[index].entry = (key, value)
-            nodes[index].cost = cost
-            indexes[key] = index
-            self.cost += cost
-            linkFirst(index)
+        /// Inserts an entry into the young generation.
+        /// - Returns: the evicted entries, so that the caller frees them outside the lock.
+        mutating func insert(_ key: Key, _ value: Value, cost: Int, generationSize: Int) -> Generation {
+            var evicted: Generation = [:]
+            if youngCost + cost > generationSize {
+                (evicted, old, young, youngCost) = (old, young, [:], 0)
+            }
+            young[key] = (value, cost)
+            youngCost += cost
+            return evicted
         }
     }
 
@@ -73,30 +38,28 @@ final class QueryCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// The most that one entry may cost, so that a caller cannot fill the cache with few requests.
     private var mostPerEntry: Int { capacity / 512 }
 
-    var count: Int { state.withLock { $0.indexes.count } }
+    var count: Int { state.withLock { $0.young.count + $0.old.count } }
 
     func value(for key: Key) -> Value? {
-        state.withLock { state in
-            guard let index = state.indexes[key] else { return nil }
-            state.use(index)
-            return state.nodes[index].entry?.value
+        let (value, evicted) = state.withLock { state -> (Value?, Generation) in
+            if let entry = state.young[key] { return (entry.value, [:]) }
+            guard let entry = state.old.removeValue(forKey: key) else { return (nil, [:]) }
+            return (entry.value, state.insert(key, entry.value, cost: entry.cost, generationSize: capacity / 2))
         }
+        withExtendedLifetime(evicted) {}
+        return value
     }
 
-    /// Caches a value in place of the key's old one, and evicts entries until it fits. A value over `mostPerEntry` is
-    /// not cached.
+    /// Caches a value in place of the key's old one. A value over `mostPerEntry` is not cached.
     /// - Parameter cost: approximate bytes of key and value.
     func insert(_ value: Value, for key: Key, cost: Int) {
         if cost > mostPerEntry { return }
-        // Freed outside the lock.
-        var evicted: [(key: Key, value: Value)] = []
-        state.withLock { state in
-            if let index = state.indexes[key] { state.remove(index).map { evicted.append($0) } }
-            while state.cost + cost > capacity, let entry = state.remove(state.nodes[0].previous) {
-                evicted.append(entry)
-            }
-            state.insert(key, value, cost: cost)
+        let evicted = state.withLock { state in
+            if let former = state.young.removeValue(forKey: key) { state.youngCost -= former.cost }
+            state.old[key] = nil
+            return state.insert(key, value, cost: cost, generationSize: capacity / 2)
         }
+        withExtendedLifetime(evicted) {}
     }
 }
 

@@ -54,7 +54,7 @@ import Testing
         #expect(queries.find(key(versions: Versions(schema: 1, indexes: 2))) == nil)
     }
 
-    @Test func `plans of long queries and of many ranges are not cached, and three thousand others are`() {
+    @Test func `plans of long queries and of many ranges are not cached, and fifteen hundred others are`() {
         let queries = PlannedQueries()
         let range = ScanRange(signature: IndexSignature([]), range: .all, keyOffset: 0)
         let scan = QueryScan(ranges: Array(repeating: range, count: 64), order: [], covers: [])
@@ -64,10 +64,10 @@ import Testing
         let long = key(String(repeating: "x", count: 30_000))
         queries.insert(planned, for: long)
         #expect(queries.find(long) == nil)
-        let some = (0..<3000).map { key("\($0)") }
+        let some = (0..<1500).map { key("\($0)") }
         for query in some { queries.insert(planned, for: query) }
         #expect(some.allSatisfy { queries.find($0) === planned })
-        for query in (3000..<20_000).map({ key("\($0)") }) { queries.insert(planned, for: query) }
+        for query in (1500..<20_000).map({ key("\($0)") }) { queries.insert(planned, for: query) }
         #expect(queries.count < 8000)
     }
 
