@@ -40,11 +40,9 @@ struct KeyPlan {
     }
 
     /// - Parameter moves: the destinations of moved records, by their names.
-    /// - Returns: whether a decision was refused.
     mutating func refuse(
         _ decisions: inout [ItemDecision], moves: [String: KeyMove], newShares: Set<String>
-    ) throws -> Bool {
-        var hasRefused = false
+    ) throws {
         let lacking = try groupsWithoutKeys(moves, newShares)
         for (index, decision) in decisions.enumerated() {
             guard case .save(var save) = decision else { continue }
@@ -56,10 +54,8 @@ struct KeyPlan {
                 if save.keyUse != nil { decisions[index] = .save(save) }
             } catch let error as ServiceError {
                 decisions[index] = .refuse(error, server: nil)
-                hasRefused = true
             }
         }
-        return hasRefused
     }
 
     // MARK: Values

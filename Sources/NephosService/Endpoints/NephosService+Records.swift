@@ -61,10 +61,11 @@ extension NephosService {
             do {
                 let moment = store.schemas.now
                 try store.watched.refresh(transaction)
+                let inputs = try ModifyRecords.Inputs(
+                    accounts: store.accounts, indexes: store.indexes.definitions(in: transaction),
+                    notifier: store.notifier, lookups: store.lookups, cascades: found)
                 var applied = try modify.run(
-                    schema: store.schemas.schema(asOf: moment, transaction), accounts: store.accounts,
-                    indexes: store.indexes.definitions(in: transaction), notifier: store.notifier,
-                    lookups: store.lookups, cascades: found, in: transaction)
+                    schema: store.schemas.schema(asOf: moment, transaction), inputs, in: transaction)
                 if applied.schema != nil {
                     applied.cached = (moment, try transaction.version(of: .catalog))
                 }

@@ -134,14 +134,20 @@ struct ModifyRecords {
         var isRefusedInPart: Bool { outcomes.contains { $0.isRefused } }
     }
 
-    func run(
-        schema knownSchema: Schema, accounts: Accounts, indexes: IndexDefinitions, notifier: Notifier,
-        lookups: RateLimit, cascades: FoundCascades, in transaction: StorageTransaction
-    ) throws -> Applied {
+    /// The store's parts that the decisions depend on.
+    struct Inputs {
+        let accounts: Accounts
+        let indexes: IndexDefinitions
+        let notifier: Notifier
+        let lookups: RateLimit
+        let cascades: FoundCascades
+    }
+
+    func run(schema: Schema, _ inputs: Inputs, in transaction: StorageTransaction) throws -> Applied {
         var applied = Applied(
             outcomes: Array(repeating: .refused(.internalError, server: nil), count: items.count), leftJobs: false,
             userRecordNames: [:])
-        var schema = knownSchema
+        var schema = schema
         let now = environment.now()
         for zone in zones {
             let names = zone.items.compactMap { try? items[$0].operation.get().recordName }
@@ -150,55 +156,67 @@ struct ModifyRecords {
                 try refuse(zone.items, missing: zone.address, in: &applied, transaction)
                 continue
             }
+            let batch = batch(of: names, in: found, inputs, now: now, transaction)
+            try run(batch, of: zone.items, &schema, &applied, in: transaction)
             let row = found.row
-            let batch = ZoneBatch(
-                zone: row, merge: FieldMerge(zone: row.key, now: now, account: account.id),
-                isAtomic: ZoneRules.isAtomic(row.name) && request.atomic ?? true,
-                containerEnvironment: containerEnvironment, caller: caller,
-                indexes: IndexWriter(definitions: indexes, accounts: accounts),
-                changes: notifier.changes(in: row.key), reader: transaction, shared: found.shared,
-                knowsKeys: request.wantsServerRecord && !request.lacksKeys,
-                names: Set(names),
-                sharedChanges: SharedChanges(notifier.watched), environment: environment,
-                invitations: InvitationCount(lookups), found: cascades,
-                makeSequence: { try transaction.nextSequence() })
-            let operations = try zone.items.map { try withoutSystemsNames(items[$0].operation, at: $0, transaction) }
-            var plan = try batch.plan(operations, schema: schema)
-            if plan.needsSchemaRead, applied.schema == nil {
-                // The cached schema may be stale: another transaction may have added what it lacks.
-                schema = try Schema(transaction)
-                plan = try batch.plan(operations, schema: schema)
-                applied.schema = schema
-            }
-            let outcomes = try plan.apply(batch, in: transaction)
-            for (index, outcome) in zip(zone.items, outcomes) { applied.outcomes[index] = outcome }
-            if !plan.additions.isEmpty {
-                if plan.schema.beginsToSeal(after: schema) {
-                    try transaction.insert(KeyAttentionJob(about: .container).row)
-                    applied.leftJobs = true
-                }
-                schema = plan.schema
-                applied.schema = schema
-            }
-            applied.leftJobs = applied.leftJobs || plan.leavesJobs
-            if try notifier.notify(of: batch.changes, in: row, by: caller.origin, transaction) {
+            if try inputs.notifier.notify(of: batch.changes, in: row, by: caller.origin, transaction) {
                 applied.leftEvents = true
             }
             if try batch.sharedChanges.leaveJobs(zone: row.key, by: caller.origin, in: transaction) {
                 applied.leftJobs = true
             }
-            for (index, outcome) in zip(zone.items, outcomes) {
-                guard case .saved(let record) = outcome, try items[index].operation.get().createsShortGUID else {
-                    continue
-                }
-                applied.shortGUIDs[index] = try batch.findOrMakeShortGUID(of: record, in: transaction)
-            }
-            try keepClientChangeToken(row, outcomes, in: transaction)
         }
         applied.room = try AnswersInMemory.room(for: applied.outcomes)
-        applied.userRecordNames = try userRecordNames(applied.outcomes, accounts, transaction)
-        applied.shares = try shares(applied.outcomes, accounts, transaction)
+        applied.userRecordNames = try userRecordNames(applied.outcomes, inputs.accounts, transaction)
+        applied.shares = try shares(applied.outcomes, inputs.accounts, transaction)
         return applied
+    }
+
+    private func batch(
+        of names: [String], in zone: FoundZone, _ inputs: Inputs, now: Int64, _ transaction: StorageTransaction
+    ) -> ZoneBatch {
+        let row = zone.row
+        return ZoneBatch(
+            zone: row, merge: FieldMerge(zone: row.key, now: now, account: account.id),
+            isAtomic: ZoneRules.isAtomic(row.name) && request.atomic ?? true,
+            containerEnvironment: containerEnvironment, caller: caller,
+            indexes: IndexWriter(definitions: inputs.indexes, accounts: inputs.accounts),
+            changes: inputs.notifier.changes(in: row.key), reader: transaction, shared: zone.shared,
+            knowsKeys: request.wantsServerRecord && !request.lacksKeys, names: Set(names),
+            sharedChanges: SharedChanges(inputs.notifier.watched), environment: environment,
+            invitations: InvitationCount(inputs.lookups), found: inputs.cascades,
+            makeSequence: { try transaction.nextSequence() })
+    }
+
+    /// Decides and applies a zone's operations.
+    private func run(
+        _ batch: ZoneBatch, of indexes: [Int], _ schema: inout Schema, _ applied: inout Applied,
+        in transaction: StorageTransaction
+    ) throws {
+        let operations = try indexes.map { try withoutSystemsNames(items[$0].operation, at: $0, transaction) }
+        var plan = try batch.plan(operations, schema: schema)
+        if plan.needsSchemaRead, applied.schema == nil {
+            // The cached schema may be stale: another transaction may have added what it lacks.
+            schema = try Schema(transaction)
+            plan = try batch.plan(operations, schema: schema)
+            applied.schema = schema
+        }
+        let outcomes = try plan.apply(batch, in: transaction)
+        for (index, outcome) in zip(indexes, outcomes) { applied.outcomes[index] = outcome }
+        if !plan.additions.isEmpty {
+            if plan.schema.beginsToSeal(after: schema) {
+                try transaction.insert(KeyAttentionJob(about: .container).row)
+                applied.leftJobs = true
+            }
+            schema = plan.schema
+            applied.schema = schema
+        }
+        applied.leftJobs = applied.leftJobs || plan.leavesJobs
+        for (index, outcome) in zip(indexes, outcomes) {
+            guard case .saved(let record) = outcome, try items[index].operation.get().createsShortGUID else { continue }
+            applied.shortGUIDs[index] = try batch.findOrMakeShortGUID(of: record, in: transaction)
+        }
+        try keepClientChangeToken(batch.zone, outcomes, in: transaction)
     }
 
     /// Refuses operations on names reserved for the system: the caller must not change another user's record, and no

@@ -1,0 +1,127 @@
+import NephosStorage
+import NephosWire
+
+/// The rules of references.
+extension ZoneBatch {
+    /// Refuses saves whose owner, parent or validated record is neither stored nor saved by the batch. A refusal can
+    /// remove another save's target, so this repeats until nothing changes.
+    /// - Parameter gone: the cascade of the deletions. It includes records owned by its members; no record that stays
+    ///   may refer to one.
+    func refuseSavesWithoutTarget(_ decisions: inout [ItemDecision], gone names: [String]) throws {
+        let demands = decisions.contains {
+            if case .save(let save) = $0 { !save.demandedTargets.isEmpty } else { false }
+        }
+        if !demands { return }
+        let gone = Set(names)
+        var alive: [String: Bool] = [:]
+        for decision in decisions {
+            switch decision {
+            case .save(let save): alive[save.row.name] = true
+            case .delete(let row): alive[row.name] = false
+            case .leave, .nothing, .refuse: break
+            }
+        }
+        var isSettled = false
+        while !isSettled {
+            isSettled = true
+            for (index, decision) in decisions.enumerated() {
+                guard case .save(let save) = decision else { continue }
+                let targets = save.demandedTargets
+                var missing: ReferenceEdge?
+                if !gone.contains(save.row.name) {
+                    missing = targets.first { gone.contains($0.target) && $0.kind != .deleteSelf }
+                }
+                if missing == nil { missing = try firstMissing(targets, &alive) }
+                guard let missing else { continue }
+                decisions[index] = .refuse(ParentRules.missingTarget(missing, of: save.row.name), server: nil)
+                alive[save.row.name] = nil
+                isSettled = false
+            }
+        }
+    }
+
+    /// Whether shares let the caller see the record.
+    func isVisible(_ name: String) throws -> Bool { try shared?.mayRead(name, reader) ?? true }
+
+    private func firstMissing(
+        _ edges: [ReferenceEdge], _ alive: inout [String: Bool]
+    ) throws -> ReferenceEdge? {
+        for edge in edges.sorted(by: { ($0.target, $0.kind.rawValue) < ($1.target, $1.kind.rawValue) }) {
+            // No record has a name with other characters, though one may be canonically equivalent.
+            if !edge.target.hasASCIIOnly { return edge }
+            if alive[edge.target] == nil {
+                let stored = try reader.record(zone: zone.key, named: edge.target)
+                // A damaged record exists, too.
+                alive[edge.target] =
+                    try stored.map { try ($0.isDamaged || !$0.isDeleted) && isVisible($0.name) } ?? false
+            }
+            if alive[edge.target] == false { return edge }
+        }
+        return nil
+    }
+
+    /// Refuses saves that would exceed the limit of records that one record owns.
+    func refuseTooManySources(_ decisions: inout [ItemDecision]) throws {
+        var counts: [OwnedRecords: Int] = [:]
+        for (index, decision) in decisions.enumerated() {
+            guard case .save(let save) = decision, !save.newEdges.isEmpty else { continue }
+            for edge in save.newEdges.subtracting(save.oldEdges) where edge.kind == .deleteSelf {
+                let owned = OwnedRecords(owner: edge.target, creator: save.row.createdBy)
+                let count = try counts[owned] ?? count(owned, decisions)
+                counts[owned] = count + 1
+                guard count >= Limits.deleteSelfSources else { continue }
+                decisions[index] = .refuse(ParentRules.tooManySources(of: edge.target), server: nil)
+            }
+        }
+    }
+
+    /// The owned records that count towards one limit: those of one creator. In the public database and in a share any
+    /// account may refer to a record; no account can use up another's limit, or learn of its references.
+    private struct OwnedRecords: Hashable {
+        var owner: String
+        var creator: Int64
+    }
+
+    /// The number of stored records that one owns, minus those that the batch removes.
+    private func count(_ owned: OwnedRecords, _ decisions: [ItemDecision]) throws -> Int {
+        let edge = ReferenceEdge(target: owned.owner, kind: .deleteSelf)
+        func sources(_ limit: Int) throws -> [ReferenceRow] {
+            try reader.references(zone: zone.key, to: owned.owner, kinds: [.deleteSelf], after: nil, limit: limit)
+        }
+        let count = try sources(Limits.deleteSelfSources).count
+        if count < Limits.deleteSelfSources { return count }
+        var leaving: Set<String> = []
+        for decision in decisions {
+            switch decision {
+            case .delete(let row): leaving.insert(row.name)
+            case .save(let save) where !save.newEdges.contains(edge): leaving.insert(save.row.name)
+            case .save, .leave, .nothing, .refuse: break
+            }
+        }
+        return try sources(Limits.ownedRead).count { row in
+            if leaving.contains(row.source) { return false }
+            var isOwn = false
+            try reader.visitRecord(zone: zone.key, named: row.source) { isOwn = $0.createdBy == owned.creator }
+            return isOwn
+        }
+    }
+
+    /// Refuses saves that make a record its own ancestor.
+    func refuseCircles(_ decisions: inout [ItemDecision]) throws {
+        var parents: [String: String?] = [:]
+        var changes: [Int] = []
+        for (index, decision) in decisions.enumerated() {
+            guard case .save(let save) = decision, save.row.parent != nil || save.stored?.parent != nil else {
+                continue
+            }
+            parents[save.row.name] = .some(save.row.parent)
+            if save.row.parent != save.stored?.parent { changes.append(index) }
+        }
+        for index in changes {
+            guard case .save(let save) = decisions[index] else { continue }
+            if let error = try ParentRules.circle(save, parents, reader) {
+                decisions[index] = .refuse(error, server: nil)
+            }
+        }
+    }
+}
