@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run build install package test test-optimised failover bench bench-smoke lint format docs bootstrap clean
+.PHONY: help run server build install package test test-optimised failover bench bench-smoke lint format docs bootstrap clean
 
 # A toolchain that is installed but not in PATH is found where installers put it.
 export PATH := $(PATH):/opt/swift/usr/bin:/usr/local/swift/usr/bin:$(HOME)/.local/share/swiftly/bin
@@ -32,18 +32,22 @@ help: ## list the targets
 bootstrap: ## check the toolchain, install the Debian packages that are missing
 	@scripts/bootstrap
 
-run: build ## build and start the local CloudKit on http://127.0.0.1:8484 (ARGS="--in-memory")
+run: server ## build and start the local CloudKit on http://127.0.0.1:8484 (ARGS="--in-memory")
 	@exec "$$(swift build $(RELEASE_FLAGS) --show-bin-path)/nephos" dev $(ARGS)
 
-build: bootstrap ## build the server for use
+server: bootstrap
 	@swift build $(RELEASE_FLAGS) --product nephos
 
-install: build ## install nephos, its manual page and its completion below PREFIX (default /usr/local)
+build: server ## build nephos for use, and nephos-keys, which has the commands about an account's keys
+	@swift build $(RELEASE_FLAGS) --product nephos-keys
+
+install: build ## install nephos and nephos-keys, the manual page and the completion below PREFIX (default /usr/local)
 	@bin="$$(swift build $(RELEASE_FLAGS) --show-bin-path)/nephos" && root="$(DESTDIR)$(PREFIX)" && \
 		install -D -m 755 "$$bin" "$$root/bin/nephos" && \
+		install -D -m 755 "$$bin-keys" "$$root/bin/nephos-keys" && \
 		"$$bin" manual | install -D -m 644 /dev/stdin "$$root/share/man/man1/nephos.1" && \
 		"$$bin" completion | install -D -m 644 /dev/stdin "$$root/share/bash-completion/completions/nephos" && \
-		printf '%s\n' "$$root/bin/nephos" "$$root/share/man/man1/nephos.1" \
+		printf '%s\n' "$$root/bin/nephos" "$$root/bin/nephos-keys" "$$root/share/man/man1/nephos.1" \
 			"$$root/share/bash-completion/completions/nephos"
 
 package: build ## make the Debian package of the server in .build/package
@@ -60,10 +64,10 @@ test-optimised: bootstrap ## build the tests optimised and run those of rules th
 	@swift build --build-tests $(OPTIMISED)
 	@scripts/run-tests $(OPTIMISED) $(or $(ARGS),--filter 'Trap|SyncEngineHolder|ShareTests')
 
-failover: build ## lose PostgreSQL servers under load and look for what was lost (ARGS=quick, ARGS="--minutes 15")
+failover: server ## lose PostgreSQL servers under load and look for what was lost (ARGS=quick, ARGS="--minutes 15")
 	@scripts/failover --server "$$(swift build $(RELEASE_FLAGS) --show-bin-path)/nephos" $(ARGS)
 
-bench: build ## measure against raw SQLite and PocketBase (ARGS=quick, TABLES=queries, TABLES=sync, client, neighbours, sharing, encryption, assets, postgresql)
+bench: server ## measure against raw SQLite and PocketBase (ARGS=quick, TABLES=queries, TABLES=sync, client, neighbours, sharing, encryption, assets, postgresql)
 ifeq ($(TABLES),sync)
 	@swift build $(RELEASE_FLAGS) --product sync-client
 	@bin="$$(swift build $(RELEASE_FLAGS) --show-bin-path)" && \
@@ -89,7 +93,7 @@ else
 endif
 
 # The clients as they are built for the tests: their figures mean nothing here.
-bench-smoke: build ## fill every table of `make bench` with tiny sizes, so that none breaks unseen
+bench-smoke: server ## fill every table of `make bench` with tiny sizes, so that none breaks unseen
 	@swift build --product sync-client
 	@swift build --product native-client
 	@Benchmarks/smoke "$$(swift build $(RELEASE_FLAGS) --show-bin-path)/nephos" "$$(swift build --show-bin-path)"

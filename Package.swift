@@ -37,6 +37,7 @@ let package = Package(
         .library(name: "CloudKitLocalPostgres", targets: ["CloudKitLocalPostgres"]),
         .library(name: "CloudKitExtras", targets: ["CloudKitExtras"]),
         .executable(name: "nephos", targets: ["nephos"]),
+        .executable(name: "nephos-keys", targets: ["nephos-keys"]),
     ],
     targets: [
         // C libraries, each imported by exactly one target.
@@ -72,8 +73,12 @@ let package = Package(
             name: "nephos",
             dependencies: [
                 "NephosServer", "NephosPush", "NephosObjectStorage", "NephosHTTP", "NephosService", "NephosStorage",
-                "NephosSQLite", "NephosPostgres", "NephosThreads", "NephosWire", "CloudKit",
+                "NephosSQLite", "NephosPostgres", "NephosThreads", "NephosWire",
             ],
+            swiftSettings: swiftSettings),
+        // The commands about an account's keys, which need the library.
+        .executableTarget(
+            name: "nephos-keys", dependencies: ["CloudKit", "NephosHTTP", "NephosWire"],
             swiftSettings: swiftSettings),
 
         // Apple's API, over HTTP or in the caller's process.
@@ -122,7 +127,7 @@ let package = Package(
             [
                 "NephosServer", "NephosService", "NephosSQLite", "NephosStorage", "NephosThreads", "NephosWire",
                 "NephosCrypto",
-                "CloudKit", "nephos", "NephosPostgres", "NephosPostgresTesting", "Readme",
+                "CloudKit", "nephos", "nephos-keys", "NephosPostgres", "NephosPostgresTesting", "Readme",
                 "Countries", "ContactList", "Photos", "SharedLists",
             ]),
         tests(

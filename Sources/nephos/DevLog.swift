@@ -1,5 +1,6 @@
 import Glibc
 import NephosServer
+import NephosWire
 
 /// The log of `nephos dev` on standard error: a banner, then a line for every request. It is on by default only on a
 /// terminal; elsewhere `--log` enables it. Standard output has only the line that reports readiness.
@@ -83,7 +84,7 @@ struct DevLog {
 
     /// Writes a line that belongs to no request. Writes to standard error at once, because the process may end with it.
     func note(_ message: String) {
-        let (time, text) = (LogTime.now, AnsweredRequest.printable(message, limit: Self.noteLength))
+        let (time, text) = (LogTime.now, message.printable(limit: Self.noteLength))
         switch format {
         case .text, .off: Console.warn("\(time) nephos: \(text)")
         case .json: Console.warn(LogTime.json(time, message: text))

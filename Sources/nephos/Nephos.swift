@@ -61,7 +61,7 @@ struct Nephos {
 enum Console {
     /// Prints lines for people.
     static func print(_ text: String) {
-        write(printableLines(text), to: STDOUT_FILENO)
+        write(text.printableLines, to: STDOUT_FILENO)
     }
 
     /// Writes data for other programs, unmodified.
@@ -70,24 +70,16 @@ enum Console {
     }
 
     /// Data for a line of output, with control and bidirectional formatting characters escaped.
-    static func printable(_ text: String) -> String { AnsweredRequest.printable(text, limit: .max) }
-
-    /// The same for several lines. Text from a file, a server or the caller must not contain terminal commands.
-    private static func printableLines(_ text: String) -> String {
-        let isPlain = text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F || $0 == UInt8(ascii: "\n") }
-        if isPlain { return text }
-        return text.split(separator: "\n", omittingEmptySubsequences: false).map { printable(String($0)) }
-            .joined(separator: "\n")
-    }
+    static func printable(_ text: String) -> String { text.printable() }
 
     /// Prints a note on standard error.
     static func note(_ message: String) {
-        write("nephos: \(printableLines(message))\n", to: STDERR_FILENO)
+        write("nephos: \(message.printableLines)\n", to: STDERR_FILENO)
     }
 
     /// Prints a line on standard error.
     static func warn(_ line: String) {
-        write(printableLines(line) + "\n", to: STDERR_FILENO)
+        write(line.printableLines + "\n", to: STDERR_FILENO)
     }
 
     /// Prints our own text on standard error, which may have colours.
@@ -97,7 +89,7 @@ enum Console {
 
     /// Prints a question on standard error, so that output can be redirected.
     static func prompt(_ question: String) {
-        write(printableLines(question), to: STDERR_FILENO)
+        write(question.printableLines, to: STDERR_FILENO)
     }
 
     /// Prints an error on standard error, and ends the process.

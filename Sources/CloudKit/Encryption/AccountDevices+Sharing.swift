@@ -4,13 +4,12 @@ package import NephosWire
 extension AccountDevices {
     /// Stores the key of an accepted share for the account, so that all its devices have it.
     /// - Parameter fragment: the fragment of the share's URL.
-    package func takeKey(of accepted: RecordInfo, from fragment: String) async throws(Failure) {
+    package func takeKey(of group: String, in zoneID: ZoneIDDictionary, from fragment: String) async throws(Failure) {
         guard let link = ShareLink(fragment: fragment) else {
             throw Failure(description: "what the URL has after # is not whole")
         }
         let name = KeyRing.GroupName(
-            zone: KeyZone(accepted.zoneID, .shared),
-            group: accepted.rootRecordName == nil ? "" : accepted.share.recordName)
+            zone: KeyZone(zoneID, .shared), group: group)
         let ring = KeyRing(service, container: container)
         do throws(KeyFailure) {
             try await ring.join(name, by: link)

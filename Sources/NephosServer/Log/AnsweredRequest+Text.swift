@@ -8,19 +8,19 @@ extension AnsweredRequest {
     ///   - colours: whether the terminal shows colours.
     package func line(time: String, colours: Bool) -> String {
         let paint = { (code: String, text: String) in colours ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text }
-        let who = Self.padded(Self.printable(account ?? "—", limit: 24), 10)
+        let who = Self.padded((account ?? "—").printable(limit: 24), 10)
         // Development is the default and is omitted.
         let store = container.map { $0 + (environment == "production" ? "/production" : "") }
-        let place = Self.padded(Self.printable(store ?? "", limit: 80), 22) + " " + Self.padded(database ?? "", 7)
-        let what = Self.padded(Self.printable(endpoint, limit: 80), 18)
+        let place = Self.padded((store ?? "").printable(limit: 80), 22) + " " + Self.padded(database ?? "", 7)
+        let what = Self.padded(endpoint.printable(limit: 80), 18)
         let code = paint(status < 400 ? "32" : status < 500 ? "33" : "31", String(status))
         var line = "\(paint("2", time))  \(code)  \(Self.leftPadded("\(milliseconds)", 7)) ms  \(who) \(place) \(what)"
         if let summary {
-            let text = Self.printable(summary, limit: 160)
+            let text = summary.printable(limit: 160)
             line += " " + (failedItems > 0 ? paint("33", text) : text)
         }
         if let errorCode {
-            line += paint("33", "  \(errorCode): \(Self.printable(reason ?? "", limit: 300))") + " (\(requestID))"
+            line += paint("33", "  \(errorCode): \((reason ?? "").printable(limit: 300))") + " (\(requestID))"
         }
         if stages.isSlow {
             let parts = stages.longest.map { "\($0.name) \($0.milliseconds) ms" }
@@ -74,19 +74,6 @@ extension AnsweredRequest {
             writer.int64(milliseconds)
         }
         writer.endObject()
-    }
-
-    /// Escapes control characters and bidirectional formatting characters.
-    package static func printable(_ text: String, limit: Int) -> String {
-        var result = ""
-        for scalar in text.unicodeScalars.prefix(limit) {
-            switch scalar.properties.generalCategory {
-            case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned:
-                result += "\\u{\(String(scalar.value, radix: 16))}"
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return text.unicodeScalars.count > limit ? result + "…" : result
     }
 
     private static func padded(_ text: String, _ width: Int) -> String {

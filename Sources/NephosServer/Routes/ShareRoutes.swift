@@ -119,7 +119,7 @@ enum SharePageText {
             if scalar == "\u{200C}" || scalar == "\u{200D}" {
                 visible.unicodeScalars.append(scalar)
             } else {
-                visible += AnsweredRequest.printable(String(scalar), limit: 1)
+                visible += String(scalar).printable(limit: 1)
             }
         }
         return "<bdi>\(escaped(visible))</bdi>"

@@ -56,11 +56,7 @@ struct FetchRecordZoneChanges {
         var changes = RecordZoneChanges(
             zoneID: caller.spelled(zone.zoneID), records: [], syncToken: "", moreComing: false,
             clientChangeToken: row.clientChangeToken)
-        let encoder: any FeedEncoder =
-            zone.packed && !zone.reverse
-            ? PackedRecordEncoder(reserving: limit * Self.packedRecordSize, accounts, reader, caller)
-            : RecordEncoder(
-                encoded: encodesRecords && !zone.reverse, reserving: Self.pageSize, accounts, reader, caller)
+        let encoder = encoder(zone, limit: limit, accounts, reader)
         if zone.packed { budget.size = min(budget.size, Limits.packedChangesSize) }
         try page.read(row.key, limit: limit, budget: &budget, reader) { try encoder.add(change: $0, projection) }
         try encoder.finish(into: &changes)
@@ -70,6 +66,15 @@ struct FetchRecordZoneChanges {
         budget.take(changes.clientChangeToken)
         changes.fetchEnd = position.fetchEnd(after: page.end, caller.tokenCodec)
         return changes
+    }
+
+    private func encoder(
+        _ zone: RecordZoneChangesRequest.Zone, limit: Int, _ accounts: Accounts, _ reader: StorageReader
+    ) -> any FeedEncoder {
+        zone.packed && !zone.reverse
+            ? PackedRecordEncoder(reserving: limit * Self.packedRecordSize, accounts, reader, caller)
+            : RecordEncoder(
+                encoded: encodesRecords && !zone.reverse, reserving: Self.pageSize, accounts, reader, caller)
     }
 
     /// One page of a zone that is shared with the caller.

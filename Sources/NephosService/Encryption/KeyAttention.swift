@@ -79,33 +79,11 @@ struct KeyAttentionJob {
     ) throws -> Bool {
         // A share takes several rows: its record, its state and its notifications.
         let count = max(1, limit / 8)
-        var rest = self
-        let shares: [ShareRow]
-        let isDone: Bool
-        switch about {
-        case .account(let account):
-            let joined = try transaction.memberships(account: account).filter { $0.left == 0 && $0.share > last }
-                .map(\.share).sorted()
-            shares = try joined.prefix(count).compactMap { try transaction.share(id: $0) }.filter {
-                try Self.lacksBox(account, $0, transaction)
+        let (shares, rest) =
+            switch about {
+            case .account(let account): try sharesWithoutBox(for: account, count, transaction)
+            case .container: try sharesWithoutKey(count, transaction)
             }
-            rest.last = joined.prefix(count).last ?? last
-            isDone = joined.count <= count
-        case .container:
-            let zones = try transaction.zones(after: last, limit: count)
-            var found: [ShareRow] = []
-            for zone in zones where found.count < count {
-                if ZoneRules.hasChangeFeed(zone.name), !zone.isDeleted {
-                    found += try transaction.shares(zone: zone.key, limit: Limits.sharesPerNotification).filter {
-                        try $0.isLive && Self.isWithoutKey($0, transaction)
-                    }
-                }
-                // If a zone has more shares than fit in this step, the next step scans the zone again.
-                if found.count <= count { rest.last = zone.key.id }
-            }
-            shares = Array(found.prefix(count))
-            isDone = zones.count < count && rest.last == zones.last?.key.id || zones.isEmpty
-        }
         var leftEvents = false
         for share in shares {
             let owner = share.zone.owner.rawValue
@@ -116,8 +94,42 @@ struct KeyAttentionJob {
                 leftEvents = true
             }
         }
-        if !isDone { try transaction.insert(rest.row) }
+        if let rest { try transaction.insert(rest.row) }
         return leftEvents
+    }
+
+    /// The next shares whose key the account lacks, and the job for the remainder.
+    private func sharesWithoutBox(
+        for account: Int64, _ count: Int, _ reader: StorageReader
+    ) throws -> (shares: [ShareRow], rest: KeyAttentionJob?) {
+        let joined = try reader.memberships(account: account).filter { $0.left == 0 && $0.share > last }
+            .map(\.share).sorted()
+        let shares = try joined.prefix(count).compactMap { try reader.share(id: $0) }.filter {
+            try Self.lacksBox(account, $0, reader)
+        }
+        var rest = self
+        rest.last = joined.prefix(count).last ?? last
+        return (shares, joined.count <= count ? nil : rest)
+    }
+
+    /// The container's next shares without a key, and the job for the remainder.
+    private func sharesWithoutKey(
+        _ count: Int, _ reader: StorageReader
+    ) throws -> (shares: [ShareRow], rest: KeyAttentionJob?) {
+        let zones = try reader.zones(after: last, limit: count)
+        var rest = self
+        var found: [ShareRow] = []
+        for zone in zones where found.count < count {
+            if ZoneRules.hasChangeFeed(zone.name), !zone.isDeleted {
+                found += try reader.shares(zone: zone.key, limit: Limits.sharesPerNotification).filter {
+                    try $0.isLive && Self.isWithoutKey($0, reader)
+                }
+            }
+            // If a zone has more shares than fit in this step, the next step scans the zone again.
+            if found.count <= count { rest.last = zone.key.id }
+        }
+        let isDone = zones.count < count && rest.last == zones.last?.key.id || zones.isEmpty
+        return (Array(found.prefix(count)), isDone ? nil : rest)
     }
 
     private static func isWithoutKey(_ share: ShareRow, _ reader: StorageReader) throws -> Bool {

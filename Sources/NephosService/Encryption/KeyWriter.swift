@@ -34,22 +34,7 @@ struct KeyWriter {
         try checkForm(request)
         try checkRight(request, standing)
         let devices = try AccountKeys.list(of: account, caller, transaction)
-        var current = try StoredGroupKeys.currentVersion(of: group, zone.key, transaction)
-        if let key = request.key, key.version == current, try isNamedAnew(key, group, standing) {
-            try checkSignature(key, group, devices)
-            try transaction.put(StoredGroupKeys.row(key, of: group, zone.key))
-        } else if let key = request.key {
-            // A concurrent request stored this version first.
-            if key.version <= current { return }
-            try check(key, after: current, group, standing, devices)
-            try transaction.put(StoredGroupKeys.row(key, of: group, zone.key))
-            // Links hold the previous version, and open nothing new.
-            for row in try transaction.keys(zone: zone.key, kind: .link, subject: group) {
-                try transaction.removeKey(zone: zone.key, kind: .link, subject: group, id: row.id)
-            }
-            current = key.version
-        }
-        if current == 0 { return }
+        guard let current = try putKey(request, standing, devices), current != 0 else { return }
         for box in request.boxes where box.key.version == current { try put(box, group, standing, devices) }
         if standing == .administrator, request.key != nil || !request.boxes.isEmpty {
             let entries = try AccountKeys.entries(of: account, transaction)
@@ -59,20 +44,47 @@ struct KeyWriter {
                     of: group, zone.key))
         }
         try putLinks(request, current)
-        if !request.records.isEmpty {
-            let present = try StoredGroupKeys.last(of: group, zone.key, transaction).map { GroupKeyID.of(box: $0.box) }
-            var isNew = false
-            for record in request.records {
-                for key in record.keys where key.version == current {
-                    guard key.groupKeyID.isEmpty || key.groupKeyID == present else { continue }
-                    if try wrap(key, of: record.recordName) { isNew = true }
-                }
-            }
-            // Participants with the group's key may be waiting for the records' keys.
-            if isNew, let share = try share(of: group) { changes.note(share: share.id) }
-        }
+        try wrapRecords(request, current)
         try share(of: group).map { try OpenInvitations.close($0, in: transaction) }
         try settle(request, current)
+    }
+
+    /// Stores the group's key of the request.
+    /// - Returns: the group's current version, 0 for none; nil if a concurrent request stored this version first.
+    private func putKey(
+        _ request: PutGroupKeyRequest, _ standing: KeyStanding, _ devices: DeviceList
+    ) throws -> Int64? {
+        let group = request.group
+        let current = try StoredGroupKeys.currentVersion(of: group, zone.key, transaction)
+        guard let key = request.key else { return current }
+        if key.version == current, try isNamedAnew(key, group, standing) {
+            try checkSignature(key, group, devices)
+            try transaction.put(StoredGroupKeys.row(key, of: group, zone.key))
+            return current
+        }
+        if key.version <= current { return nil }
+        try check(key, after: current, group, standing, devices)
+        try transaction.put(StoredGroupKeys.row(key, of: group, zone.key))
+        // Links hold the previous version, and open nothing new.
+        for row in try transaction.keys(zone: zone.key, kind: .link, subject: group) {
+            try transaction.removeKey(zone: zone.key, kind: .link, subject: group, id: row.id)
+        }
+        return key.version
+    }
+
+    private func wrapRecords(_ request: PutGroupKeyRequest, _ current: Int64) throws {
+        if request.records.isEmpty { return }
+        let group = request.group
+        let present = try StoredGroupKeys.last(of: group, zone.key, transaction).map { GroupKeyID.of(box: $0.box) }
+        var isNew = false
+        for record in request.records {
+            for key in record.keys where key.version == current {
+                guard key.groupKeyID.isEmpty || key.groupKeyID == present else { continue }
+                if try wrap(key, of: record.recordName) { isNew = true }
+            }
+        }
+        // Participants with the group's key may be waiting for the records' keys.
+        if isNew, let share = try share(of: group) { changes.note(share: share.id) }
     }
 
     private func settle(_ request: PutGroupKeyRequest, _ current: Int64) throws {

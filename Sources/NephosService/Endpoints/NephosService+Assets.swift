@@ -137,25 +137,12 @@ extension NephosService {
             : configuration.assetSize
         let isUnsaved = UnsavedUpload.isOne(for: target)
         let (own, uploads) = (OwnerID(rawValue: target.account), OwnerID.uploads(of: target.account))
-        let look = { @Sendable () async throws -> (database: Int64, own: Int64, uploads: Int64) in
-            try await store.engine.read { reader in
-                guard try UploadRight(target, reader).isThere else { throw ServiceError.uploadExpired }
-                guard
-                    try !isUnsaved
-                        || reader.assetCount(owner: uploads, limit: Limits.unsavedUploads) < Limits.unsavedUploads
-                else { throw ServiceError.tooManyUnsavedUploads }
-                return (
-                    try StoreAssets.bytes(of: target.zone.owner, reader), try reader.assetBytes(owner: own),
-                    try reader.assetBytes(owner: uploads)
-                )
-            }
-        }
-        var used = try await look()
+        var used = try await usedBytes(target, in: store)
         let missing = used.database + (size ?? fileLimit) - limit
         // Evicts nothing from another account's private database: its owner's uploads have to stay.
         if missing > 0, !target.zone.isShared(with: target.account) {
             try await assets.makeRoom(for: missing, in: target.zone.owner)
-            used = try await look()
+            used = try await usedBytes(target, in: store)
         }
         guard isUnsaved else {
             return try assets.uploads.begin(
@@ -169,6 +156,26 @@ extension NephosService {
             AssetUploads.Terms(
                 account: target.account, owner: uploads, sizeLimit: fileLimit,
                 databaseLimit: max(limit - used.own, fileLimit), databaseBytes: used.uploads), size: size)
+    }
+
+    /// The bytes of files in the upload's database, in the account's own, and among its unsaved uploads.
+    /// - Throws: `uploadExpired`, `tooManyUnsavedUploads`.
+    private func usedBytes(
+        _ target: AssetTarget, in store: Store
+    ) async throws -> (database: Int64, own: Int64, uploads: Int64) {
+        let isUnsaved = UnsavedUpload.isOne(for: target)
+        let (own, uploads) = (OwnerID(rawValue: target.account), OwnerID.uploads(of: target.account))
+        return try await store.engine.read { reader in
+            guard try UploadRight(target, reader).isThere else { throw ServiceError.uploadExpired }
+            let hasTooMany =
+                try isUnsaved
+                && reader.assetCount(owner: uploads, limit: Limits.unsavedUploads) >= Limits.unsavedUploads
+            if hasTooMany { throw ServiceError.tooManyUnsavedUploads }
+            return (
+                try StoreAssets.bytes(of: target.zone.owner, reader), try reader.assetBytes(owner: own),
+                try reader.assetBytes(owner: uploads)
+            )
+        }
     }
 
     /// Opens a file for download at the address of a record's asset.

@@ -24,19 +24,7 @@ struct IndexWriter {
         guard let row = new ?? old, let indexes = definitions[row.type] else { return }
         let previous = old.flatMap { $0.isDeleted ? nil : $0 }
         let next = new.flatMap { $0.isDeleted ? nil : $0 }
-        if let previous, let next {
-            // An unchanged record needs no look at its fields.
-            if !indexes.looksAtEverySave, previous.fields == next.fields, previous.parent == next.parent,
-                previous.share == next.share
-            {
-                return
-            }
-            if case .sent(let fields) = known,
-                !indexes.definitions.contains(where: { $0.mayMove(previous, next, fields) })
-            {
-                return
-            }
-        }
+        if let previous, let next, Self.isUnmoved(previous, next, known, indexes) { return }
         let before = try previous.map { try record($0, indexes, transaction) }
         let after = try next.map { try record($0, indexes, known, transaction) }
         for definition in indexes.definitions {
@@ -55,6 +43,19 @@ struct IndexWriter {
             try transaction.remove(entries(Self.difference(gone, come)))
             try transaction.insert(entries(missing))
         }
+    }
+
+    /// Whether a save moves no entry, as far as that shows without a look at the fields.
+    private static func isUnmoved(
+        _ previous: RecordRow, _ next: RecordRow, _ known: KnownFields, _ indexes: TypeIndexes
+    ) -> Bool {
+        if !indexes.looksAtEverySave, previous.fields == next.fields, previous.parent == next.parent,
+            previous.share == next.share
+        {
+            return true
+        }
+        guard case .sent(let fields) = known else { return false }
+        return !indexes.definitions.contains { $0.mayMove(previous, next, fields) }
     }
 
     private func record(

@@ -59,19 +59,7 @@ struct LookupRecords {
                 "the answer holds \(Limits.lookupSize) bytes of records before this one; look up fewer at a time")
         }
         let address = caller.address(item.zoneID ?? request.zoneID)
-        let known = zones[address]
-        if reader.readsAhead, request.records.count == 1 {
-            reader.expectZone(named: address.zoneName, records: names(in: address), shares: 0)
-        }
-        let zone = try known ?? ZoneRegistry.find(address, caller, reader)
-        if known == nil {
-            zones[address] = .some(zone)
-            if reader.readsAhead, let zone, request.records.count > 1 || zone.shared != nil {
-                try reader.expectRecords(
-                    zone: zone.key, named: names(in: address), size: room, withShares: zone.shared != nil)
-            }
-        }
-        guard let zone else {
+        guard let zone = try zone(at: address, &zones, room: room, reader) else {
             let error = try ZoneRegistry.notFound(address, caller, .toRead, reader)
             // An error of the request's own zone is the request's error.
             if item.zoneID == nil { throw error }
@@ -90,6 +78,22 @@ struct LookupRecords {
             }
         }
         return error
+    }
+
+    private func zone(
+        at address: ZoneAddress, _ zones: inout [ZoneAddress: FoundZone?], room: Int, _ reader: StorageReader
+    ) throws -> FoundZone? {
+        if let known = zones[address] { return known }
+        if reader.readsAhead, request.records.count == 1 {
+            reader.expectZone(named: address.zoneName, records: names(in: address), shares: 0)
+        }
+        let zone = try ZoneRegistry.find(address, caller, reader)
+        zones[address] = .some(zone)
+        if reader.readsAhead, let zone, request.records.count > 1 || zone.shared != nil {
+            try reader.expectRecords(
+                zone: zone.key, named: names(in: address), size: room, withShares: zone.shared != nil)
+        }
+        return zone
     }
 
     /// The distinct names to look up in a zone.

@@ -93,21 +93,7 @@ struct JustInTimeSchema {
                     additions.fields.append(.init(recordType: recordType, field: entry.name, type: system))
                 }
             } else {
-                guard environment == .development else {
-                    throw .invalid(
-                        "Cannot create or modify field '\(entry.name)' in record '\(recordType)' in production schema")
-                }
-                guard let type = SchemaType(inferredFrom: value, isEncrypted: entry.field.isEncrypted) else {
-                    // Apple's words, familiar to developers.
-                    throw .invalid(
-                        "cannot use an empty list to initialize a new field (field '\(entry.name)' in record type"
-                            + " '\(recordType)' should be more precise)")
-                }
-                guard !type.isEncrypted || SchemaType.canBeEncrypted(type.scalar) else {
-                    throw .invalid(
-                        "field '\(entry.name)' of type '\(recordType)': a value of type \(value.type.wireName) cannot be"
-                            + " encrypted")
-                }
+                let type = try inferredType(of: value, entry, recordType)
                 let isMakers = known == nil || schema.makers[recordType] == maker
                 additions.fields.append(
                     .init(recordType: recordType, field: entry.name, type: type, maker: isMakers ? nil : maker))
@@ -120,6 +106,28 @@ struct JustInTimeSchema {
             schema.add(field: added.field, added.type, to: added.recordType, maker: added.maker)
         }
         return (fitted, additions)
+    }
+
+    /// The type of a new field, from its first value.
+    private func inferredType(
+        of value: FieldValue, _ entry: RecordFields.Entry, _ recordType: String
+    ) throws(ServiceError) -> SchemaType {
+        guard environment == .development else {
+            throw .invalid(
+                "Cannot create or modify field '\(entry.name)' in record '\(recordType)' in production schema")
+        }
+        guard let type = SchemaType(inferredFrom: value, isEncrypted: entry.field.isEncrypted) else {
+            // Apple's words, familiar to developers.
+            throw .invalid(
+                "cannot use an empty list to initialize a new field (field '\(entry.name)' in record type"
+                    + " '\(recordType)' should be more precise)")
+        }
+        guard !type.isEncrypted || SchemaType.canBeEncrypted(type.scalar) else {
+            throw .invalid(
+                "field '\(entry.name)' of type '\(recordType)': a value of type \(value.type.wireName) cannot be encrypted"
+            )
+        }
+        return type
     }
 
     private func checkSize(

@@ -105,13 +105,7 @@ struct SharedZoneFeed {
         _ token: inout SharedZoneToken
     ) throws -> Bool {
         let end = try end(of: part)
-        if !token.positions.contains(where: { $0.share == part.share.id }) {
-            token.positions.append(
-                .init(
-                    share: part.share.id, joined: part.joined, sequence: 0,
-                    deletionsKnown: max(end, part.joined, purgedUntil(part))))
-        }
-        guard let index = token.positions.firstIndex(where: { $0.share == part.share.id }) else { return true }
+        let index = position(of: part, end: end, in: &token)
         let known = token.positions[index].deletionsKnown
         defer { token.positions[index].deletionsKnown = max(known, token.positions[index].sequence) }
         while token.positions[index].sequence < end {
@@ -140,6 +134,16 @@ struct SharedZoneFeed {
             }
         }
         return true
+    }
+
+    /// The index of a share's position in the token, which has one afterwards.
+    private func position(of part: Participation, end: Int64, in token: inout SharedZoneToken) -> Int {
+        if let index = token.positions.firstIndex(where: { $0.share == part.share.id }) { return index }
+        token.positions.append(
+            .init(
+                share: part.share.id, joined: part.joined, sequence: 0,
+                deletionsKnown: max(end, part.joined, purgedUntil(part))))
+        return token.positions.count - 1
     }
 
     private typealias Rows = (rows: [(sequence: Int64, change: Change?)], isAtEnd: Bool)

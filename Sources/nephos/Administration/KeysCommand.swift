@@ -1,12 +1,23 @@
-import CloudKit
-import FoundationEssentials
-import Glibc
-import NephosHTTP
+import NephosWire
 
 /// `nephos keys`: the devices that have an account's keys for encrypted values.
 struct KeysCommand {
     enum Action: String, CaseIterable {
         case list, code, approve, revoke, recovery, recover, compare, accept, reset
+
+        var command: DeviceCommand.Action {
+            switch self {
+            case .list: .list
+            case .code: .code
+            case .approve: .approve
+            case .revoke: .revoke
+            case .recovery: .recovery
+            case .recover: .recover
+            case .compare: .compare
+            case .accept: .accept
+            case .reset: .reset
+            }
+        }
 
         /// The name of the secret that the action reads.
         var secret: String? {
@@ -60,32 +71,17 @@ struct KeysCommand {
 
         """
 
-    private var action: Action
-    private var devices: AccountDevices
-    /// The action's argument, or its secret.
-    private var word = ""
+    private var command: DeviceCommand
 
     /// Runs to completion; the exit status reports success.
     static func main(_ arguments: [String]) throws(UsageError) {
         if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
-        let command = try KeysCommand(arguments)
-        let failure = waiting { () async -> String? in
-            do throws(AccountDevices.Failure) {
-                try await command.run()
-                return nil
-            } catch {
-                return error.description
-            }
-        }
-        guard let failure else { return }
-        Console.note(failure)
-        exit(1)
+        KeysProgram.run(try KeysCommand(arguments).command)
     }
 
     init(_ arguments: [String]) throws(UsageError) {
         let seeHelp = "See 'nephos keys --help'."
         let (action, rest) = try Subcommand.parse(arguments, of: "keys", as: Action.self)
-        self.action = action
         let takesWord = action == .revoke || action == .compare || action == .accept
         let secret = action.secret
         let arguments = try Arguments(
@@ -96,58 +92,23 @@ struct KeysCommand {
                     + " it from standard input. \(seeHelp)")
         }
         let address = try CloudAddress(arguments)
-        guard case .server(let server) = address.place, let url = URL(string: server.description) else {
+        guard case .server(let server) = address.place else {
             throw UsageError("devices are those of a running server: '--url' names it.")
         }
         guard let container = address.container else {
             throw UsageError("which container? Name it with '--container ID', or in NEPHOS_CONTAINER.")
         }
         guard let token = address.token else { throw UsageError("whose devices? Sign in with '--token TOKEN'.") }
-        devices = AccountDevices(
-            container: container,
-            CloudKitEnvironment(
-                url: url, account: .token(token), apiToken: address.apiToken,
-                name: address.environment == "production" ? .production : .development))
+        command = DeviceCommand(
+            action.command, url: server.description, container: container, environment: address.environment,
+            token: token, apiToken: address.apiToken)
         if action == .revoke, arguments.words.isEmpty {
             throw UsageError("'\(action.rawValue)' takes one argument. \(seeHelp)")
         }
-        if let secret { word = try SecretInput.read(secret) } else { word = arguments.words.first ?? "" }
+        command.word =
+            try secret.map { (name) throws(UsageError) in try SecretInput.read(name) } ?? arguments.words.first ?? ""
         if action == .reset {
             try Confirmation(arguments).ask("all keys of the account, and its zones that have encrypted values")
-        }
-    }
-
-    private func run() async throws(AccountDevices.Failure) {
-        switch action {
-        case .list:
-            for device in try await devices.list() {
-                Console.print("\(device.name)\(device.isThis ? "  (this device)" : "")\n")
-            }
-        case .code:
-            if let code = try await devices.code() {
-                Console.print(code + "\n")
-            } else {
-                Console.note("this device is on the list already.")
-            }
-        case .approve: try await devices.approve(word)
-        case .revoke: try await devices.revoke(word)
-        case .recovery: Console.print(try await devices.makeRecoveryKey() + "\n")
-        case .recover: try await devices.recover(word)
-        case .compare: try await compare()
-        case .accept: word.isEmpty ? try await devices.acceptOwn() : try await devices.accept(word)
-        case .reset:
-            try await devices.reset()
-            Console.note("the account has new keys; zones with encrypted values are gone.")
-        }
-    }
-
-    private func compare() async throws(AccountDevices.Failure) {
-        for known in try await devices.compare(word.isEmpty ? nil : word) {
-            Console.print("\(known.userRecordName)  \(known.code ?? "-")\(known.isThis ? "  (this account)" : "")\n")
-            if let waiting = known.waiting {
-                Console.print(
-                    "  another list waits: \(waiting)\n  accept it with 'nephos keys accept \(known.userRecordName)'\n")
-            }
         }
     }
 }
