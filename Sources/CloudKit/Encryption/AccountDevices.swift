@@ -133,20 +133,14 @@ package struct AccountDevices: Sendable {
             let (place, kept) = try await enrolment.kept()
             let answer = try await service.send(.accountKeys, AccountKeysRequest(), KeyRing.call)
             guard var contents = try? kept.update({ $0 }), let list = DeviceList(answer.entries, in: place),
-                let signing = secret.signing(place), let pair = secret.box(place),
+                let signing = secret.signing(place),
                 let own = SigningKeyPair(seed: [UInt8](contents.secrets.signingSeed)),
                 let box = BoxKeyPair(secretKey: [UInt8](contents.secrets.boxSecretKey)),
                 list.recoveryKeys.contains(where: { $0.signing == signing.publicKey }),
                 let message = answer.messages.first(where: { $0.id == secret.id(place) }),
                 secret.accepts(message, list, place)
             else { throw .transport(.internalError, "the account has another recovery key, or none") }
-            var keys: [Int64: BoxKeyPair] = [:]
-            for sealed in answer.boxes where sealed.device == pair.publicKey {
-                keys[sealed.version] = pair.open(sealed.box).flatMap(BoxKeyPair.init(secretKey:))
-            }
-            guard keys[list.accountKeyVersion]?.publicKey == list.accountKey else {
-                throw .transport(.internalError, "the service has not the account's present key for the recovery key")
-            }
+            let keys = try Self.accountKeys(in: answer, of: list, by: secret, place)
             let device = DeviceKeys(signing: own.publicKey, box: box.publicKey)
             let entry = DeviceListEntry(
                 number: list.count, previous: list.hash, change: .add, device: device,
@@ -169,6 +163,22 @@ package struct AccountDevices: Sendable {
         } catch {
             throw Self.failure(.service(error))
         }
+    }
+
+    /// The account's keys that the recovery key opens.
+    private static func accountKeys(
+        in answer: AccountKeysResponse, of list: DeviceList, by secret: CarriedSecret, _ place: KeyPlace
+    ) throws(ServiceFailure) -> [Int64: BoxKeyPair] {
+        var keys: [Int64: BoxKeyPair] = [:]
+        if let pair = secret.box(place) {
+            for sealed in answer.boxes where sealed.device == pair.publicKey {
+                keys[sealed.version] = pair.open(sealed.box).flatMap(BoxKeyPair.init(secretKey:))
+            }
+        }
+        guard keys[list.accountKeyVersion]?.publicKey == list.accountKey else {
+            throw .transport(.internalError, "the service has not the account's present key for the recovery key")
+        }
+        return keys
     }
 
     // MARK: How

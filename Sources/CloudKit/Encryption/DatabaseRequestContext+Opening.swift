@@ -61,29 +61,36 @@ extension DatabaseRequestContext {
         var failures: [CKRecord.ID: Unopened] = [:]
         let advice = keys.waiting.isEmpty ? "" : await session.keyRing.advice(onKeysOf: zone)
         for record in sealed {
-            if let problem {
-                // A person may yet accept a device list, and a device may rotate the keys.
-                failures[record.record.recordID] = notOpen(record.record, problem, mayOpenLater: true)
-                continue
-            }
-            let known = (keys.keys[record.recordName] ?? []).map(\.key)
-            if keys.waiting.contains(record.recordName), !record.hasKeys(known) {
-                let error = CKError(
-                    .zoneBusy,
-                    "The key of the encrypted values of record '\(record.recordName)' has not arrived: \(advice)",
-                    errors,
-                    adding: [CKErrorRetryAfterKey: Self.keyRetryAfter])
-                failures[record.record.recordID] = Unopened(error: error, mayOpenLater: true)
-                continue
-            }
-            do throws(SealedRecord.Failure) {
-                let context = place?.context(ofRecord: record.recordName)
-                try record.open(with: known, context)
-            } catch {
-                failures[record.record.recordID] = notOpen(record.record, "field '\(error.field)' \(error.cause)")
-            }
+            failures[record.record.recordID] =
+                if let problem {
+                    // A person may yet accept a device list, and a device may rotate the keys.
+                    notOpen(record.record, problem, mayOpenLater: true)
+                } else {
+                    open(record, keys, place, advice)
+                }
         }
         return failures
+    }
+
+    /// Opens a record's fields in place.
+    /// - Returns: the failure; nil for none.
+    private func open(
+        _ record: SealedRecord, _ keys: KeyRing.RecordKeys, _ place: ZonePlace?, _ advice: String
+    ) -> Unopened? {
+        let known = (keys.keys[record.recordName] ?? []).map(\.key)
+        if keys.waiting.contains(record.recordName), !record.hasKeys(known) {
+            let error = CKError(
+                .zoneBusy,
+                "The key of the encrypted values of record '\(record.recordName)' has not arrived: \(advice)",
+                errors, adding: [CKErrorRetryAfterKey: Self.keyRetryAfter])
+            return Unopened(error: error, mayOpenLater: true)
+        }
+        do throws(SealedRecord.Failure) {
+            try record.open(with: known, place?.context(ofRecord: record.recordName))
+            return nil
+        } catch {
+            return notOpen(record.record, "field '\(error.field)' \(error.cause)")
+        }
     }
 
     /// In seconds.

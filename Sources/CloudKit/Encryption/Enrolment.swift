@@ -66,19 +66,7 @@ struct Enrolment: Sendable {
         } catch {
             if case .invalid(let reason) = error { throw Self.unavailable("The device cannot be approved: \(reason)") }
         }
-        guard let device = approval.device else {
-            if let message = approval.request {
-                _ = try await service.send(
-                    .enroll, EnrollRequest(position: 0, entry: [], message: message), KeyRing.call)
-            }
-            let code = approval.stored.code
-            try contents(kept) { $0?.code = code }
-            throw .transport(
-                .accountTemporarilyUnavailable,
-                "This device has not been approved for the account's encrypted values: run 'nephos keys code' here, and"
-                    + " 'nephos keys approve', which asks for the code, on a device that has",
-                retryAfter: Self.approvalRetryAfter)
-        }
+        guard let device = approval.device else { throw try await requested(approval, kept) }
         let secrets = approval.stored.secrets
         try contents(kept) { contents in
             contents?.secrets = secrets
@@ -87,6 +75,23 @@ struct Enrolment: Sendable {
             contents?.listHash = Data(list.hash)
         }
         return device
+    }
+
+    /// Sends the device's request for approval.
+    /// - Returns: the failure until it is approved.
+    private func requested(
+        _ approval: DeviceApproval, _ kept: KeptKeys
+    ) async throws(ServiceFailure) -> ServiceFailure {
+        if let message = approval.request {
+            _ = try await service.send(.enroll, EnrollRequest(position: 0, entry: [], message: message), KeyRing.call)
+        }
+        let code = approval.stored.code
+        try contents(kept) { $0?.code = code }
+        return .transport(
+            .accountTemporarilyUnavailable,
+            "This device has not been approved for the account's encrypted values: run 'nephos keys code' here, and"
+                + " 'nephos keys approve', which asks for the code, on a device that has",
+            retryAfter: Self.approvalRetryAfter)
     }
 
     /// In seconds.

@@ -307,6 +307,14 @@ actor KeyRing {
         var waiting: Set<String> = []
         /// Records with a key that the group's key does not open.
         var broken: Set<String> = []
+
+        /// Notes records of which a needed key was not found.
+        fileprivate mutating func noteWaiting(_ names: [String: Set<[UInt8]>]) {
+            for (name, ids) in names where !broken.contains(name) {
+                let known = keys[name] ?? []
+                if ids.contains(where: { id in !known.contains { $0.key.id == id } }) { waiting.insert(name) }
+            }
+        }
     }
 
     /// Returns the keys of records by record name, as far as the service has them.
@@ -352,16 +360,8 @@ actor KeyRing {
             let keys = try await keys(of: group, making: false).1.recordKeys
             for name in names { found.keys[name, default: []] += keys }
         }
-        for (name, ids) in names {
-            // A needed key that the service did not return for this account may arrive later; an owner gets all keys at
-            // once.
-            let known = found.keys[name] ?? []
-            if zone.owner != nil, ids.contains(where: { id in !known.contains { $0.key.id == id } }),
-                !found.broken.contains(name)
-            {
-                found.waiting.insert(name)
-            }
-        }
+        // A needed key that the service did not return for this account may arrive later; an owner gets all keys at once.
+        if zone.owner != nil { found.noteWaiting(names) }
         return found
     }
 

@@ -19,12 +19,7 @@ extension NotificationContent {
         ownerRecordName = payload.userRecordName
         isPruned = payload.isPruned
         subscriptionID = payload.subscriptionID
-        let scope: CKDatabase.Scope =
-            switch payload.databaseScope {
-            case .public: .public
-            case .private: .private
-            case .shared: .shared
-            }
+        let scope = CKDatabase.Scope(payload.databaseScope)
         self.scope = scope
         zoneID = payload.zoneID.map { zoneID in
             var zoneID = zoneID
@@ -42,6 +37,16 @@ extension NotificationContent {
                 fields.isEmpty ? nil : fields.mapValues { RecordValue(wire: $0, in: context).object }
         case .zone: subject = .recordZone
         case .database: subject = .database
+        }
+    }
+}
+
+extension CKDatabase.Scope {
+    fileprivate init(_ scope: NotificationPayload.DatabaseScope) {
+        switch scope {
+        case .public: self = .public
+        case .private: self = .private
+        case .shared: self = .shared
         }
     }
 }

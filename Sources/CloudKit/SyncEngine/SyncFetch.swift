@@ -224,7 +224,7 @@ struct SyncFetch: Sendable {
         var fetchEnd: String?
     }
 
-    private struct ZoneBatch: Sendable {
+    fileprivate struct ZoneBatch: Sendable {
         var modifications: [CKDatabase.RecordZoneChange.Modification] = []
         var deletions: [CKDatabase.RecordZoneChange.Deletion] = []
         /// Records that came without their content.
@@ -269,18 +269,9 @@ struct SyncFetch: Sendable {
         operation.deletionsSince.withLock { $0[zoneID] = position.sentSince }
         let waiting = operation.waitingRecordIDs
         operation.recordWasChangedBlock = { recordID, result in
-            switch result {
-            case .success(let record): batch.withLock { $0.modifications.append(.init(record: record)) }
-            case .failure(let error):
-                // The next try fetches the missing file: the token must not advance past its record.
-                let error = CKError(any: error)
-                if waiting.withLock({ $0.contains(recordID) }) {
-                    batch.withLock { $0.waiting[recordID] = error }
-                } else if error.isRetriedByEngine {
-                    failure.exchange(error)
-                } else {
-                    batch.withLock { $0.failures[recordID] = error }
-                }
+            let isWaiting = waiting.withLock { $0.contains(recordID) }
+            if let error = batch.withLock({ $0.add(result, of: recordID, isWaiting: isWaiting) }) {
+                failure.exchange(error)
             }
         }
         operation.recordWithIDWasDeletedBlock = { recordID, recordType in
@@ -304,6 +295,28 @@ struct SyncFetch: Sendable {
                 })
         }
         return operation
+    }
+}
+
+extension SyncFetch.ZoneBatch {
+    /// Adds a fetched record, or its failure.
+    /// - Returns: an error that the engine retries: then the token must not advance past the record.
+    fileprivate mutating func add(
+        _ result: Result<CKRecord, any Error>, of recordID: CKRecord.ID, isWaiting: Bool
+    ) -> CKError? {
+        switch result {
+        case .success(let record): modifications.append(.init(record: record))
+        case .failure(let error):
+            let error = CKError(any: error)
+            if isWaiting {
+                waiting[recordID] = error
+            } else if error.isRetriedByEngine {
+                return error
+            } else {
+                failures[recordID] = error
+            }
+        }
+        return nil
     }
 }
 

@@ -29,20 +29,29 @@ extension ZoneBatch {
             if valid.operationType == .create, let stored, !permissions.mayRead(stored) {
                 return .refuse(.recordExists, server: nil)
             }
-            switch SavePolicy.decide(valid.asShareIfShare(stored), stored: stored) {
-            case .insert:
-                var new = try save(valid, nil, &draft)
-                new.isNameTaken = isNameTaken
-                return .save(new)
-            case .merge(let stored): return .save(try save(valid, stored, &draft))
-            case .replace(let stored): return .save(try save(valid, stored, &draft, replaces: true))
-            case .delete(let stored): return try delete(stored, standing)
-            case .nothingToDelete: return .nothing
-            case .refuse(let error, let server):
-                return .refuse(error, server: server.flatMap { permissions.mayRead($0) ? $0 : nil })
-            }
+            return try decide(
+                valid, SavePolicy.decide(valid.asShareIfShare(stored), stored: stored), isNameTaken: isNameTaken,
+                standing, permissions, &draft)
         } catch let error as ServiceError {
             return .refuse(error, server: nil)
+        }
+    }
+
+    private func decide(
+        _ operation: ValidOperation, _ decision: SaveDecision, isNameTaken: Bool,
+        _ standing: ShareAccess.Standing?, _ permissions: RecordPermissions, _ draft: inout JustInTimeSchema
+    ) throws -> ItemDecision {
+        switch decision {
+        case .insert:
+            var new = try save(operation, nil, &draft)
+            new.isNameTaken = isNameTaken
+            return .save(new)
+        case .merge(let stored): return .save(try save(operation, stored, &draft))
+        case .replace(let stored): return .save(try save(operation, stored, &draft, replaces: true))
+        case .delete(let stored): return try delete(stored, standing)
+        case .nothingToDelete: return .nothing
+        case .refuse(let error, let server):
+            return .refuse(error, server: server.flatMap { permissions.mayRead($0) ? $0 : nil })
         }
     }
 

@@ -41,13 +41,7 @@ enum SchemaRows {
         for row in fields {
             if row.recordType == container {
                 if row.field.hasPrefix("@"), row.type.hasPrefix(made) {
-                    let account = Int64(row.type.dropFirst(made.count))
-                    let names = row.field.dropFirst().split(separator: "@", maxSplits: 1).map(String.init)
-                    if names.count == 1 {
-                        makers[names[0]] = account
-                    } else if names.count == 2, let account {
-                        fieldMakers[names[0], default: [:]][account, default: []].insert(names[1])
-                    }
+                    addMaker(row, &makers, &fieldMakers)
                     continue
                 }
                 if row.type == role { roles.insert(row.field) }
@@ -71,6 +65,19 @@ enum SchemaRows {
         }
         for name in gone { types[name] = nil }
         return Schema(recordTypes: types, roles: roles, members: members, makers: makers, fieldMakers: fieldMakers)
+    }
+
+    /// Adds the account that made a type, or a field, by its first save.
+    private static func addMaker(
+        _ row: SchemaFieldRow, _ makers: inout [String: Int64], _ fieldMakers: inout [String: [Int64: Set<String>]]
+    ) {
+        let account = Int64(row.type.dropFirst(made.count))
+        let names = row.field.dropFirst().split(separator: "@", maxSplits: 1).map(String.init)
+        if names.count == 1 {
+            makers[names[0]] = account
+        } else if names.count == 2, let account {
+            fieldMakers[names[0], default: [:]][account, default: []].insert(names[1])
+        }
     }
 
     private static func field(_ text: String) -> SchemaField? {
