@@ -1,5 +1,6 @@
 import CCurl
 import Glibc
+import NephosThreads
 
 /// libcurl's multi handle with its sockets, in an epoll set, and its timer. Only the transfer thread touches it.
 final class CurlSockets {
@@ -10,7 +11,7 @@ final class CurlSockets {
     let wake: Int32
     private let epoll: Int32
     /// The expiry of libcurl's timer.
-    private var timer: Monotonic?
+    private var timer: MonotonicTime?
 
     /// Nil if libcurl or the system lacks resources.
     init?(connectionsPerHost: Int) {
@@ -64,11 +65,11 @@ final class CurlSockets {
     }
 
     /// Waits for sockets, the timer, `deadline` or a wake-up, and lets libcurl work on the sockets that are ready.
-    func wait(until deadline: Monotonic?) {
+    func wait(until deadline: MonotonicTime?) {
         let end = [timer, deadline].compactMap { $0 }.min()
         withUnsafeTemporaryAllocation(of: nephos_ready_socket.self, capacity: Int(NEPHOS_READY_SOCKETS)) { ready in
             guard let base = ready.baseAddress else { return }
-            let count = nephos_epoll_wait(epoll, base, end?.milliseconds ?? -1)
+            let count = nephos_epoll_wait(epoll, base, end?.waitMilliseconds ?? -1)
             for socket in ready.prefix(Int(max(count, 0))) {
                 if socket.descriptor == wake {
                     var value: UInt64 = 0
@@ -79,5 +80,13 @@ final class CurlSockets {
                 }
             }
         }
+    }
+}
+
+extension MonotonicTime {
+    /// Milliseconds until then, rounded up: 0 in the past, at most a minute.
+    fileprivate var waitMilliseconds: Int32 {
+        let rest = max(self - MonotonicTime.now, 0)
+        return Int32(clamping: min(rest / 1_000_000 + (rest % 1_000_000 == 0 ? 0 : 1), 60_000))
     }
 }

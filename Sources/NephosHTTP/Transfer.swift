@@ -1,4 +1,5 @@
 import CCurl
+import NephosThreads
 
 /// One request while libcurl processes it. Only the transfer thread touches it.
 final class Transfer {
@@ -14,9 +15,9 @@ final class Transfer {
     /// A libcurl handle.
     let handle: UnsafeMutableRawPointer
     let submission: Submission
-    let started: Monotonic
+    let started: MonotonicTime
     /// When bytes were last sent or arrived.
-    private(set) var lastActivity: Monotonic
+    private(set) var lastActivity: MonotonicTime
     /// Whether libcurl is paused for a stream of the caller.
     private(set) var isPaused = false
 
@@ -32,7 +33,7 @@ final class Transfer {
     ///   - handle: a handle without options.
     /// - Throws: `HTTPFailure` if libcurl refuses the request.
     init(
-        _ submission: Submission, handle: UnsafeMutableRawPointer, certificates: String?, now: Monotonic
+        _ submission: Submission, handle: UnsafeMutableRawPointer, certificates: String?, now: MonotonicTime
     ) throws(HTTPFailure) {
         self.submission = submission
         self.handle = handle
@@ -48,7 +49,7 @@ final class Transfer {
     }
 
     /// The earlier of the idle and the total time-out; nil for none.
-    var deadline: (when: Monotonic, kind: HTTPFailure.Kind)? {
+    var deadline: (when: MonotonicTime, kind: HTTPFailure.Kind)? {
         let total = submission.request.totalLimit.map { (when: started + $0, kind: HTTPFailure.Kind.totalTime) }
         guard let limit = submission.request.silenceLimit, !isPaused else { return total }
         let silence = (when: lastActivity + limit, kind: HTTPFailure.Kind.silence)

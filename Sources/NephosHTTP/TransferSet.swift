@@ -1,4 +1,5 @@
 import CCurl
+import NephosThreads
 
 /// The running requests and the queued ones. Only the transfer thread touches it.
 final class TransferSet {
@@ -12,7 +13,7 @@ final class TransferSet {
     private var running: [UnsafeMutableRawPointer: Transfer] = [:]
     private var spares: [UnsafeMutableRawPointer] = []
     /// A lower bound of all deadlines. Activity only postpones deadlines, so most checks end here.
-    private var nextDeadline: Monotonic?
+    private var nextDeadline: MonotonicTime?
 
     init(_ multi: UnsafeMutableRawPointer, certificates: String?, requestsAtOnce: Int) {
         self.multi = multi
@@ -45,9 +46,9 @@ final class TransferSet {
 
     /// Fails requests past their time-outs.
     /// - Returns: the time of the next check.
-    func failLate() -> Monotonic? {
+    func failLate() -> MonotonicTime? {
         guard let due = nextDeadline else { return nil }
-        let now = Monotonic.now
+        let now = MonotonicTime.now
         guard due <= now else { return due }
         nextDeadline = nil
         for transfer in Array(running.values) {
@@ -107,7 +108,7 @@ final class TransferSet {
         }
     }
 
-    private func note(_ deadline: Monotonic) {
+    private func note(_ deadline: MonotonicTime) {
         nextDeadline = min(nextDeadline ?? deadline, deadline)
     }
 
