@@ -72,12 +72,12 @@ final class Acceptor: @unchecked Sendable {
             pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
         }
         var turn = 0
-        var nextWatch = WatchedConnection.now + Int64(watchInterval)
+        var nextWatch = MonotonicTime.now.milliseconds + Int64(watchInterval)
         while true {
             let found = poll(&polled, nfds_t(polled.count), watchInterval)
-            if WatchedConnection.now >= nextWatch {
+            if MonotonicTime.now.milliseconds >= nextWatch {
                 connections.endLate()
-                nextWatch = WatchedConnection.now + Int64(watchInterval)
+                nextWatch = MonotonicTime.now.milliseconds + Int64(watchInterval)
             }
             guard found > 0 else { continue }
             if polled[0].revents != 0 {

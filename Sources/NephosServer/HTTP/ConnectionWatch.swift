@@ -1,5 +1,6 @@
 import CMicroHTTPD
 import Glibc
+import NephosThreads
 import Synchronization
 
 /// One connection and the deadline of its current request or answer.
@@ -24,7 +25,7 @@ final class WatchedConnection: Sendable {
 
     /// Sets the deadline of an arriving request or an answer in transit; `bytes` is its size so far, or in total.
     func allow(
-        _ options: HTTPServer.Options, bytes: Int = 0, since start: Int64 = WatchedConnection.now,
+        _ options: HTTPServer.Options, bytes: Int = 0, since start: Int64 = MonotonicTime.now.milliseconds,
         isAnswer: Bool = false
     ) {
         isAnswered.store(isAnswer, ordering: .relaxed)
@@ -33,7 +34,7 @@ final class WatchedConnection: Sendable {
     }
 
     /// Sets the deadline of a file's piece. Each piece has its own, so that a fast start does not pay for a slow end.
-    func allowPiece(_ options: HTTPServer.Options, bytes: Int, since start: Int64 = WatchedConnection.now) {
+    func allowPiece(_ options: HTTPServer.Options, bytes: Int, since start: Int64 = MonotonicTime.now.milliseconds) {
         isAnswered.store(true, ordering: .relaxed)
         let grace = Int64(options.slowTransferGrace / .milliseconds(1))
         deadline.store(start + grace + Int64(bytes) * 1000 / options.slowestTransfer, ordering: .relaxed)
@@ -41,7 +42,7 @@ final class WatchedConnection: Sendable {
 
     /// Sets the deadline of the next request: the idle time-out and then its arrival.
     func allowNext(_ options: HTTPServer.Options) {
-        allow(options, since: Self.now + Int64(options.idleTimeout) * 1000)
+        allow(options, since: MonotonicTime.now.milliseconds + Int64(options.idleTimeout) * 1000)
     }
 
     /// Writes an answer past libmicrohttpd and ends the connection. Only before the library has begun an answer, and on
@@ -78,12 +79,6 @@ final class WatchedConnection: Sendable {
         var byte: UInt8 = 0
         return recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) == 0
     }
-
-    static var now: Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC_COARSE, &time)
-        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
-    }
 }
 
 /// The open connections.
@@ -116,7 +111,7 @@ final class ConnectionWatch: Sendable {
     /// Ends connections past their deadline or without a client: their threads see the end of the stream and close
     /// them.
     func endLate() {
-        let now = WatchedConnection.now
+        let now = MonotonicTime.now.milliseconds
         connections.withLock { connections in
             for connection in connections.values where connection.isLate(now) || connection.isAbandoned {
                 shutdown(connection.descriptor, Int32(SHUT_RDWR))

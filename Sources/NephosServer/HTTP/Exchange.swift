@@ -1,5 +1,6 @@
 import CMicroHTTPD
 import Dispatch
+import NephosThreads
 import NephosWire
 import Synchronization
 
@@ -64,7 +65,7 @@ final class Exchange {
             return .NO
         }
         request.method = HTTPMethod(named: method)
-        begun = WatchedConnection.now
+        begun = MonotonicTime.now.milliseconds
         watched?.allow(bridge.options, since: begun)
         request.host = header("Host", connection)
         request.readAbsoluteTarget()
@@ -229,7 +230,7 @@ final class Exchange {
     private func drop(_ count: Int, _ bridge: HTTPBridge, _ answer: () -> [UInt8]) -> MHD_Result {
         droppedBytes += count
         let limit = bridge.options.droppedBodyLimit
-        let now = WatchedConnection.now
+        let now = MonotonicTime.now.milliseconds
         if dropsSince == 0 { dropsSince = now }
         let isDue = droppedBytes > limit || now - dropsSince > Self.dropPatience
         if isDue && !isAnsweredEarly { return answerEarly(answer(), bridge) }

@@ -1,3 +1,4 @@
+import NephosThreads
 import Synchronization
 
 /// Bytes of arrived bodies and of answers in transit, of all connections together.
@@ -58,7 +59,7 @@ final class HeldBytes: Sendable {
             return true
         }
         let holder = holder()
-        let now = WatchedConnection.now
+        let now = MonotonicTime.now.milliseconds
         let ended = state.withLock { state -> [WatchedConnection]? in
             let former = Self.remove(connection, &state)
             if part == .request, Self.requests(of: holder, state) + bytes > limit / 2 { return nil }
@@ -77,13 +78,13 @@ final class HeldBytes: Sendable {
 
     /// Whether a body large enough to be counted may begin to arrive.
     func hasRoom(for holder: Holder) -> Bool {
-        state.withLock { makeRoom(for: Self.counted, holder, WatchedConnection.now, false, $0) != nil }
+        state.withLock { makeRoom(for: Self.counted, holder, MonotonicTime.now.milliseconds, false, $0) != nil }
     }
 
     /// Restarts a connection's patience after its client read some of the held bytes.
     func renew(_ connection: WatchedConnection) {
         guard connection.holdsBytes.load(ordering: .relaxed) else { return }
-        state.withLock { $0.holdings[ObjectIdentifier(connection)]?.since = WatchedConnection.now }
+        state.withLock { $0.holdings[ObjectIdentifier(connection)]?.since = MonotonicTime.now.milliseconds }
     }
 
     func release(_ connection: WatchedConnection) {
