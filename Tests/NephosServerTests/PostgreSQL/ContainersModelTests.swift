@@ -71,21 +71,10 @@ private struct ModelClient {
     private let connection: TestConnection
     private let account: String
     private let mayLag: Bool
-    private var random: Random
+    private var random: SeededRandom
     private var databases: [Store: Database] = [:]
     private let seed: UInt64
     private var count = 0
-
-    private struct Random: RandomNumberGenerator {
-        var state: UInt64
-        mutating func next() -> UInt64 {
-            state &+= 0x9e37_79b9_7f4a_7c15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-            return mixed ^ (mixed >> 31)
-        }
-    }
 
     init(_ port: UInt16, _ number: Int, _ seed: UInt64, mayLag: Bool = false) throws {
         connection = try TestConnection(port: port)
@@ -93,7 +82,7 @@ private struct ModelClient {
         // Two accounts of the same name differ in the store alone.
         account = "person\(number)"
         self.seed = seed
-        random = Random(state: seed &* 31 &+ UInt64(number))
+        random = SeededRandom(seed &* 31 &+ UInt64(number))
     }
 
     /// Makes the schema in the development environments, and deploys it.
