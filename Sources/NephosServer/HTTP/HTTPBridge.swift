@@ -87,19 +87,18 @@ final class HTTPBridge: @unchecked Sendable {
 
 /// The request line has arrived: creates the exchange with the raw target, before the library decodes it.
 private let targetCallback: nephos_mhd_target = { closure, target, connection in
+    guard let bridge = HTTPBridge.from(closure) else { return nil }
     let watched = connection.flatMap(nephos_mhd_socket_context).map(WatchedConnection.from)
-    if let bridge = HTTPBridge.from(closure) { watched?.allow(bridge.options) }
+    watched?.allow(bridge.options)
     var isRefused = false
-    if let target, let bridge = HTTPBridge.from(closure),
-        let refusal = RequestHeadLimit.refusal(target: target, bridge.options)
-    {
+    if let target, let refusal = RequestHeadLimit.refusal(target: target, bridge.options) {
         // Otherwise a request that has already arrived would still be executed.
         isRefused = true
         watched?.refuse(refusal)
     }
     let exchange = Exchange(
         target: target.map { String(cString: $0) } ?? "", problem: target.flatMap(AmbiguousHeaders.problem),
-        isRefused: isRefused, watched)
+        isRefused: isRefused, watched, bridge.options)
     return Unmanaged.passRetained(exchange).toOpaque()
 }
 
@@ -110,22 +109,9 @@ private let accessCallback: MHD_AccessHandlerCallback = { closure, connection, _
         return .NO
     }
     let exchange = Unmanaged<Exchange>.fromOpaque(context).takeUnretainedValue()
-    switch exchange.phase {
-    case .started:
-        return exchange.begin(connection, method: method.map { String(cString: $0) } ?? "", bridge)
-    case .receiving where size.pointee > 0:
-        let piece = UnsafeRawBufferPointer(start: data, count: size.pointee)
-        size.pointee = 0
-        return exchange.receive(piece, bridge)
-    case .receiving:
-        return exchange.run(connection, bridge)
-    case .streaming(let run, let stream):
-        let piece = UnsafeRawBufferPointer(start: data, count: size.pointee)
-        size.pointee = 0
-        return exchange.proceed(run, stream, piece, connection, bridge)
-    case .running(let run):
-        return exchange.proceed(run, connection, bridge)
-    }
+    let piece = UnsafeRawBufferPointer(start: data, count: size.pointee)
+    size.pointee = 0
+    return exchange.proceed(piece, method: method, connection, bridge)
 }
 
 /// The exchange is over: the answer is written, or the connection is lost or timed out.
@@ -134,8 +120,6 @@ private let completedCallback: MHD_RequestCompletedCallback = { closure, _, cont
     context?.pointee = nil
     let exchange = Unmanaged<Exchange>.fromOpaque(pointer).takeRetainedValue()
     exchange.end(isWhole: reason == .REQUEST_TERMINATED_COMPLETED_OK, bridge)
-    if case .streaming(_, let stream) = exchange.phase { bridge.streams.remove(stream) }
-    if exchange.isOpen { bridge.openRequests.leave() }
 }
 
 /// A connection was accepted, or is about to be closed.

@@ -20,10 +20,9 @@ enum RawAnswer {
     }
 
     /// The answer to a body that exceeds every limit.
-    static func bodyTooLarge(_ options: HTTPServer.Options, _ request: HTTPRequest) -> [UInt8] {
-        bytes(
-            Refusal.bodyTooLarge(limit: options.bodyLimit).response(requestID: requestIDs.next(), signIn: nil)
-                .withoutUnwantedAdditions(request))
+    static func bodyTooLarge(_ options: HTTPServer.Options, _ request: HTTPRequest) -> HTTPResponse {
+        Refusal.bodyTooLarge(limit: options.bodyLimit).response(requestID: requestIDs.next(), signIn: nil)
+            .withoutUnwantedAdditions(request)
     }
 
     /// A short answer as bytes.

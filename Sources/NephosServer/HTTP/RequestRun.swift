@@ -83,12 +83,8 @@ final class RequestRun: TaskExecutor, @unchecked Sendable {
         case reading
     }
 
-    /// Runs the handler's ready jobs and returns its answer if it has one; otherwise suspends the connection.
-    func proceed() -> HTTPResponse? {
-        if case .answered(let response) = proceed(reading: nil) { response } else { nil }
-    }
-
-    /// Like `proceed()`, but leaves the connection running while the handler waits for more of `stream`.
+    /// Runs the handler's ready jobs until it has answered or waits: then suspends the connection, unless the handler
+    /// waits for more of `stream`.
     func proceed(reading stream: BodyStream?) -> Progress {
         while true {
             switch nextStep(stream) {

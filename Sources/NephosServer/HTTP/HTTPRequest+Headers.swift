@@ -1,0 +1,46 @@
+import CMicroHTTPD
+import NephosWire
+
+extension HTTPRequest {
+    /// Reads the headers, which have arrived.
+    /// - Returns: what they announce of the body.
+    mutating func readHeaders(_ connection: OpaquePointer, _ options: HTTPServer.Options) -> ExchangeState.Head {
+        host = Self.header("Host", connection)
+        readAbsoluteTarget()
+        problem = problem ?? AmbiguousHeaders(connection).problem
+        origin = Self.header("Origin", connection)
+        fetchSite = Self.header("Sec-Fetch-Site", connection)
+        fetchMode = Self.header("Sec-Fetch-Mode", connection)
+        takesAdditions = Self.header(AnswerAdditions.header, connection) != nil
+        contentEncoding = Self.header("Content-Encoding", connection)
+        let length = Self.header("Content-Length", connection).flatMap(Self.length)
+        let isTransfer = options.isTransfer(target)
+        if isTransfer {
+            transfer.contentLength = length.map(Int64.init)
+            transfer.range = Self.header("Range", connection)
+            transfer.ifRange = Self.header("If-Range", connection)
+            transfer.ifNoneMatch = Self.header("If-None-Match", connection)
+        }
+        return ExchangeState.Head(
+            contentLength: length, expectsContinue: Self.header("Expect", connection) != nil,
+            isAmbiguous: problem != nil, isStreamed: isTransfer && method == .post)
+    }
+
+    /// The parsed length; `.max` on overflow, which exceeds every limit.
+    private static func length(_ text: String) -> Int? {
+        if let length = Int(text) { return length }
+        return text.isEmpty || !text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) ? nil : .max
+    }
+
+    private static func header(_ name: StaticString, _ connection: OpaquePointer) -> String? {
+        var value: UnsafePointer<CChar>?
+        var size = 0
+        let found = name.withUTF8Buffer { name in
+            name.withMemoryRebound(to: CChar.self) {
+                MHD_lookup_connection_value_n(connection, .HEADER_KIND, $0.baseAddress, $0.count, &value, &size)
+            }
+        }
+        guard found == .YES, let value else { return nil }
+        return String(decoding: UnsafeRawBufferPointer(start: value, count: size), as: UTF8.self)
+    }
+}
