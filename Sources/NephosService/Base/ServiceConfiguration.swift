@@ -45,3 +45,8 @@ package struct ServiceConfiguration: Sendable {
         self.worksInBackground = worksInBackground
     }
 }
+
+extension ServiceConfiguration {
+    /// The maximum number of operations, or of records looked up, in a request.
+    var operationsPerRequest: Int { isStrict ? Limits.strictOperationsPerRequest : Limits.operationsPerRequest }
+}

@@ -14,9 +14,9 @@ struct Caller: Sendable {
     /// The store's key, which authenticates the tokens that clients receive and return.
     var key: AuthenticationKey
     /// Which of those tokens are valid.
-    var validity = TokenValidity()
+    var validity = TokenEpoch()
     /// Makes and reads the asset addresses and receipts that the caller receives and returns.
-    var assets: AssetAccess
+    var assets: AssetAddresses
 
     var userRecordName: String? { account?.userRecordName }
 

@@ -119,7 +119,7 @@ extension NephosService {
                 guard try assets.hasRoom(for: size ?? 0) else { throw ServiceError.noRoomForAssets }
                 return try assets.files.makeFile()
             }
-            let access = AssetAccess(
+            let access = AssetAddresses(
                 tokens, baseURL: "", account: upload.target.account, now: now, hasAssets: true,
                 databaseLimit: store.assets.databaseLimit)
             return AssetUpload(store, upload, access, reservation, file, announced: size)
@@ -190,11 +190,11 @@ extension NephosService {
                 AssetTokens.isGood(
                     until: download.expires, lifetime: Limits.downloadLifetime, now: self.environment.now())
             else { throw ServiceError.assetNotFound }
-            guard let found = try await self.asset(of: download, in: store) else { throw ServiceError.assetNotFound }
+            guard let found = try await self.file(of: download, in: store) else { throw ServiceError.assetNotFound }
             let account = found.1
             var asset = found.0
             var file = try await store.assets.open(asset.file)
-            if file == nil, let (now, _) = try await self.asset(of: download, in: store), now.file != asset.file {
+            if file == nil, let (now, _) = try await self.file(of: download, in: store), now.file != asset.file {
                 // An upload of the same content has replaced the file since.
                 asset = now
                 file = try await store.assets.open(now.file)
@@ -207,36 +207,16 @@ extension NephosService {
         }
     }
 
-    /// The row of an address's file, and the account to which the address was given; nil if the address no longer
-    /// resolves.
-    private func asset(
+      private func file(
         of download: AssetTokens.Download, in store: Store
     ) async throws -> (AssetRow, AccountRow?)? {
         let moment = store.schemas.now
-        return try await store.engine.read { reader -> (AssetRow, AccountRow?)? in
-            let zone = download.zone
-            let account = try reader.liveAccount(id: download.account)
-            guard account != nil || download.account == 0 else { return nil }
-            if zone.owner != OwnerID(rawValue: download.account) {
-                guard try reader.hasAssetReference(download.content, zone: zone, record: download.recordName) else {
-                    return nil
-                }
-                if zone.owner == .everyone {
-                    let permissions = try RecordPermissions(
-                        .public, account: account, store.schemas.schema(asOf: moment, reader))
-                    guard let record = try reader.record(zone: zone, named: download.recordName), !record.isDeleted,
-                        permissions.mayRead(record)
-                    else { return nil }
-                } else {
-                    let shared = try SharedAsset(zone, account: download.account, reader)
-                    guard try shared?.mayRead(download.recordName) == true else { return nil }
-                }
-            }
-            return try reader.asset(owner: zone.owner, content: download.content).map { ($0, account) }
+        return try await store.engine.read { reader in
+            try AssetDownload(download).file(store.schemas.schema(asOf: moment, reader), reader)
         }
     }
 
-    /// Runs a request that its token authorises, so that it names no database and no account.
+  /// Runs a request that its token authorises, so that it names no database and no account.
     private func withStore<Response: Sendable>(
         _ container: String, _ environment: ContainerEnvironment, _ requestID: String,
         _ body: (Store) async throws -> Response

@@ -12,7 +12,7 @@ struct LookupRecords {
         _ request: LookupRecordsRequest, caller: Caller, configuration: ServiceConfiguration,
         encodesRecords: Bool = false
     ) throws(ServiceError) {
-        let limit = configuration.isStrict ? Limits.strictOperationsPerRequest : Limits.operationsPerRequest
+        let limit = configuration.operationsPerRequest
         if request.records.count > limit {
             throw .limitExceeded(
                 "number of records exceeds the limit of \(limit): \(request.records.count); send several requests")

@@ -43,7 +43,7 @@ struct ModifyRecords {
     private static func checkSize(
         _ request: ModifyRecordsRequest, _ configuration: ServiceConfiguration
     ) throws(ServiceError) {
-        let limit = configuration.isStrict ? Limits.strictOperationsPerRequest : Limits.operationsPerRequest
+        let limit = configuration.operationsPerRequest
         if request.operations.count > limit {
             throw .limitExceeded(
                 "number of operations exceeds the limit of \(limit): \(request.operations.count); send several requests"

@@ -23,7 +23,7 @@ struct ModifySubscriptions {
         self.watched = watched
         bounds = configuration.queries
         account = try caller.requireAccount()
-        let limit = configuration.isStrict ? Limits.strictOperationsPerRequest : Limits.operationsPerRequest
+        let limit = configuration.operationsPerRequest
         if request.operations.count > limit {
             throw .limitExceeded("number of operations exceeds the limit of \(limit)")
         }

@@ -205,7 +205,7 @@ struct RecordValidation {
 
     private func parent(_ parent: ReferenceChange, of name: String) throws(ServiceError) -> ReferenceChange {
         guard case .set(let reference) = parent else { return parent }
-        try ParentRules.checkAction(reference.action, of: name)
+        try ReferenceRules.checkAction(reference.action, of: name)
         return .set(try inZone(reference, field: "parent", of: name))
     }
 }

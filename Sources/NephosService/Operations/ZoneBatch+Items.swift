@@ -60,7 +60,7 @@ extension ZoneBatch {
         guard case .set(let parent) = operation.parent else { return nil }
         return try isVisible(parent.recordName)
             ? .shareRefusal("only the owner may move records out of what is shared")
-            : ParentRules.missingTarget(ReferenceEdge(target: parent.recordName, kind: .parent), of: root.name)
+            : ReferenceRules.missingTarget(ReferenceEdge(target: parent.recordName, kind: .parent), of: root.name)
     }
 
     /// - Parameter standing: the caller's standing towards the record, if the zone is another account's.

@@ -33,7 +33,7 @@ extension ZoneBatch {
                 }
                 if missing == nil { missing = try firstMissing(targets, &alive) }
                 guard let missing else { continue }
-                decisions[index] = .refuse(ParentRules.missingTarget(missing, of: save.row.name), server: nil)
+                decisions[index] = .refuse(ReferenceRules.missingTarget(missing, of: save.row.name), server: nil)
                 alive[save.row.name] = nil
                 isSettled = false
             }
@@ -70,7 +70,7 @@ extension ZoneBatch {
                 let count = try counts[owned] ?? count(owned, decisions)
                 counts[owned] = count + 1
                 guard count >= Limits.deleteSelfSources else { continue }
-                decisions[index] = .refuse(ParentRules.tooManySources(of: edge.target), server: nil)
+                decisions[index] = .refuse(ReferenceRules.tooManySources(of: edge.target), server: nil)
             }
         }
     }
@@ -119,7 +119,7 @@ extension ZoneBatch {
         }
         for index in changes {
             guard case .save(let save) = decisions[index] else { continue }
-            if let error = try ParentRules.circle(save, parents, reader) {
+            if let error = try ReferenceRules.circle(save, parents, reader) {
                 decisions[index] = .refuse(error, server: nil)
             }
         }

@@ -9,7 +9,7 @@ import NephosWire
 /// - an asset without a receipt must equal a stored value of this very field, and leaves its file unchanged;
 /// - any other is refused: a client's description of a file does not prove that it may have the file.
 struct AssetAdmission {
-    let access: AssetAccess
+    let access: AssetAddresses
     let zone: ZoneKey
     let scope: DatabaseScope
     let reader: StorageReader

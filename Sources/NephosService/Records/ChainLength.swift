@@ -12,12 +12,12 @@ struct ChainLength {
     func error(moving save: PlannedSave, under ancestors: Int) throws -> ServiceError? {
         let name = save.row.name
         let room = Limits.parentDepth - ancestors
-        if let depth = try depth(below: name) { return depth > room ? ParentRules.tooDeep : nil }
+        if let depth = try depth(below: name) { return depth > room ? ReferenceRules.tooDeep : nil }
         if try ancestors <= storedAncestors(of: save) { return nil }
         // This also counts records that the batch moves out of the subtree, so the count is an upper bound.
         let limit = Limits.recordsBelowMove
         let (depth, count) = try reader.extent(zone: zone, below: name, kind: .parent, limit: limit + 1)
-        if depth > room { return ParentRules.tooDeep }
+        if depth > room { return ReferenceRules.tooDeep }
         guard count > limit else { return nil }
         return .limitExceeded(
             "more than \(limit) records are below '\(name)': it can be moved only to where it has no more ancestors than it"

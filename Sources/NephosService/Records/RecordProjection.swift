@@ -10,11 +10,11 @@ final class RecordProjection {
     /// Whether the recipient is a participant, who must not learn the parent of a shared root.
     private let isShared: Bool
     /// Makes the URLs of assets; nil if no record can have one.
-    private let assets: AssetAccess?
+    private let assets: AssetAddresses?
 
     init(
         desiredKeys: [String]?, numbersAsStrings: Bool, zoneID: ZoneIDDictionary? = nil, isShared: Bool = false,
-        assets: AssetAccess
+        assets: AssetAddresses
     ) {
         self.isShared = isShared
         self.assets = assets.hasAssets ? assets : nil

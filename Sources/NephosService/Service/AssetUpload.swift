@@ -8,7 +8,7 @@ import Synchronization
 package final class AssetUpload: Sendable {
     private let store: Store
     private let token: AssetTokens.Upload
-    private let access: AssetAccess
+    private let access: AssetAddresses
     private let reservation: AssetUploads.Reservation
     private let file: any AssetFileWriter
     private let hashes = Hashes()
@@ -24,7 +24,7 @@ package final class AssetUpload: Sendable {
     }
 
     init(
-        _ store: Store, _ token: AssetTokens.Upload, _ access: AssetAccess, _ reservation: AssetUploads.Reservation,
+        _ store: Store, _ token: AssetTokens.Upload, _ access: AssetAddresses, _ reservation: AssetUploads.Reservation,
         _ file: any AssetFileWriter, announced: Int64?
     ) {
         self.store = store

@@ -9,7 +9,7 @@ final class Store: Sendable {
     /// Authenticates the store's opaque strings.
     let key: AuthenticationKey
     /// The epoch and the lost sequences that decide which of them are valid.
-    let validity: TokenValidity
+    let validity: TokenEpoch
     /// The files of its records.
     let assets: StoreAssets
     /// Authenticates the files' addresses and receipts.
@@ -73,7 +73,7 @@ final class Store: Sendable {
         var caller = Caller(
             scope: context.scope, account: nil, clientID: context.clientID, requestID: context.requestID, storeID: id,
             key: key, validity: validity,
-            assets: AssetAccess(
+            assets: AssetAddresses(
                 tokens, baseURL: context.baseURL, now: environment.now(), hasAssets: assets.hasAssets,
                 databaseLimit: assets.databaseLimit))
         guard let name = context.account else { return caller }
@@ -127,7 +127,7 @@ final class Store: Sendable {
     /// The content of a store that is read when it opens.
     struct Prepared: Sendable {
         var key: AuthenticationKey
-        var validity: TokenValidity
+        var validity: TokenEpoch
     }
 
     /// Creates the initial content of every store, if missing: its secret, and the default zone of its public database.
@@ -139,7 +139,7 @@ final class Store: Sendable {
             guard try reader.zone(owner: .everyone, named: ZoneIDDictionary.defaultZoneName) != nil,
                 let key = try StoreSecret.find(reader)
             else { return nil }
-            return Prepared(key: key, validity: try TokenValidity(reader))
+            return Prepared(key: key, validity: try TokenEpoch(reader))
         }
         if let known { return known }
         return try await engine.write { transaction in
@@ -151,7 +151,7 @@ final class Store: Sendable {
                 try promise.keep(environment, in: transaction)
             }
             return Prepared(
-                key: try StoreSecret.findOrMake(environment, in: transaction), validity: try TokenValidity(transaction))
+                key: try StoreSecret.findOrMake(environment, in: transaction), validity: try TokenEpoch(transaction))
         }
     }
 

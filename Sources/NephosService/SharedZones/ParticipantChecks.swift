@@ -37,7 +37,7 @@ struct ParticipantChecks {
         try require(.change, subject, standing)
         guard save.row.parent != save.stored?.parent else { return }
         if let parent = save.row.parent, try !isVisible(parent) {
-            throw ParentRules.missingTarget(ReferenceEdge(target: parent, kind: .parent), of: save.row.name)
+            throw ReferenceRules.missingTarget(ReferenceEdge(target: parent, kind: .parent), of: save.row.name)
         }
         let leaves = try hierarchy.share(over: save.row.name) != participation?.share.id
         if isRoot || leaves { try require(.move, .record, standing) }
@@ -50,7 +50,7 @@ struct ParticipantChecks {
         }
         guard let new = try hierarchy.share(over: save.row.name), let participation = zone.participation(in: new)
         else {
-            throw ParentRules.missingTarget(ReferenceEdge(target: parent, kind: .parent), of: save.row.name)
+            throw ReferenceRules.missingTarget(ReferenceEdge(target: parent, kind: .parent), of: save.row.name)
         }
         try require(.create, .record, participation.standing)
     }

@@ -112,7 +112,7 @@ final class ShareHierarchy {
     /// - Throws: `invalidArguments` if a record would be its own ancestor.
     func refuseCircle(_ save: PlannedSave) throws {
         guard save.row.parent != nil, save.row.parent != save.stored?.parent else { return }
-        if let error = try ParentRules.circle(save, saves.mapValues(\.row.parent), reader) { throw error }
+        if let error = try ReferenceRules.circle(save, saves.mapValues(\.row.parent), reader) { throw error }
     }
 
     /// Moves the descendants of a record: in the commit up to a bound, else in the background.

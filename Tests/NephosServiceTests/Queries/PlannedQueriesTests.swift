@@ -22,7 +22,7 @@ import Testing
             Caller(
                 scope: scope, account: account.map { AccountRow(id: $0, name: "n\($0)", userRecordName: "_\($0)") },
                 requestID: "r", storeID: StoreID(container: "c", environment: "development"), key: .random(),
-                assets: AssetAccess(
+                assets: AssetAddresses(
                     AssetTokens(key: .random(), place: StoreID(container: "c", environment: "development")),
                     baseURL: "",
                     now: 0, hasAssets: false, databaseLimit: 0)),

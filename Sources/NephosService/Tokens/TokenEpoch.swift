@@ -4,7 +4,7 @@ import Synchronization
 /// The cached inputs that decide which opaque strings are valid: the store's epoch, and the change sequences that it
 /// assigned and lost. Changes of other processes are noticed by the version in the store: a read that takes such a
 /// string calls `refresh` first.
-final class TokenValidity: Sendable {
+final class TokenEpoch: Sendable {
     struct Content: Sendable {
         var epoch: Int64 = 0
         var lost: [ClosedRange<Int64>] = []

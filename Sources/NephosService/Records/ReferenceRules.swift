@@ -8,7 +8,7 @@ import NephosWire
 /// target owns the record, and for `VALIDATE`. A record cannot be deleted while another that stays has it as its parent
 /// or validates it. In the public database only records of the same creator count, so that no account can keep others
 /// from deleting their own records. A plain reference may dangle.
-enum ParentRules {
+enum ReferenceRules {
     /// Whether the target must exist when a reference of this kind is saved.
     static func demandsTarget(_ kind: ReferenceRow.Kind) -> Bool {
         switch kind {
@@ -78,6 +78,6 @@ extension PlannedSave {
     /// The references whose target must exist for this save: new ones of the kinds that demand it.
     var demandedTargets: [ReferenceEdge] {
         if newEdges.isEmpty { return [] }
-        return newEdges.subtracting(oldEdges).filter { ParentRules.demandsTarget($0.kind) }
+        return newEdges.subtracting(oldEdges).filter { ReferenceRules.demandsTarget($0.kind) }
     }
 }

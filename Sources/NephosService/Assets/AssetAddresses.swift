@@ -4,7 +4,7 @@ import NephosWire
 
 /// Makes a request's asset addresses and receipts: download addresses for the assets that it reads, receipts for those
 /// that it saves.
-struct AssetAccess: Sendable {
+struct AssetAddresses: Sendable {
     let tokens: AssetTokens
     /// The prefix of addresses: `https://cloud.example.org/assets/1/iCloud.org.example.App/development`.
     let address: String
