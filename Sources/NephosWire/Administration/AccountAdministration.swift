@@ -85,6 +85,7 @@ extension AccountsResponse: WireMessage {
     package init(json: JSONValue) throws(WireError) {
         self.init(accounts: [])
         for (key, value) in try json.members() {
+            guard let value = value.nonNull else { continue }
             switch key {
             case "accounts":
                 accounts = try value.elements("an array of accounts") { (account) throws(WireError) in
@@ -96,7 +97,7 @@ extension AccountsResponse: WireMessage {
                             (json) throws(WireError) in try json.string()
                         })
                 }
-            case "continuationMarker": continuationMarker = try value.nonNull?.string()
+            case "continuationMarker": continuationMarker = try value.string()
             default: break
             }
         }
@@ -136,6 +137,7 @@ extension DeleteAccountResponse: WireMessage {
             account: "", userRecordName: "", zones: 0, shares: 0, joinedShares: 0, subscriptions: 0, pushTokens: 0,
             assetBytes: 0)
         for (key, value) in try json.members() {
+            guard let value = value.nonNull else { continue }
             switch key {
             case "account": account = try value.string()
             case "userRecordName": userRecordName = try value.string()

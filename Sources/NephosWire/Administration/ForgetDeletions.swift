@@ -39,6 +39,7 @@ extension ForgetDeletionsResponse: WireMessage {
     package init(json: JSONValue) throws(WireError) {
         self.init(records: 0, zones: 0)
         for (key, value) in try json.members() {
+            guard let value = value.nonNull else { continue }
             switch key {
             case "records": records = Int(try value.int64())
             case "zones": zones = Int(try value.int64())

@@ -42,6 +42,7 @@ extension ServiceOverview: WireMessage {
     package init(json: JSONValue) throws(WireError) {
         self.init(containers: [], isComplete: true)
         for (key, value) in try json.members() {
+            guard let value = value.nonNull else { continue }
             switch key {
             case "containers":
                 containers = try value.elements("an array of containers") { (json) throws(WireError) in
@@ -76,6 +77,7 @@ extension ServiceOverview.Container {
             container: try json.required("container", "a string") { (json) throws(WireError) in try json.string() },
             environment: try json.required("environment", "a string") { (json) throws(WireError) in try json.string() })
         for (key, value) in try json.members() {
+            guard let value = value.nonNull else { continue }
             switch key {
             case "accounts": accounts = try value.arrayOfStrings()
             case "zones": zones = Int(clamping: try value.int64())

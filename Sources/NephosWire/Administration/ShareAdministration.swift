@@ -91,6 +91,7 @@ extension AccountShare.Participant {
     init(json: JSONValue) throws(WireError) {
         self.init(name: "", role: "", permission: "", status: "")
         for (key, value) in try json.members("a participant") {
+            guard let value = value.nonNull else { continue }
             switch key {
             case "name": name = try value.string()
             case "type": role = try value.string()
@@ -117,11 +118,12 @@ extension AccountShare {
             account: "", zoneName: "", recordName: "", rootRecordName: nil, shortGUID: "", publicPermission: "",
             participants: [])
         for (key, value) in try json.members("a share") {
+            guard let value = value.nonNull else { continue }
             switch key {
             case "account": account = try value.string()
             case "zoneName": zoneName = try value.string()
             case "recordName": recordName = try value.string()
-            case "rootRecordName": rootRecordName = try value.nonNull?.string()
+            case "rootRecordName": rootRecordName = try value.string()
             case "shortGUID": shortGUID = try value.string()
             case "publicPermission": publicPermission = try value.string()
             case "participants":

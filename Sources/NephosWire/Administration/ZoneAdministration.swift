@@ -93,6 +93,7 @@ extension AccountZonesResponse: WireMessage {
     package init(json: JSONValue) throws(WireError) {
         self.init(zones: [])
         for (key, value) in try json.members() {
+            guard let value = value.nonNull else { continue }
             switch key {
             case "zones":
                 zones = try value.elements("an array of zones") { (zone) throws(WireError) in
@@ -104,7 +105,7 @@ extension AccountZonesResponse: WireMessage {
                             try json.string()
                         })
                 }
-            case "continuationMarker": continuationMarker = try value.nonNull?.string()
+            case "continuationMarker": continuationMarker = try value.string()
             default: break
             }
         }

@@ -2,6 +2,7 @@ extension SchemaReport: WireMessage {
     package init(json: JSONValue) throws(WireError) {
         self.init()
         for (key, value) in try json.members("a report about a schema") {
+            guard let value = value.nonNull else { continue }
             switch key {
             case "findings":
                 findings = try value.elements("an array of findings") { (json) throws(WireError) in
@@ -47,6 +48,7 @@ extension SchemaReport.Finding {
     init(json: JSONValue) throws(WireError) {
         self.init(isError: true, message: "")
         for (key, value) in try json.members("a finding") {
+            guard let value = value.nonNull else { continue }
             switch key {
             case "severity": isError = try value.string() != "warning"
             case "line": line = Int(try value.int64())
@@ -93,6 +95,7 @@ extension IndexStatus {
     init(json: JSONValue) throws(WireError) {
         self.init(recordType: "", fields: [], state: .building, progress: 0)
         for (key, value) in try json.members("an index") {
+            guard let value = value.nonNull else { continue }
             switch key {
             case "recordType": recordType = try value.string()
             case "fields": fields = try value.arrayOfStrings()

@@ -20,8 +20,7 @@ struct RecordedAdministrationTests {
             """#,
             malformed: #"""
                 []: expected an object, found an array
-                accounts missing: reads as []
-                accounts null: expected an array of accounts, found null
+                accounts missing or null: reads as []
                 accounts 5: expected an array of accounts, found the number 5
                 accounts[0] null: expected an object, found null
                 accounts[0] 5: expected an object, found the number 5
@@ -58,12 +57,9 @@ struct RecordedAdministrationTests {
             """#,
             malformed: #"""
                 []: expected an object, found an array
-                account, userRecordName missing: reads as ""
-                account, userRecordName null: expected a string, found null
+                account, userRecordName missing or null: reads as ""
                 account, userRecordName {}: expected a string, found an object
-                zones, shares, joinedShares, subscriptions, pushTokens, assetBytes missing: reads as 0
-                zones, shares, joinedShares, subscriptions, pushTokens null: expected an integer, found null
-                assetBytes null: expected an integer, found null
+                zones, shares, joinedShares, subscriptions, pushTokens, assetBytes missing or null: reads as 0
                 zones, shares, joinedShares, subscriptions, pushTokens {}: expected an integer, found an object
                 assetBytes {}: expected an integer, found an object
                 """#)
@@ -106,8 +102,7 @@ struct RecordedAdministrationTests {
             full: ForgetDeletionsResponse(records: 1, zones: 2), #"{"records":1,"zones":2}"#,
             malformed: #"""
                 []: expected an object, found an array
-                records, zones missing: reads as 0
-                records, zones null: expected an integer, found null
+                records, zones missing or null: reads as 0
                 records, zones {}: expected an integer, found an object
                 """#)
     }
@@ -164,8 +159,7 @@ struct RecordedAdministrationTests {
             """#,
             malformed: #"""
                 []: expected an object, found an array
-                containers, containers[0].accounts, containers[0].recordTypes missing: reads as []
-                containers null: expected an array of containers, found null
+                containers, containers[0].accounts, containers[0].recordTypes missing or null: reads as []
                 containers 5: expected an array of containers, found the number 5
                 containers[0], containers[0].recordTypes[0] null: expected an object, found null
                 containers[0], containers[0].recordTypes[0] 5: expected an object, found the number 5
@@ -175,17 +169,13 @@ struct RecordedAdministrationTests {
                 containers[0].container, containers[0].environment {}: expected a string, found an object
                 containers[0].accounts[0] {}: expected a string, found an object
                 containers[0].recordTypes[0].name {}: expected a string, found an object
-                containers[0].accounts null: expected an array of strings, found null
                 containers[0].accounts 5: expected an array of strings, found the number 5
                 containers[0].accounts[0] null: expected a string, found null
-                containers[0].zones missing: reads as 0
-                containers[0].zones null: expected an integer, found null
+                containers[0].zones missing or null: reads as 0
                 containers[0].zones, containers[0].recordTypes[0].records {}: expected an integer, found an object
-                containers[0].recordTypes null: expected an array of record types, found null
                 containers[0].recordTypes 5: expected an array of record types, found the number 5
                 containers[0].recordTypes[0].records missing or null: expected a number, found nothing
-                containers[0].isComplete, isComplete missing: reads as true
-                containers[0].isComplete, isComplete null: expected true or false, found null
+                containers[0].isComplete, isComplete missing or null: reads as true
                 containers[0].isComplete, isComplete {}: expected true or false, found an object
                 """#)
     }
@@ -225,24 +215,18 @@ struct RecordedAdministrationTests {
                 shares 5: expected an array of shares, found the number 5
                 shares[0] null: expected a share, found null
                 shares[0] 5: expected a share, found the number 5
-                shares[0].account, shares[0].zoneName, shares[0].recordName missing: reads as ""
-                shares[0].shortGUID, shares[0].publicPermission missing: reads as ""
-                shares[0].participants[0].name, shares[0].participants[0].type missing: reads as ""
-                shares[0].participants[0].permission missing: reads as ""
-                shares[0].participants[0].acceptanceStatus missing: reads as ""
-                shares[0].account, shares[0].zoneName, shares[0].recordName null: expected a string, found null
-                shares[0].shortGUID, shares[0].publicPermission null: expected a string, found null
-                shares[0].participants[0].name, shares[0].participants[0].type null: expected a string, found null
-                shares[0].participants[0].permission null: expected a string, found null
-                shares[0].participants[0].acceptanceStatus null: expected a string, found null
+                shares[0].account, shares[0].zoneName, shares[0].recordName missing or null: reads as ""
+                shares[0].shortGUID, shares[0].publicPermission missing or null: reads as ""
+                shares[0].participants[0].name, shares[0].participants[0].type missing or null: reads as ""
+                shares[0].participants[0].permission missing or null: reads as ""
+                shares[0].participants[0].acceptanceStatus missing or null: reads as ""
                 shares[0].account, shares[0].zoneName, shares[0].recordName {}: expected a string, found an object
                 shares[0].rootRecordName, shares[0].shortGUID {}: expected a string, found an object
                 shares[0].publicPermission, shares[0].participants[0].name {}: expected a string, found an object
                 shares[0].participants[0].type {}: expected a string, found an object
                 shares[0].participants[0].permission {}: expected a string, found an object
                 shares[0].participants[0].acceptanceStatus {}: expected a string, found an object
-                shares[0].participants missing: reads as []
-                shares[0].participants null: expected an array of participants, found null
+                shares[0].participants missing or null: reads as []
                 shares[0].participants 5: expected an array of participants, found the number 5
                 shares[0].participants[0] null: expected a participant, found null
                 shares[0].participants[0] 5: expected a participant, found the number 5
@@ -306,8 +290,7 @@ struct RecordedAdministrationTests {
             #"{"zones":[{"account":"ada","zoneName":"Gallery"}],"continuationMarker":"marker"}"#,
             malformed: #"""
                 []: expected an object, found an array
-                zones missing: reads as []
-                zones null: expected an array of zones, found null
+                zones missing or null: reads as []
                 zones 5: expected an array of zones, found the number 5
                 zones[0] null: expected an object, found null
                 zones[0] 5: expected an object, found the number 5
@@ -329,21 +312,18 @@ struct RecordedAdministrationTests {
             """#,
             malformed: #"""
                 []: expected a report about a schema, found an array
-                findings, changes missing: reads as []
-                findings null: expected an array of findings, found null
+                findings, changes missing or null: reads as []
                 findings 5: expected an array of findings, found the number 5
                 findings[0] null: expected a finding, found null
                 findings[0] 5: expected a finding, found the number 5
-                findings[0].severity missing: reads as "error"
-                findings[0].severity, findings[0].message, changes[0] null: expected a string, found null
+                findings[0].severity missing or null: reads as "error"
                 findings[0].severity, findings[0].message, changes[0] {}: expected a string, found an object
                 findings[0].severity "?": reads as "error"
-                findings[0].line, findings[0].column missing: reads as nothing
-                findings[0].line, findings[0].column null: expected an integer, found null
+                findings[0].line, findings[0].column missing or null: reads as nothing
                 findings[0].line, findings[0].column {}: expected an integer, found an object
-                findings[0].message missing: reads as ""
-                changes null: expected an array of strings, found null
+                findings[0].message missing or null: reads as ""
                 changes 5: expected an array of strings, found the number 5
+                changes[0] null: expected a string, found null
                 """#)
         try expectRecorded(
             small: IndexesReport(indexes: []), #"{"indexes":[]}"#,
@@ -362,18 +342,15 @@ struct RecordedAdministrationTests {
                 indexes 5: expected an array of indexes, found the number 5
                 indexes[0] null: expected an index, found null
                 indexes[0] 5: expected an index, found the number 5
-                indexes[0].recordType missing: reads as ""
-                indexes[0].recordType, indexes[0].fields[0] null: expected a string, found null
+                indexes[0].recordType missing or null: reads as ""
                 indexes[0].recordType, indexes[0].fields[0] {}: expected a string, found an object
-                indexes[0].fields missing: reads as []
-                indexes[0].fields null: expected an array of strings, found null
+                indexes[0].fields missing or null: reads as []
                 indexes[0].fields 5: expected an array of strings, found the number 5
-                indexes[0].state missing: reads as "building"
-                indexes[0].state null: expected one of building, ready, removing, found null
+                indexes[0].fields[0] null: expected a string, found null
+                indexes[0].state missing or null: reads as "building"
                 indexes[0].state {}: expected one of building, ready, removing, found an object
                 indexes[0].state "?": expected one of building, ready, removing, found the string "?"
-                indexes[0].progress missing: reads as 0.0
-                indexes[0].progress null: expected a number, found null
+                indexes[0].progress missing or null: reads as 0.0
                 indexes[0].progress {}: expected a number, found an object
                 indexes[0].progress -1: reads as -1.0
                 """#)
