@@ -66,106 +66,35 @@ package struct DeleteAccountResponse: Hashable, Sendable {
     }
 }
 
-extension ListAccountsRequest: WireMessage {
-    package init(json: JSONValue) throws(WireError) {
-        self.init()
-        for (key, value) in try json.members() where "continuationMarker" ~= key {
-            continuationMarker = try value.nonNull?.string()
-        }
-    }
-
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.member("continuationMarker", continuationMarker)
-        writer.endObject()
-    }
+extension ListAccountsRequest: CodedMessage {
+    package static let codec = Codec<Self>(Self.init, .optional("continuationMarker", \.continuationMarker, .string))
 }
 
-extension AccountsResponse: WireMessage {
-    package init(json: JSONValue) throws(WireError) {
-        self.init(accounts: [])
-        for (key, value) in try json.members() {
-            guard let value = value.nonNull else { continue }
-            switch key {
-            case "accounts":
-                accounts = try value.elements("an array of accounts") { (account) throws(WireError) in
-                    Account(
-                        name: try account.required("name", "a string") { (json) throws(WireError) in
-                            try json.string()
-                        },
-                        userRecordName: try account.required("userRecordName", "a string") {
-                            (json) throws(WireError) in try json.string()
-                        })
-                }
-            case "continuationMarker": continuationMarker = try value.string()
-            default: break
-            }
-        }
-    }
-
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.key("accounts")
-        writer.beginArray()
-        for account in accounts {
-            writer.beginObject()
-            writer.member("name", account.name)
-            writer.member("userRecordName", account.userRecordName)
-            writer.endObject()
-        }
-        writer.endArray()
-        writer.member("continuationMarker", continuationMarker)
-        writer.endObject()
-    }
+extension AccountsResponse: CodedMessage {
+    package static let codec = Codec<Self>(
+        Self.init,
+        .member("accounts", \.accounts, .array("an array of accounts", of: Account.codec), ifAbsent: []),
+        .optional("continuationMarker", \.continuationMarker, .string))
 }
 
-extension DeleteAccountRequest: WireMessage {
-    package init(json: JSONValue) throws(WireError) {
-        account = try json.required("account", "a string") { (json) throws(WireError) in try json.string() }
-    }
-
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.member("account", account)
-        writer.endObject()
-    }
+extension AccountsResponse.Account {
+    fileprivate static let codec = Codec<Self>(
+        Self.init, .required("name", \.name, .string), .required("userRecordName", \.userRecordName, .string))
 }
 
-extension DeleteAccountResponse: WireMessage {
-    package init(json: JSONValue) throws(WireError) {
-        self.init(
-            account: "", userRecordName: "", zones: 0, shares: 0, joinedShares: 0, subscriptions: 0, pushTokens: 0,
-            assetBytes: 0)
-        for (key, value) in try json.members() {
-            guard let value = value.nonNull else { continue }
-            switch key {
-            case "account": account = try value.string()
-            case "userRecordName": userRecordName = try value.string()
-            case "zones": zones = Int(try value.int64())
-            case "shares": shares = Int(try value.int64())
-            case "joinedShares": joinedShares = Int(try value.int64())
-            case "subscriptions": subscriptions = Int(try value.int64())
-            case "pushTokens": pushTokens = Int(try value.int64())
-            case "assetBytes": assetBytes = try value.int64()
-            default: break
-            }
-        }
-    }
+extension DeleteAccountRequest: CodedMessage {
+    package static let codec = Codec<Self>(Self.init, .required("account", \.account, .string))
+}
 
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.member("account", account)
-        writer.member("userRecordName", userRecordName)
-        let counts = [
-            ("zones", zones), ("shares", shares), ("joinedShares", joinedShares), ("subscriptions", subscriptions),
-            ("pushTokens", pushTokens),
-        ]
-        for (name, count) in counts {
-            writer.key(name)
-            writer.int64(Int64(count))
-        }
-        writer.key("assetBytes")
-        writer.int64(assetBytes)
-        writer.endObject()
-    }
+extension DeleteAccountResponse: CodedMessage {
+    package static let codec = Codec<Self>(
+        Self.init,
+        .member("account", \.account, .string, ifAbsent: ""),
+        .member("userRecordName", \.userRecordName, .string, ifAbsent: ""),
+        .member("zones", \.zones, .int, ifAbsent: 0),
+        .member("shares", \.shares, .int, ifAbsent: 0),
+        .member("joinedShares", \.joinedShares, .int, ifAbsent: 0),
+        .member("subscriptions", \.subscriptions, .int, ifAbsent: 0),
+        .member("pushTokens", \.pushTokens, .int, ifAbsent: 0),
+        .member("assetBytes", \.assetBytes, .int64, ifAbsent: Int64(0)))
 }

@@ -23,12 +23,9 @@ extension ExportHeader: WireMessage {
         try json.required("nephosExport", expected) { (json) throws(WireError) in
             guard try json.int64(expected) == Self.version else { throw json.mismatch(expected) }
         }
-        func text(_ name: StaticString) throws(WireError) -> String {
-            try json.required(name, "a string") { (json) throws(WireError) in try json.string() }
-        }
         self.init(
-            container: try text("container"), environment: try text("environment"), database: try text("database"),
-            account: try json.member("account")?.string())
+            container: try json.requiredString("container"), environment: try json.requiredString("environment"),
+            database: try json.requiredString("database"), account: try json.member("account")?.string())
     }
 
     package func write(to writer: inout JSONWriter) {

@@ -17,43 +17,19 @@ package struct ForgetDeletionsResponse: Hashable, Sendable {
     }
 }
 
-extension ForgetDeletionsRequest: WireMessage {
-    package init(json: JSONValue) throws(WireError) {
-        let expected = "a number of milliseconds"
-        olderThan = try json.required("olderThan", expected) { (json) throws(WireError) in
-            let milliseconds = try json.int64(expected)
-            guard milliseconds >= 0 else { throw json.mismatch(expected + ", 0 or more") }
-            return milliseconds
-        }
-    }
+extension ForgetDeletionsRequest: CodedMessage {
+    package static let codec = Codec<Self>(Self.init, .required("olderThan", \.olderThan, milliseconds))
 
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.key("olderThan")
-        writer.int64(olderThan)
-        writer.endObject()
+    private static let milliseconds = Codec<Int64>("a number of milliseconds") { (json) throws(WireError) in
+        let milliseconds = try json.int64("a number of milliseconds")
+        guard milliseconds >= 0 else { throw json.mismatch("a number of milliseconds, 0 or more") }
+        return milliseconds
+    } write: {
+        $1.int64($0)
     }
 }
 
-extension ForgetDeletionsResponse: WireMessage {
-    package init(json: JSONValue) throws(WireError) {
-        self.init(records: 0, zones: 0)
-        for (key, value) in try json.members() {
-            guard let value = value.nonNull else { continue }
-            switch key {
-            case "records": records = Int(try value.int64())
-            case "zones": zones = Int(try value.int64())
-            default: break
-            }
-        }
-    }
-
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.key("records")
-        writer.int64(Int64(records))
-        writer.key("zones")
-        writer.int64(Int64(zones))
-        writer.endObject()
-    }
+extension ForgetDeletionsResponse: CodedMessage {
+    package static let codec = Codec<Self>(
+        Self.init, .member("records", \.records, .int, ifAbsent: 0), .member("zones", \.zones, .int, ifAbsent: 0))
 }

@@ -24,48 +24,16 @@ package struct RolesResponse: Hashable, Sendable {
     package init(members: [RoleRequest]) { self.members = members }
 }
 
-extension ListRolesRequest: WireMessage {
-    package init(json: JSONValue) throws(WireError) {
-        self.init()
-        for (key, value) in try json.members() where "account" ~= key { account = try value.nonNull?.string() }
-    }
-
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.member("account", account)
-        writer.endObject()
-    }
+extension ListRolesRequest: CodedMessage {
+    package static let codec = Codec<Self>(Self.init, .optional("account", \.account, .string))
 }
 
-extension RoleRequest: WireMessage {
-    package init(json: JSONValue) throws(WireError) {
-        self.init(
-            account: try json.required("account", "a string") { (json) throws(WireError) in try json.string() },
-            role: try json.required("role", "a string") { (json) throws(WireError) in try json.string() })
-    }
-
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.member("account", account)
-        writer.member("role", role)
-        writer.endObject()
-    }
+extension RoleRequest: CodedMessage {
+    package static let codec = Codec<Self>(
+        Self.init, .required("account", \.account, .string), .required("role", \.role, .string))
 }
 
-extension RolesResponse: WireMessage {
-    package init(json: JSONValue) throws(WireError) {
-        self.init(
-            members: try json.required("members", "an array") { (json) throws(WireError) in
-                try json.elements("an array of accounts and roles", RoleRequest.init(json:))
-            })
-    }
-
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.key("members")
-        writer.beginArray()
-        for member in members { member.write(to: &writer) }
-        writer.endArray()
-        writer.endObject()
-    }
+extension RolesResponse: CodedMessage {
+    package static let codec = Codec<Self>(
+        Self.init, .required("members", \.members, .array("an array of accounts and roles", of: RoleRequest.codec)))
 }

@@ -15,16 +15,23 @@ package struct ServiceOverview: Hashable, Sendable {
         package var container: String
         package var environment: String
         /// The accounts with a zone, ordered by name.
-        package var accounts: [String] = []
-        package var zones = 0
+        package var accounts: [String]
+        package var zones: Int
         /// Ordered by name.
-        package var recordTypes: [RecordType] = []
+        package var recordTypes: [RecordType]
         /// Whether all records and zones were counted.
-        package var isComplete = true
+        package var isComplete: Bool
 
-        package init(container: String, environment: String) {
+        package init(
+            container: String, environment: String, accounts: [String] = [], zones: Int = 0,
+            recordTypes: [RecordType] = [], isComplete: Bool = true
+        ) {
             self.container = container
             self.environment = environment
+            self.accounts = accounts
+            self.zones = zones
+            self.recordTypes = recordTypes
+            self.isComplete = isComplete
         }
     }
 
@@ -38,82 +45,27 @@ package struct ServiceOverview: Hashable, Sendable {
     }
 }
 
-extension ServiceOverview: WireMessage {
-    package init(json: JSONValue) throws(WireError) {
-        self.init(containers: [], isComplete: true)
-        for (key, value) in try json.members() {
-            guard let value = value.nonNull else { continue }
-            switch key {
-            case "containers":
-                containers = try value.elements("an array of containers") { (json) throws(WireError) in
-                    try Container(json: json)
-                }
-            case "isComplete": isComplete = try value.bool()
-            default: break
-            }
-        }
-    }
-
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writeMembers(to: &writer)
-        writer.endObject()
-    }
-
-    /// The members without the braces, for an answer with further members.
-    package func writeMembers(to writer: inout JSONWriter) {
-        writer.key("containers")
-        writer.beginArray()
-        for container in containers { container.write(to: &writer) }
-        writer.endArray()
-        writer.key("isComplete")
-        writer.bool(isComplete)
-    }
+extension ServiceOverview: CodedMessage {
+    package static let codec = Codec<Self>(
+        Self.init,
+        .member("containers", \.containers, .array("an array of containers", of: Container.codec), ifAbsent: []),
+        .member("isComplete", \.isComplete, .bool, ifAbsent: true))
 }
 
 extension ServiceOverview.Container {
-    fileprivate init(json: JSONValue) throws(WireError) {
-        self.init(
-            container: try json.required("container", "a string") { (json) throws(WireError) in try json.string() },
-            environment: try json.required("environment", "a string") { (json) throws(WireError) in try json.string() })
-        for (key, value) in try json.members() {
-            guard let value = value.nonNull else { continue }
-            switch key {
-            case "accounts": accounts = try value.arrayOfStrings()
-            case "zones": zones = Int(clamping: try value.int64())
-            case "recordTypes":
-                recordTypes = try value.elements("an array of record types") { (json) throws(WireError) in
-                    ServiceOverview.RecordType(
-                        name: try json.required("name", "a string") { (json) throws(WireError) in try json.string() },
-                        records: try json.required("records", "a number") { (json) throws(WireError) in
-                            Int(clamping: try json.int64())
-                        })
-                }
-            case "isComplete": isComplete = try value.bool()
-            default: break
-            }
-        }
-    }
+    fileprivate static let codec = Codec<Self>(
+        Self.init,
+        .required("container", \.container, .string),
+        .required("environment", \.environment, .string),
+        .member("accounts", \.accounts, .strings, ifAbsent: []),
+        .member("zones", \.zones, .int, ifAbsent: 0),
+        .member(
+            "recordTypes", \.recordTypes, .array("an array of record types", of: ServiceOverview.RecordType.codec),
+            ifAbsent: []),
+        .member("isComplete", \.isComplete, .bool, ifAbsent: true))
+}
 
-    fileprivate func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.member("container", container)
-        writer.member("environment", environment)
-        writer.member("accounts", accounts)
-        writer.key("zones")
-        writer.int64(Int64(zones))
-        writer.key("recordTypes")
-        writer.beginArray()
-        for type in recordTypes {
-            writer.beginObject()
-            writer.member("name", type.name)
-            writer.key("records")
-            writer.int64(Int64(type.records))
-            writer.endObject()
-        }
-        writer.endArray()
-        writer.key("isComplete")
-        writer.bool(isComplete)
-        writer.endObject()
-    }
+extension ServiceOverview.RecordType {
+    fileprivate static let codec = Codec<Self>(
+        Self.init, .required("name", \.name, .string), .required("records", \.records, .int, "a number"))
 }

@@ -74,128 +74,43 @@ package struct ExplainAccessResponse: Hashable, Sendable {
     package init(lines: [String]) { self.lines = lines }
 }
 
-extension ListSharesRequest: WireMessage {
-    package init(json: JSONValue) throws(WireError) {
-        self.init()
-        for (key, value) in try json.members() where "account" ~= key { account = try value.nonNull?.string() }
-    }
-
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.member("account", account)
-        writer.endObject()
-    }
+extension ListSharesRequest: CodedMessage {
+    package static let codec = Codec<Self>(Self.init, .optional("account", \.account, .string))
 }
 
 extension AccountShare.Participant {
-    init(json: JSONValue) throws(WireError) {
-        self.init(name: "", role: "", permission: "", status: "")
-        for (key, value) in try json.members("a participant") {
-            guard let value = value.nonNull else { continue }
-            switch key {
-            case "name": name = try value.string()
-            case "type": role = try value.string()
-            case "permission": permission = try value.string()
-            case "acceptanceStatus": status = try value.string()
-            default: break
-            }
-        }
-    }
-
-    func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.member("name", name)
-        writer.member("type", role)
-        writer.member("permission", permission)
-        writer.member("acceptanceStatus", status)
-        writer.endObject()
-    }
+    fileprivate static let codec = Codec<Self>(
+        as: "a participant", Self.init,
+        .member("name", \.name, .string, ifAbsent: ""),
+        .member("type", \.role, .string, ifAbsent: ""),
+        .member("permission", \.permission, .string, ifAbsent: ""),
+        .member("acceptanceStatus", \.status, .string, ifAbsent: ""))
 }
 
 extension AccountShare {
-    init(json: JSONValue) throws(WireError) {
-        self.init(
-            account: "", zoneName: "", recordName: "", rootRecordName: nil, shortGUID: "", publicPermission: "",
-            participants: [])
-        for (key, value) in try json.members("a share") {
-            guard let value = value.nonNull else { continue }
-            switch key {
-            case "account": account = try value.string()
-            case "zoneName": zoneName = try value.string()
-            case "recordName": recordName = try value.string()
-            case "rootRecordName": rootRecordName = try value.string()
-            case "shortGUID": shortGUID = try value.string()
-            case "publicPermission": publicPermission = try value.string()
-            case "participants":
-                participants = try value.elements("an array of participants", Participant.init(json:))
-            default: break
-            }
-        }
-    }
-
-    func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.member("account", account)
-        writer.member("zoneName", zoneName)
-        writer.member("recordName", recordName)
-        writer.member("rootRecordName", rootRecordName)
-        writer.member("shortGUID", shortGUID)
-        writer.member("publicPermission", publicPermission)
-        writer.key("participants")
-        writer.beginArray()
-        for participant in participants { participant.write(to: &writer) }
-        writer.endArray()
-        writer.endObject()
-    }
+    fileprivate static let codec = Codec<Self>(
+        as: "a share", Self.init,
+        .member("account", \.account, .string, ifAbsent: ""),
+        .member("zoneName", \.zoneName, .string, ifAbsent: ""),
+        .member("recordName", \.recordName, .string, ifAbsent: ""),
+        .optional("rootRecordName", \.rootRecordName, .string),
+        .member("shortGUID", \.shortGUID, .string, ifAbsent: ""),
+        .member("publicPermission", \.publicPermission, .string, ifAbsent: ""),
+        .member(
+            "participants", \.participants, .array("an array of participants", of: Participant.codec), ifAbsent: []))
 }
 
-extension AccountSharesResponse: WireMessage {
-    package init(json: JSONValue) throws(WireError) {
-        self.init(
-            shares: try json.required("shares", "an array") { (shares) throws(WireError) in
-                try shares.elements("an array of shares", AccountShare.init(json:))
-            })
-    }
-
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.key("shares")
-        writer.beginArray()
-        for share in shares { share.write(to: &writer) }
-        writer.endArray()
-        writer.endObject()
-    }
+extension AccountSharesResponse: CodedMessage {
+    package static let codec = Codec<Self>(
+        Self.init, .required("shares", \.shares, .array("an array of shares", of: AccountShare.codec)))
 }
 
-extension ExplainAccessRequest: WireMessage {
-    package init(json: JSONValue) throws(WireError) {
-        func text(_ name: StaticString) throws(WireError) -> String {
-            try json.required(name, "a string") { (json) throws(WireError) in try json.string() }
-        }
-        self.init(
-            account: try text("account"), owner: try text("owner"), zoneName: try text("zoneName"),
-            recordName: try text("recordName"))
-    }
-
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.member("account", account)
-        writer.member("owner", owner)
-        writer.member("zoneName", zoneName)
-        writer.member("recordName", recordName)
-        writer.endObject()
-    }
+extension ExplainAccessRequest: CodedMessage {
+    package static let codec = Codec<Self>(
+        Self.init, .required("account", \.account, .string), .required("owner", \.owner, .string),
+        .required("zoneName", \.zoneName, .string), .required("recordName", \.recordName, .string))
 }
 
-extension ExplainAccessResponse: WireMessage {
-    package init(json: JSONValue) throws(WireError) {
-        self.init(
-            lines: try json.required("lines", "an array") { (json) throws(WireError) in try json.arrayOfStrings() })
-    }
-
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.member("lines", lines)
-        writer.endObject()
-    }
+extension ExplainAccessResponse: CodedMessage {
+    package static let codec = Codec<Self>(Self.init, .required("lines", \.lines, .strings))
 }

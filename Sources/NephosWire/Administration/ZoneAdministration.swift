@@ -47,82 +47,26 @@ package struct AccountZonesResponse: Hashable, Sendable {
     }
 }
 
-extension ListAccountZonesRequest: WireMessage {
-    package init(json: JSONValue) throws(WireError) {
-        self.init()
-        for (key, value) in try json.members() {
-            switch key {
-            case "account": account = try value.nonNull?.string()
-            case "continuationMarker": continuationMarker = try value.nonNull?.string()
-            default: break
-            }
-        }
-    }
-
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.member("account", account)
-        writer.member("continuationMarker", continuationMarker)
-        writer.endObject()
-    }
+extension ListAccountZonesRequest: CodedMessage {
+    package static let codec = Codec<Self>(
+        Self.init, .optional("account", \.account, .string),
+        .optional("continuationMarker", \.continuationMarker, .string))
 }
 
-extension RemoveZonesRequest: WireMessage {
-    package init(json: JSONValue) throws(WireError) {
-        self.init(
-            account: try json.required("account", "a string") { (json) throws(WireError) in try json.string() },
-            zones: nil,
-            reason: try json.required("reason", "a reason") { (json) throws(WireError) in
-                try json.oneOf(ZoneDeletionReason.self, names: ZoneDeletionReason.allCases.map(\.rawValue))
-            })
-        for (key, value) in try json.members() where "zones" ~= key {
-            zones = try value.nonNull?.arrayOfStrings()
-        }
-    }
-
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.member("account", account)
-        writer.member("zones", zones)
-        writer.member("reason", reason.rawValue)
-        writer.endObject()
-    }
+extension RemoveZonesRequest: CodedMessage {
+    package static let codec = Codec<Self>(
+        Self.init, .required("account", \.account, .string), .optional("zones", \.zones, .strings),
+        .required("reason", \.reason, .name, "a reason"))
 }
 
-extension AccountZonesResponse: WireMessage {
-    package init(json: JSONValue) throws(WireError) {
-        self.init(zones: [])
-        for (key, value) in try json.members() {
-            guard let value = value.nonNull else { continue }
-            switch key {
-            case "zones":
-                zones = try value.elements("an array of zones") { (zone) throws(WireError) in
-                    Zone(
-                        account: try zone.required("account", "a string") { (json) throws(WireError) in
-                            try json.string()
-                        },
-                        zoneName: try zone.required("zoneName", "a string") { (json) throws(WireError) in
-                            try json.string()
-                        })
-                }
-            case "continuationMarker": continuationMarker = try value.string()
-            default: break
-            }
-        }
-    }
+extension AccountZonesResponse: CodedMessage {
+    package static let codec = Codec<Self>(
+        Self.init,
+        .member("zones", \.zones, .array("an array of zones", of: Zone.codec), ifAbsent: []),
+        .optional("continuationMarker", \.continuationMarker, .string))
+}
 
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.key("zones")
-        writer.beginArray()
-        for zone in zones {
-            writer.beginObject()
-            writer.member("account", zone.account)
-            writer.member("zoneName", zone.zoneName)
-            writer.endObject()
-        }
-        writer.endArray()
-        writer.member("continuationMarker", continuationMarker)
-        writer.endObject()
-    }
+extension AccountZonesResponse.Zone {
+    fileprivate static let codec = Codec<Self>(
+        Self.init, .required("account", \.account, .string), .required("zoneName", \.zoneName, .string))
 }

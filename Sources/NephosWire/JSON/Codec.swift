@@ -1,0 +1,174 @@
+/// The description of a value's JSON, for both directions.
+///
+/// For messages that are seldom sent: it calls a closure and a key path for each member. Messages of records, queries,
+/// changes and notifications are read and written by hand.
+package struct Codec<Value>: Sendable {
+    typealias Write = @Sendable (Value, inout JSONWriter) -> Void
+
+    /// The value in errors: `a string`.
+    let expected: String
+    let read: @Sendable (JSONValue) throws(WireError) -> Value
+    let write: Write
+    /// Writes an object's members without its braces.
+    fileprivate var writeMembers: Write?
+
+    init(
+        _ expected: String, read: @escaping @Sendable (JSONValue) throws(WireError) -> Value, write: @escaping Write
+    ) {
+        self.expected = expected
+        self.read = read
+        self.write = write
+    }
+
+    /// An object, whose members are read and written in the given order.
+    init<each Member>(
+        as expected: String = "an object", _ make: @escaping @Sendable (repeat each Member) -> Value,
+        _ member: repeat MemberCodec<Value, each Member>
+    ) {
+        let writeMembers: Write = { value, writer in repeat (each member).write(value, &writer) }
+        self.init(expected) { (json) throws(WireError) in
+            guard json.isObject else { throw json.mismatch(expected) }
+            return make(repeat try (each member).read(json))
+        } write: { value, writer in
+            writer.beginObject()
+            writeMembers(value, &writer)
+            writer.endObject()
+        }
+        self.writeMembers = writeMembers
+    }
+}
+
+/// A member of an object: its key, its property, and the codec of its value. A null member counts as absent.
+struct MemberCodec<Object, Value>: Sendable {
+    fileprivate let read: @Sendable (JSONValue) throws(WireError) -> Value
+    fileprivate let write: Codec<Object>.Write
+
+    /// A member that every object has.
+    /// - Parameter expected: the value in the error for its absence; nil for the codec's.
+    static func required(
+        _ key: String, _ property: any KeyPath<Object, Value> & Sendable, _ codec: Codec<Value>,
+        _ expected: String? = nil
+    ) -> Self {
+        Self { (json) throws(WireError) in
+            guard let value = json.member(key) else { throw json.missing(key, expected ?? codec.expected) }
+            return try codec.read(value)
+        } write: { object, writer in
+            writer.key(key)
+            codec.write(object[keyPath: property], &writer)
+        }
+    }
+
+    /// A member that is absent for nil.
+    static func optional<Wrapped>(
+        _ key: String, _ property: any KeyPath<Object, Value> & Sendable, _ codec: Codec<Wrapped>
+    ) -> Self where Value == Wrapped? {
+        Self { (json) throws(WireError) in
+            try json.member(key).map(codec.read)
+        } write: { object, writer in
+            guard let value = object[keyPath: property] else { return }
+            writer.key(key)
+            codec.write(value, &writer)
+        }
+    }
+
+    /// A member whose absence stands for a value.
+    /// - Parameter omits: whether that value is not written.
+    static func member(
+        _ key: String, _ property: any KeyPath<Object, Value> & Sendable, _ codec: Codec<Value>, ifAbsent absent: Value,
+        omits: Bool = false
+    ) -> Self where Value: Equatable & Sendable {
+        Self { (json) throws(WireError) in
+            try json.member(key).map(codec.read) ?? absent
+        } write: { object, writer in
+            let value = object[keyPath: property]
+            if omits, value == absent { return }
+            writer.key(key)
+            codec.write(value, &writer)
+        }
+    }
+}
+
+/// A message that a codec describes.
+package protocol CodedMessage: WireMessage {
+    static var codec: Codec<Self> { get }
+}
+
+extension CodedMessage {
+    package init(json: JSONValue) throws(WireError) { self = try Self.codec.read(json) }
+    package func write(to writer: inout JSONWriter) { Self.codec.write(self, &writer) }
+    /// Writes the members without the braces, for an answer with further members.
+    package func writeMembers(to writer: inout JSONWriter) { Self.codec.writeMembers?(self, &writer) }
+}
+
+// MARK: - Values
+
+extension Codec<String> {
+    static let string = Codec("a string") { (json) throws(WireError) in
+        try json.string()
+    } write: {
+        $1.string($0)
+    }
+}
+
+extension Codec<Bool> {
+    static let bool = Codec("true or false") { (json) throws(WireError) in
+        try json.bool()
+    } write: {
+        $1.bool($0)
+    }
+}
+
+extension Codec<Int64> {
+    static let int64 = Codec("an integer") { (json) throws(WireError) in
+        try json.int64()
+    } write: {
+        $1.int64($0)
+    }
+}
+
+extension Codec<Int> {
+    static let int = Codec("an integer") { (json) throws(WireError) in
+        Int(clamping: try json.int64())
+    } write: {
+        $1.int64(Int64($0))
+    }
+}
+
+extension Codec<[String]> {
+    static let strings = array("an array of strings", of: .string)
+}
+
+extension Codec {
+    /// - Parameter expected: the array in the error for another value: `an array of zones`.
+    static func array<Element>(_ expected: String, of element: Codec<Element>) -> Codec where Value == [Element] {
+        Codec("an array") { (json) throws(WireError) in
+            try json.elements(expected, element.read)
+        } write: { elements, writer in
+            writer.beginArray()
+            for value in elements { element.write(value, &writer) }
+            writer.endArray()
+        }
+    }
+}
+
+extension Codec where Value: RawRepresentable<String> & CaseIterable & SendableMetatype {
+    /// One of an enumeration's names.
+    static var name: Codec {
+        let names = Value.allCases.map(\.rawValue)
+        return Codec("one of " + names.joined(separator: ", ")) { (json) throws(WireError) in
+            try json.oneOf(Value.self, names: names)
+        } write: {
+            $1.string($0.rawValue)
+        }
+    }
+}
+
+extension JSONValue {
+    /// A member of an object; the last of its name counts. Nil if absent or null.
+    fileprivate func member(_ name: String) -> JSONValue? {
+        guard isObject else { return nil }
+        var found: JSONValue?
+        for (key, value) in JSONMembers(of: self) where key.string == name { found = value.nonNull }
+        return found
+    }
+}
