@@ -43,10 +43,11 @@ package struct WrappedGroupKey: Hashable, Sendable {
     package var signature: [UInt8]
     /// The share's administrators, as hashes of the first entries of their device lists. Their devices may create later
     /// versions, as the owner's devices may. Only the owner's devices set this.
-    package var administrators: [[UInt8]] = []
+    package var administrators: [[UInt8]]
 
     package init(
-        version: Int64, recipient: [UInt8], box: [UInt8], previous: [UInt8], signer: [UInt8], signature: [UInt8]
+        version: Int64, recipient: [UInt8], box: [UInt8], previous: [UInt8], signer: [UInt8], signature: [UInt8],
+        administrators: [[UInt8]] = []
     ) {
         self.version = version
         self.recipient = recipient
@@ -54,6 +55,7 @@ package struct WrappedGroupKey: Hashable, Sendable {
         self.previous = previous
         self.signer = signer
         self.signature = signature
+        self.administrators = administrators
     }
 }
 
@@ -126,13 +128,17 @@ package struct AccountKeysResponse: Hashable, Sendable {
     /// The list of devices, from its first entry.
     package var entries: [[UInt8]]
     package var boxes: [AccountKeyBox]
-    package var messages: [DeviceMessage] = []
+    package var messages: [DeviceMessage]
 
-    package init(escrows: Bool, escrow: [UInt8]? = nil, entries: [[UInt8]] = [], boxes: [AccountKeyBox] = []) {
+    package init(
+        escrows: Bool, escrow: [UInt8]? = nil, entries: [[UInt8]] = [], boxes: [AccountKeyBox] = [],
+        messages: [DeviceMessage] = []
+    ) {
         self.escrows = escrows
         self.escrow = escrow
         self.entries = entries
         self.boxes = boxes
+        self.messages = messages
     }
 }
 
@@ -193,18 +199,19 @@ package struct LookupKeysRequest: Hashable, Sendable {
     /// Names of root records. The answer has the keys of their hierarchies that are not wrapped for the group.
     package var missingBelow: [String]
     /// Whether the owner requests the records that left a share, if only that share's key wraps their keys.
-    package var wantsLeft = false
+    package var wantsLeft: Bool
     package var recordNames: [String]
 
     package init(
         zoneID: ZoneIDDictionary?, group: String = "", wantsGroup: Bool, wantsMembers: Bool = false,
-        missingBelow: [String] = [], recordNames: [String] = []
+        missingBelow: [String] = [], wantsLeft: Bool = false, recordNames: [String] = []
     ) {
         self.zoneID = zoneID
         self.group = group
         self.wantsGroup = wantsGroup
         self.wantsMembers = wantsMembers
         self.missingBelow = missingBelow
+        self.wantsLeft = wantsLeft
         self.recordNames = recordNames
     }
 }
@@ -230,29 +237,34 @@ package struct KeysResponse: Hashable, Sendable {
         /// The account key for which the last version is wrapped; empty if it is not.
         package var recipient: [UInt8]
         /// Whether it may pass on the share's keys.
-        package var isAdministrator = false
+        package var isAdministrator: Bool
         /// The participant's identifier, if a one-time URL invites it.
         package var oneTimeID: String?
 
-        package init(userRecordName: String, entries: [[UInt8]], recipient: [UInt8]) {
+        package init(
+            userRecordName: String, entries: [[UInt8]], recipient: [UInt8], isAdministrator: Bool = false,
+            oneTimeID: String? = nil
+        ) {
             self.userRecordName = userRecordName
             self.entries = entries
             self.recipient = recipient
+            self.isAdministrator = isAdministrator
+            self.oneTimeID = oneTimeID
         }
     }
 
     /// Ordered by version.
     package var group: [WrappedGroupKey]
     /// The group's key for the caller's account, unless that is the owner's.
-    package var boxes: [WrappedGroupKey]
+    package var boxes: [WrappedGroupKey] = []
     package var link: WrappedLink?
     /// The links of unused one-time URLs; for a participant the link it joined by.
     package var oneTimeLinks: [OneTimeLink] = []
     /// The administrators who signed versions of the key, or boxes.
     package var signers: [GroupSigner] = []
     /// The device list of the owner, for other accounts.
-    package var ownerEntries: [[UInt8]]
-    package var members: [Member]
+    package var ownerEntries: [[UInt8]] = []
+    package var members: [Member] = []
     /// Whether the zone's key itself seals the values of its records.
     package var isPerZone = false
     /// Whether the group's zone or hierarchy is shared.
@@ -260,24 +272,19 @@ package struct KeysResponse: Hashable, Sendable {
     /// Whether accounts may join by the share's URL, and its link lacks the key.
     package var wantsLink = false
     /// Whether a former participant has the last version, so that a next one is needed (key rotation).
-    package var isStale: Bool
+    package var isStale = false
     /// Counts the events in the group that its owner's library has to repair.
-    package var attention: Int64
+    package var attention: Int64 = 0
     /// Whether some records left a share and only that share's key wraps their keys.
     package var hasLeft = false
     package var records: [Record]
     /// Whether further records' keys have to be wrapped.
-    package var hasMore: Bool
+    package var hasMore = false
+}
 
+extension KeysResponse {
     package init(group: [WrappedGroupKey] = [], records: [Record] = []) {
-        self.group = group
-        self.records = records
-        boxes = []
-        ownerEntries = []
-        members = []
-        isStale = false
-        attention = 0
-        hasMore = false
+        self.init(group: group, boxes: [], records: records)
     }
 }
 
@@ -304,7 +311,7 @@ package struct PutGroupKeyRequest: Hashable, Sendable {
     /// The group's key for other accounts.
     package var boxes: [GroupBox]
     package var link: WrappedLink?
-    package var oneTimeLinks: [OneTimeLink] = []
+    package var oneTimeLinks: [OneTimeLink]
     /// Keys of records, wrapped for the group.
     package var records: [KeysResponse.Record]
     /// The `attention` that this request settles.
@@ -312,13 +319,15 @@ package struct PutGroupKeyRequest: Hashable, Sendable {
 
     package init(
         zoneID: ZoneIDDictionary?, group: String = "", key: WrappedGroupKey? = nil, boxes: [GroupBox] = [],
-        link: WrappedLink? = nil, records: [KeysResponse.Record] = [], settled: Int64? = nil
+        link: WrappedLink? = nil, oneTimeLinks: [OneTimeLink] = [], records: [KeysResponse.Record] = [],
+        settled: Int64? = nil
     ) {
         self.zoneID = zoneID
         self.group = group
         self.key = key
         self.boxes = boxes
         self.link = link
+        self.oneTimeLinks = oneTimeLinks
         self.records = records
         self.settled = settled
     }

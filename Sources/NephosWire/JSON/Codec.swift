@@ -86,6 +86,11 @@ struct MemberCodec<Object, Value>: Sendable {
             codec.write(value, &writer)
         }
     }
+
+    /// A flag, which is absent for false.
+    static func flag(_ key: String, _ property: any KeyPath<Object, Bool> & Sendable) -> Self where Value == Bool {
+        member(key, property, .bool, ifAbsent: false, omits: true)
+    }
 }
 
 /// A message that a codec describes.
@@ -101,6 +106,26 @@ extension CodedMessage {
 }
 
 // MARK: - Values
+
+extension Codec where Value: WireMessage & SendableMetatype {
+    /// A message that is read and written by hand.
+    static func message(_ expected: String) -> Codec {
+        Codec(expected) { (json) throws(WireError) in
+            try Value(json: json)
+        } write: {
+            $0.write(to: &$1)
+        }
+    }
+}
+
+extension Codec<ZoneIDDictionary> {
+    /// A zone's ID without the zone's type, as in requests.
+    static let zoneID = Codec("a zone ID") { (json) throws(WireError) in
+        try ZoneIDDictionary(json: json)
+    } write: {
+        $0.write(to: &$1)
+    }
+}
 
 extension Codec<String> {
     static let string = Codec("a string") { (json) throws(WireError) in
@@ -132,6 +157,19 @@ extension Codec<Int> {
     } write: {
         $1.int64(Int64($0))
     }
+}
+
+extension Codec<[UInt8]> {
+    /// Bytes in base64.
+    static let base64 = Codec("a base64 string") { (json) throws(WireError) in
+        try json.bytes()
+    } write: {
+        $1.base64($0)
+    }
+}
+
+extension Codec<[[UInt8]]> {
+    static let listOfBase64 = array("an array", of: .base64)
 }
 
 extension Codec<[String]> {

@@ -39,11 +39,6 @@ extension JSONValue {
         try required(name, "a base64 string") { (json) throws(WireError) in try json.bytes() }
     }
 
-    /// An array of bytes in base64.
-    func requiredArrayOfBytes(_ name: StaticString) throws(WireError) -> [[UInt8]] {
-        try required(name, "an array") { (json) throws(WireError) in try json.arrayOfBytes() }
-    }
-
     /// A member, if this is an object; the last of its name counts. Nil if absent or null.
     func member(_ name: StaticString) -> JSONValue? {
         guard isObject else { return nil }
