@@ -9,18 +9,7 @@ package struct DropFieldRequest: Hashable, Sendable {
     }
 }
 
-extension DropFieldRequest: WireMessage {
-    package init(json: JSONValue) throws(WireError) {
-        recordType = try json.required("recordType", "a string") { (json) throws(WireError) in try json.string() }
-        field = try json.required("field", "a string") { (json) throws(WireError) in try json.string() }
-    }
-
-    package var estimatedSize: Int { 64 + recordType.utf8.count + field.utf8.count }
-
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.member("recordType", recordType)
-        writer.member("field", field)
-        writer.endObject()
-    }
+extension DropFieldRequest: CodedMessage {
+    package static let codec = Codec<Self>(
+        Self.init, .required("recordType", \.recordType, .string), .required("field", \.field, .string))
 }

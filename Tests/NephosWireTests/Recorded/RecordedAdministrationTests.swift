@@ -319,7 +319,6 @@ struct RecordedAdministrationTests {
                 findings[0].severity missing or null: reads as "error"
                 findings[0].severity, findings[0].message, changes[0] {}: expected a string, found an object
                 findings[0].severity "?": reads as "error"
-                findings[0].line, findings[0].column missing or null: reads as nothing
                 findings[0].line, findings[0].column {}: expected an integer, found an object
                 findings[0].message missing or null: reads as ""
                 changes 5: expected an array of strings, found the number 5
