@@ -75,28 +75,19 @@ extension ZoneDictionary {
     }
 }
 
-extension ZonesResponse: WireMessage {
-    package init(json: JSONValue) throws(WireError) {
-        self.init(
-            zones: try json.required("zones", "an array") { (zones) throws(WireError) in
-                try zones.elements("an array of zones") { (zone) throws(WireError) in
-                    ErrorDictionary.describes(zone)
-                        ? .failure(try ErrorDictionary(json: zone)) : .zone(try ZoneDictionary(json: zone))
-                }
-            })
-    }
+extension ZonesResponse: CodedMessage {
+    package static let codec = Codec<Self>(
+        Self.init, .required("zones", \.zones, .array("an array of zones", of: ZoneResult.codec)))
+}
 
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.key("zones")
-        writer.beginArray()
-        for zone in zones {
-            switch zone {
-            case .zone(let zone): zone.write(to: &writer)
-            case .failure(let error): error.write(to: &writer)
-            }
+extension ZoneResult {
+    fileprivate static let codec = Codec<Self>("a zone") { (json) throws(WireError) in
+        ErrorDictionary.describes(json)
+            ? .failure(try ErrorDictionary(json: json)) : .zone(try ZoneDictionary(json: json))
+    } write: { result, writer in
+        switch result {
+        case .zone(let zone): zone.write(to: &writer)
+        case .failure(let error): error.write(to: &writer)
         }
-        writer.endArray()
-        writer.endObject()
     }
 }

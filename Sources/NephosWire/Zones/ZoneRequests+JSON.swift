@@ -33,38 +33,16 @@ extension ZoneOperation {
     }
 }
 
-extension ModifyZonesRequest: WireMessage {
-    package init(json: JSONValue) throws(WireError) {
-        self.init(
-            operations: try json.required("operations", "an array") { (operations) throws(WireError) in
-                try operations.elements("an array of operations", ZoneOperation.init(json:))
-            })
-    }
-
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.key("operations")
-        writer.beginArray()
-        for operation in operations { operation.write(to: &writer) }
-        writer.endArray()
-        writer.endObject()
-    }
+extension ModifyZonesRequest: CodedMessage {
+    package static let codec = Codec<Self>(
+        Self.init, .required("operations", \.operations, .array("an array of operations", of: ZoneOperation.codec)))
 }
 
-extension LookupZonesRequest: WireMessage {
-    package init(json: JSONValue) throws(WireError) {
-        self.init(
-            zones: try json.required("zones", "an array") { (zones) throws(WireError) in
-                try zones.elements("an array of zone IDs", ZoneIDDictionary.init(json:))
-            })
-    }
+extension ZoneOperation {
+    fileprivate static let codec = Codec<Self>("an operation", read: Self.init(json:)) { $0.write(to: &$1) }
+}
 
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.key("zones")
-        writer.beginArray()
-        for zone in zones { zone.write(to: &writer) }
-        writer.endArray()
-        writer.endObject()
-    }
+extension LookupZonesRequest: CodedMessage {
+    package static let codec = Codec<Self>(
+        Self.init, .required("zones", \.zones, .array("an array of zone IDs", of: .zoneID)))
 }
