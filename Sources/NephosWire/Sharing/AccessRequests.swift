@@ -6,29 +6,16 @@ package struct AccessRequestsResponse: Hashable, Sendable {
     package init(failures: [ErrorDictionary?]) { self.failures = failures }
 }
 
-extension AccessRequestsResponse: WireMessage {
-    package init(json: JSONValue) throws(WireError) {
-        self.init(
-            failures: try json.required("results", "an array") { (results) throws(WireError) in
-                try results.elements("an array of results") { (result) throws(WireError) in
-                    ErrorDictionary.describes(result) ? try ErrorDictionary(json: result) : nil
-                }
-            })
-    }
+extension AccessRequestsResponse: CodedMessage {
+    package static let codec = Codec<Self>(
+        Self.init, .required("results", \.failures, .array("an array of results", of: result)))
 
-    package func write(to writer: inout JSONWriter) {
+    /// An error, or an empty object for success.
+    private static let result = Codec<ErrorDictionary?>("a result") { (json) throws(WireError) in
+        ErrorDictionary.describes(json) ? try ErrorDictionary(json: json) : nil
+    } write: { failure, writer in
+        if let failure { return failure.write(to: &writer) }
         writer.beginObject()
-        writer.key("results")
-        writer.beginArray()
-        for failure in failures {
-            if let failure {
-                failure.write(to: &writer)
-            } else {
-                writer.beginObject()
-                writer.endObject()
-            }
-        }
-        writer.endArray()
         writer.endObject()
     }
 }
@@ -41,17 +28,11 @@ package struct ParticipantLookupResponse: Hashable, Sendable {
     package init(users: [UserIdentityDictionary]) { self.users = users }
 }
 
-extension ParticipantLookupResponse: WireMessage {
-    package init(json: JSONValue) throws(WireError) {
-        self.init(
-            users: try json.required("users", "an array") { (users) throws(WireError) in
-                try users.elements("an array of user identities", UserIdentityDictionary.init(json:))
-            })
-    }
+extension ParticipantLookupResponse: CodedMessage {
+    package static let codec = Codec<Self>(
+        Self.init, .required("users", \.users, .array("an array of user identities", of: UserIdentityDictionary.codec)))
+}
 
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.identities("users", users)
-        writer.endObject()
-    }
+extension UserIdentityDictionary {
+    fileprivate static let codec = Codec<Self>("a user identity", read: Self.init(json:)) { $0.write(to: &$1) }
 }

@@ -1,51 +1,21 @@
 extension ShortGUIDsRequest.Item {
-    /// Decodes a short GUID dictionary, or a plain string.
-    init(json: JSONValue) throws(WireError) {
-        self.init(value: "")
-        guard json.isObject else {
-            value = try json.string()
-            return
-        }
-        var guid: JSONValue?
-        for (key, member) in try json.members("a short GUID") {
-            let member = member.nonNull
-            switch key {
-            case "value": guid = member
-            case "shouldFetchRootRecord": shouldFetchRootRecord = try member?.bool() ?? false
-            case "rootRecordDesiredKeys": rootRecordDesiredKeys = try member?.arrayOfStrings()
-            default: break
-            }
-        }
-        guard let guid else { throw json.missing("value", "a string") }
-        value = try guid.string()
-    }
+    private static let dictionary = Codec<Self>(
+        as: "a short GUID", Self.init,
+        .required("value", \.value, .string),
+        .member("shouldFetchRootRecord", \.shouldFetchRootRecord, .bool, ifAbsent: false),
+        .optional("rootRecordDesiredKeys", \.rootRecordDesiredKeys, .strings))
 
-    func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.member("value", value)
-        writer.key("shouldFetchRootRecord")
-        writer.bool(shouldFetchRootRecord)
-        writer.member("rootRecordDesiredKeys", rootRecordDesiredKeys)
-        writer.endObject()
+    /// A short GUID dictionary; a plain string is read too.
+    static let codec = Codec<Self>("a short GUID") { (json) throws(WireError) in
+        json.isObject ? try dictionary.read(json) : Self(value: try json.string())
+    } write: {
+        dictionary.write($0, &$1)
     }
 }
 
-extension ShortGUIDsRequest: WireMessage {
-    package init(json: JSONValue) throws(WireError) {
-        self.init(
-            shortGUIDs: try json.required("shortGUIDs", "an array") { (guids) throws(WireError) in
-                try guids.elements("an array of short GUIDs", Item.init(json:))
-            })
-    }
-
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.key("shortGUIDs")
-        writer.beginArray()
-        for guid in shortGUIDs { guid.write(to: &writer) }
-        writer.endArray()
-        writer.endObject()
-    }
+extension ShortGUIDsRequest: CodedMessage {
+    package static let codec = Codec<Self>(
+        Self.init, .required("shortGUIDs", \.shortGUIDs, .array("an array of short GUIDs", of: Item.codec)))
 }
 
 extension RecordInfo {
@@ -84,7 +54,7 @@ extension RecordInfo {
         guard let zone else { throw json.missing("zoneID", "a zone ID") }
         guard let share else { throw json.missing("share", "a record") }
         self.init(
-            shortGUID: try ShortGUIDsRequest.Item(json: guid), containerIdentifier: container,
+            shortGUID: try ShortGUIDsRequest.Item.codec.read(guid), containerIdentifier: container,
             environment: environment, databaseScope: scope, zoneID: try ZoneIDDictionary(json: zone),
             share: try RecordDictionary(json: share), rootRecordName: rootName, rootRecord: root, ownerIdentity: owner,
             participantRole: role, participantStatus: status, participantPermission: permission)
@@ -93,7 +63,7 @@ extension RecordInfo {
     func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.key("shortGUID")
-        shortGUID.write(to: &writer)
+        ShortGUIDsRequest.Item.codec.write(shortGUID, &writer)
         writer.member("containerIdentifier", containerIdentifier)
         writer.member("environment", environment)
         writer.member("databaseScope", databaseScope)
@@ -118,28 +88,18 @@ extension RecordInfo {
     }
 }
 
-extension RecordInfosResponse: WireMessage {
-    package init(json: JSONValue) throws(WireError) {
-        self.init(
-            results: try json.required("results", "an array") { (results) throws(WireError) in
-                try results.elements("an array of record infos") { (result) throws(WireError) in
-                    ErrorDictionary.describes(result)
-                        ? .failure(try ErrorDictionary(json: result)) : .info(try RecordInfo(json: result))
-                }
-            })
-    }
+extension RecordInfosResponse: CodedMessage {
+    package static let codec = Codec<Self>(
+        Self.init, .required("results", \.results, .array("an array of record infos", of: RecordInfoResult.codec)))
+}
 
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.key("results")
-        writer.beginArray()
-        for result in results {
-            switch result {
-            case .info(let info): info.write(to: &writer)
-            case .failure(let error): error.write(to: &writer)
-            }
+extension RecordInfoResult {
+    fileprivate static let codec = Codec<Self>("a record info") { (json) throws(WireError) in
+        ErrorDictionary.describes(json) ? .failure(try ErrorDictionary(json: json)) : .info(try RecordInfo(json: json))
+    } write: { result, writer in
+        switch result {
+        case .info(let info): info.write(to: &writer)
+        case .failure(let error): error.write(to: &writer)
         }
-        writer.endArray()
-        writer.endObject()
     }
 }

@@ -21,46 +21,19 @@ extension UserLookupRequest.LookupInfo {
     }
 }
 
-extension UserLookupRequest: WireMessage {
+extension UserLookupRequest: CodedMessage {
     /// `users/discover` calls them `lookupInfos`, `users/lookup/…` calls them `users`.
-    package init(json: JSONValue) throws(WireError) {
-        self.init()
-        for (key, value) in try json.members("an object") {
-            switch key {
-            case "lookupInfos", "users":
-                guard let value = value.nonNull else { continue }
-                lookupInfos = try value.elements("an array of lookup infos", LookupInfo.init(json:))
-            default: break
-            }
-        }
-    }
-
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        if let lookupInfos {
-            writer.key("lookupInfos")
-            writer.beginArray()
-            for info in lookupInfos { info.write(to: &writer) }
-            writer.endArray()
-        }
-        writer.endObject()
-    }
+    package static let codec = Codec<Self>(
+        Self.init,
+        .optional(
+            "lookupInfos", or: "users", \.lookupInfos, .array("an array of lookup infos", of: LookupInfo.codec)))
 }
 
-extension UsersResponse: WireMessage {
-    package init(json: JSONValue) throws(WireError) {
-        self.init(
-            users: try json.required("users", "an array") { (users) throws(WireError) in
-                try users.elements("an array of users", UserDictionary.init(json:))
-            })
-    }
+extension UserLookupRequest.LookupInfo {
+    fileprivate static let codec = Codec<Self>("a lookup info", read: Self.init(json:)) { $0.write(to: &$1) }
+}
 
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.key("users")
-        writer.beginArray()
-        for user in users { user.write(to: &writer) }
-        writer.endArray()
-        writer.endObject()
-    }
+extension UsersResponse: CodedMessage {
+    package static let codec = Codec<Self>(
+        Self.init, .required("users", \.users, .array("an array of users", of: .message("a user"))))
 }
