@@ -39,40 +39,22 @@ extension SubscriptionOperation {
     }
 }
 
-extension ModifySubscriptionsRequest: WireMessage {
-    package init(json: JSONValue) throws(WireError) {
-        self.init(
-            operations: try json.required("operations", "an array") { (operations) throws(WireError) in
-                try operations.elements("an array of operations", SubscriptionOperation.init(json:))
-            })
-    }
-
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.key("operations")
-        writer.beginArray()
-        for operation in operations { operation.write(to: &writer) }
-        writer.endArray()
-        writer.endObject()
-    }
+extension ModifySubscriptionsRequest: CodedMessage {
+    package static let codec = Codec<Self>(
+        Self.init,
+        .required("operations", \.operations, .array("an array of operations", of: SubscriptionOperation.codec)))
 }
 
-extension LookupSubscriptionsRequest: WireMessage {
-    package init(json: JSONValue) throws(WireError) {
-        self.init(
-            subscriptionIDs: try json.required("subscriptions", "an array") { (subscriptions) throws(WireError) in
-                try subscriptions.elements("an array of subscriptions", Self.subscriptionID)
-            })
-    }
+extension SubscriptionOperation {
+    fileprivate static let codec = Codec<Self>("an operation", read: Self.init(json:)) { $0.write(to: &$1) }
+}
 
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.key("subscriptions")
-        writer.beginArray()
-        for subscriptionID in subscriptionIDs { Self.write(subscriptionID, to: &writer) }
-        writer.endArray()
-        writer.endObject()
-    }
+extension LookupSubscriptionsRequest: CodedMessage {
+    package static let codec = Codec<Self>(
+        Self.init,
+        .required(
+            "subscriptions", \.subscriptionIDs,
+            .array("an array of subscriptions", of: Codec("a subscription", read: subscriptionID, write: write))))
 
     /// Decodes the ID of a subscription dictionary and ignores its other members.
     static func subscriptionID(_ json: JSONValue) throws(WireError) -> String {
@@ -114,86 +96,24 @@ extension SubscriptionResult {
     }
 }
 
-extension SubscriptionsResponse: WireMessage {
-    package init(json: JSONValue) throws(WireError) {
-        self.init(
-            subscriptions: try json.required("subscriptions", "an array") { (subscriptions) throws(WireError) in
-                try subscriptions.elements("an array of subscriptions", SubscriptionResult.init(json:))
-            })
-    }
-
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.key("subscriptions")
-        writer.beginArray()
-        for subscription in subscriptions { subscription.write(to: &writer) }
-        writer.endArray()
-        writer.endObject()
-    }
+extension SubscriptionsResponse: CodedMessage {
+    package static let codec = Codec<Self>(
+        Self.init,
+        .required("subscriptions", \.subscriptions, .array("an array of subscriptions", of: SubscriptionResult.codec)))
 }
 
-extension TokenRequest.Environment {
-    fileprivate init(_ json: JSONValue) throws(WireError) {
-        self = try json.oneOf(Self.self, names: Self.allCases.map(\.rawValue))
-    }
-
-    fileprivate static func missing(in json: JSONValue) -> WireError {
-        json.missing("apnsEnvironment", "one of " + allCases.map(\.rawValue).joined(separator: ", "))
-    }
+extension SubscriptionResult {
+    fileprivate static let codec = Codec<Self>("a subscription", read: Self.init(json:)) { $0.write(to: &$1) }
 }
 
-extension TokenRequest: WireMessage {
-    package init(json: JSONValue) throws(WireError) {
-        var environment: JSONValue?
-        self.init(apnsEnvironment: .development)
-        for (key, value) in try json.members("an object") {
-            guard let value = value.nonNull else { continue }
-            switch key {
-            case "apnsEnvironment": environment = value
-            case "apnsToken": apnsToken = try value.string()
-            case "clientId", "clientID": clientID = try value.string()
-            default: break
-            }
-        }
-        guard let environment else { throw Environment.missing(in: json) }
-        apnsEnvironment = try Environment(environment)
-    }
-
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.member("apnsEnvironment", apnsEnvironment.rawValue)
-        writer.member("apnsToken", apnsToken)
-        writer.member("clientId", clientID)
-        writer.endObject()
-    }
+extension TokenRequest: CodedMessage {
+    package static let codec = Codec<Self>(
+        Self.init, .required("apnsEnvironment", \.apnsEnvironment, .name), .optional("apnsToken", \.apnsToken, .string),
+        .optional("clientId", or: "clientID", \.clientID, .string))
 }
 
-extension TokenResponse: WireMessage {
-    package init(json: JSONValue) throws(WireError) {
-        var environment: JSONValue?
-        var token: JSONValue?
-        var url: JSONValue?
-        for (key, value) in try json.members("an object") {
-            switch key {
-            case "apnsEnvironment": environment = value.nonNull
-            case "apnsToken": token = value.nonNull
-            case "webcourierURL": url = value.nonNull
-            default: break
-            }
-        }
-        guard let environment else { throw TokenRequest.Environment.missing(in: json) }
-        guard let token else { throw json.missing("apnsToken", "a string") }
-        guard let url else { throw json.missing("webcourierURL", "a string") }
-        self.init(
-            apnsEnvironment: try TokenRequest.Environment(environment), apnsToken: try token.string(),
-            webcourierURL: try url.string())
-    }
-
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.member("apnsEnvironment", apnsEnvironment.rawValue)
-        writer.member("apnsToken", apnsToken)
-        writer.member("webcourierURL", webcourierURL)
-        writer.endObject()
-    }
+extension TokenResponse: CodedMessage {
+    package static let codec = Codec<Self>(
+        Self.init, .required("apnsEnvironment", \.apnsEnvironment, .name), .required("apnsToken", \.apnsToken, .string),
+        .required("webcourierURL", \.webcourierURL, .string))
 }
