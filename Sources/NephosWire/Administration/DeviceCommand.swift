@@ -3,7 +3,7 @@
 ///
 /// It is the helper's standard input, because other processes see arguments. Both executables are of one build.
 package struct DeviceCommand: Hashable, Sendable {
-    package enum Action: String, Hashable, Sendable {
+    package enum Action: String, Hashable, Sendable, CaseIterable {
         case list, code, approve, revoke, recovery, recover, compare, accept, reset
         /// Stores the key of an accepted share.
         case takeKey
@@ -17,13 +17,13 @@ package struct DeviceCommand: Hashable, Sendable {
     package var apiToken: String
     /// The action's argument or secret; of `takeKey` the fragment of the share's URL.
     package var word: String
-    /// Of `takeKey`: the share's zone, and the name of the group whose key it is.
-    package var zoneID: ZoneIDDictionary?
+    /// Of `takeKey`: the name of the group whose key it is, and the share's zone.
     package var group: String
+    package var zoneID: ZoneIDDictionary?
 
     package init(
         _ action: Action, url: String, container: String, environment: String, token: String, apiToken: String,
-        word: String = "", zoneID: ZoneIDDictionary? = nil, group: String = ""
+        word: String = "", group: String = "", zoneID: ZoneIDDictionary? = nil
     ) {
         self.action = action
         self.url = url
@@ -32,37 +32,21 @@ package struct DeviceCommand: Hashable, Sendable {
         self.token = token
         self.apiToken = apiToken
         self.word = word
-        self.zoneID = zoneID
         self.group = group
+        self.zoneID = zoneID
     }
 }
 
-extension DeviceCommand: WireMessage {
-    package init(json: JSONValue) throws(WireError) {
-        guard let action = Action(rawValue: try json.requiredString("action")) else {
-            throw json.missing("action", "a known action")
-        }
-        self.init(
-            action, url: try json.requiredString("url"), container: try json.requiredString("container"),
-            environment: try json.requiredString("environment"), token: try json.requiredString("token"),
-            apiToken: try json.requiredString("apiToken"), word: try json.requiredString("word"),
-            group: try json.requiredString("group"))
-        for (key, value) in try json.members("an object") where "zoneID" ~= key {
-            zoneID = try value.nonNull.map { (json) throws(WireError) in try ZoneIDDictionary(json: json) }
-        }
-    }
-
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.member("action", action.rawValue)
-        writer.member("url", url)
-        writer.member("container", container)
-        writer.member("environment", environment)
-        writer.member("token", token)
-        writer.member("apiToken", apiToken)
-        writer.member("word", word)
-        writer.member("group", group)
-        writer.member("zoneID", zoneID: zoneID)
-        writer.endObject()
-    }
+extension DeviceCommand: CodedMessage {
+    package static let codec = Codec<Self>(
+        Self.init,
+        .required("action", \.action, .name),
+        .required("url", \.url, .string),
+        .required("container", \.container, .string),
+        .required("environment", \.environment, .string),
+        .required("token", \.token, .string),
+        .required("apiToken", \.apiToken, .string),
+        .required("word", \.word, .string),
+        .required("group", \.group, .string),
+        .optional("zoneID", \.zoneID, .zoneID))
 }

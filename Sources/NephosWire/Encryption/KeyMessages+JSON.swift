@@ -24,12 +24,6 @@ extension JSONWriter {
         key(name)
         int64(value)
     }
-
-    mutating func member(_ name: StaticString, zoneID: ZoneIDDictionary?) {
-        guard let zoneID else { return }
-        key(name)
-        zoneID.write(to: &self)
-    }
 }
 
 extension WrappedRecordKey: WireMessage {

@@ -17,6 +17,6 @@ extension ShareCommand {
             DeviceCommand(
                 .takeKey, url: server.description, container: joined.containerIdentifier,
                 environment: address.environment, token: token, apiToken: address.apiToken, word: fragment,
-                zoneID: joined.zoneID, group: joined.rootRecordName == nil ? "" : joined.share.recordName))
+                group: joined.rootRecordName == nil ? "" : joined.share.recordName, zoneID: joined.zoneID))
     }
 }

@@ -393,7 +393,7 @@ struct RecordedEncryptionTests {
             """#,
             full: DeviceCommand(
                 .takeKey, url: "https://example.com", container: "iCloud.com.example", environment: "development",
-                token: "token", apiToken: "api", word: "fragment", zoneID: Samples.zoneID, group: "share"),
+                token: "token", apiToken: "api", word: "fragment", group: "share", zoneID: Samples.zoneID),
             #"""
             {"action":"takeKey","url":"https://example.com","container":"iCloud.com.example",\#
             "environment":"development","token":"token","apiToken":"api","word":"fragment","group":"share",\#
@@ -401,12 +401,18 @@ struct RecordedEncryptionTests {
             """#,
             malformed: #"""
                 []: expected an object, found an array
-                {}: at action: expected a string, found nothing
-                action, url, container, environment, token missing or null: expected a string, found nothing
-                apiToken, word, group, zoneID.zoneName missing or null: expected a string, found nothing
-                action, url, container, environment, token, apiToken, word {}: expected a string, found an object
-                group, zoneID.zoneName, zoneID.ownerRecordName {}: expected a string, found an object
-                action "?": expected a known action, found nothing
+                {}: at action: expected one of list, code, approve, revoke, recovery, recover, compare, accept, \#
+                reset, takeKey, found nothing
+                action missing or null: expected one of list, code, approve, revoke, recovery, recover, compare, \#
+                accept, reset, takeKey, found nothing
+                action {}: expected one of list, code, approve, revoke, recovery, recover, compare, accept, reset, \#
+                takeKey, found an object
+                action "?": expected one of list, code, approve, revoke, recovery, recover, compare, accept, reset, \#
+                takeKey, found the string "?"
+                url, container, environment, token, apiToken missing or null: expected a string, found nothing
+                word, group, zoneID.zoneName missing or null: expected a string, found nothing
+                url, container, environment, token, apiToken, word, group {}: expected a string, found an object
+                zoneID.zoneName, zoneID.ownerRecordName {}: expected a string, found an object
                 zoneID 5: expected a zone ID, found the number 5
                 """#)
     }
