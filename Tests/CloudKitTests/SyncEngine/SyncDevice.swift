@@ -165,19 +165,20 @@ final class SyncDevice: CKSyncEngineDelegate {
             if case .signIn = event.changeType { break }
             life.withLock { ($0.disk.notes, $0.disk.fetched, $0.disk.complete) = ([:], [:], []) }
         case .fetchedDatabaseChanges(let event):
+            for deletion in event.deletions { take(deletion, syncEngine) }
             note(
                 "zones \(event.modifications.map(\.zoneID.zoneName) + event.deletions.map { "-" + $0.zoneID.zoneName })"
             )
-            for deletion in event.deletions { take(deletion, syncEngine) }
         case .fetchedRecordZoneChanges(let event):
-            note(
-                "fetched \(event.modifications.map(\.record.recordID.recordName) + event.deletions.map { "-" + $0.recordID.recordName })"
-            )
             for modification in event.modifications {
                 noteFetched(modification.record)
                 take(modification.record, unless: syncEngine.state)
             }
             for deletion in event.deletions { life.withLock { $0.disk.notes[deletion.recordID] = nil } }
+            // Last, so that a test that waits for this line sees the notes.
+            note(
+                "fetched \(event.modifications.map(\.record.recordID.recordName) + event.deletions.map { "-" + $0.recordID.recordName })"
+            )
         case .sentDatabaseChanges(let event):
             note(
                 "sent zones \(event.savedZones.map(\.zoneID.zoneName) + event.deletedZoneIDs.map { "-" + $0.zoneName }) "
