@@ -207,7 +207,7 @@ extension NephosService {
         }
     }
 
-      private func file(
+    private func file(
         of download: AssetTokens.Download, in store: Store
     ) async throws -> (AssetRow, AccountRow?)? {
         let moment = store.schemas.now
@@ -216,7 +216,7 @@ extension NephosService {
         }
     }
 
-  /// Runs a request that its token authorises, so that it names no database and no account.
+    /// Runs a request that its token authorises, so that it names no database and no account.
     private func withStore<Response: Sendable>(
         _ container: String, _ environment: ContainerEnvironment, _ requestID: String,
         _ body: (Store) async throws -> Response
