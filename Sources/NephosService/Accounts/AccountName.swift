@@ -2,8 +2,8 @@ import NephosWire
 @_spi(_Unicode) import Swift
 
 /// The name by which an account signs in. Its canonical form is composed (Unicode NFC), as keyboards write it: every
-/// spelling of "café" is one account. `NAME@localhost`, the address of NAME in a service that verifies none, resolves
-/// to NAME.
+/// spelling of "café" is one account. `NAME@localhost` resolves to NAME: a service that verifies no addresses gives an
+/// account that address.
 enum AccountName {
     static func canonical(_ name: String) -> String {
         let name = withoutLocalhost(name)

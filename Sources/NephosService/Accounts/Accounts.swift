@@ -2,20 +2,20 @@ import NephosStorage
 import NephosThreads
 import NephosWire
 
-/// The accounts of one store. Rows change only by deletion, so they are cached. A deletion in this process marks the
-/// account here first; other processes' deletions advance the version of the store's catalogue, which `checkLives`
-/// compares.
+/// The accounts of one store. An account's row changes only by the account's deletion, so the rows are cached. A
+/// deletion in this process marks the account in this cache before the deletion commits. A deletion in another process
+/// advances the version of the store's catalogue, and `checkLives` compares that version.
 ///
-/// `@unchecked`: `lock` guards `known`. Every request of every thread takes it. The standard library's `Mutex` inherits
-/// priority: under contention it is handed from thread to thread, each woken first, while the others spin.
+/// `@unchecked`: `lock` guards `known`. Every request takes `lock`, on any thread. The standard library's `Mutex`
+/// inherits priority: under contention it is handed from thread to thread, each woken first, while the others spin.
 final class Accounts: @unchecked Sendable {
     private struct Known {
-        /// By canonical names.
+        /// The cached accounts by canonical name.
         var byName: [ExactString: AccountRow] = [:]
         var userRecordNames: [Int64: String] = [:]
-        /// Accounts that were deleted, or are being deleted, while the store is open.
+        /// The IDs of the accounts that were deleted, or are being deleted, while the store is open.
         var deleted: Set<Int64> = []
-        /// The catalogue version at which each account was last found live.
+        /// The catalogue version at which each account was last found live, by account ID.
         var seenAt: [Int64: Int64] = [:]
     }
 
@@ -55,8 +55,8 @@ final class Accounts: @unchecked Sendable {
         withKnown { _ = $0.deleted.remove(account.id) }
     }
 
-    /// Checks in the caller's snapshot or transaction that its account was not deleted since the request began. A
-    /// deletion runs alone (`runAlone`), so it erases the writes of transactions that passed this check before.
+    /// Checks in the caller's snapshot or transaction that the account was not deleted since the request began. A
+    /// deletion runs alone (`runAlone`), so it also erases the writes of transactions that passed this check earlier.
     /// - Throws: `notAuthenticated` if the account was deleted.
     func checkLives(_ account: AccountRow?, _ reader: StorageReader) throws {
         guard let account else { return }
@@ -72,7 +72,8 @@ final class Accounts: @unchecked Sendable {
         throw ServiceError(.authenticationRequired, .notAuthenticated, "the account was deleted")
     }
 
-    /// The account's user record name, for a record's metadata; nil for no account.
+    /// The user record name of the account with this ID, for a record's metadata; nil if the ID is 0 (no account) or
+    /// unknown.
     func userRecordName(id: Int64, _ reader: StorageReader) throws -> String? {
         if id == 0 { return nil }
         if let name = withKnown({ $0.userRecordNames[id] }) { return name }
@@ -90,7 +91,7 @@ final class Accounts: @unchecked Sendable {
 }
 
 extension StorageReader {
-    /// The account, unless it was deleted.
+    /// The account with this ID; nil if the account does not exist or was deleted.
     func liveAccount(id: Int64) throws -> AccountRow? {
         try account(id: id).flatMap { $0.isDeleted ? nil : $0 }
     }

@@ -1,10 +1,10 @@
 import NephosStorage
 import NephosWire
 
-/// The address of a zone in a request; the database may be unable to have such a zone.
+/// The zone that a request addresses. Some addresses name a zone that the request's database cannot contain.
 struct ZoneAddress: Hashable {
     var zoneName: String
-    /// False if the zone ID names another owner than the database's.
+    /// Whether the zone belongs to the owner of the request's database; always false in the shared database.
     var isOwn: Bool
     /// The user record name of the owner of a zone in the shared database; nil in the other databases.
     var sharedBy: String?
@@ -20,10 +20,10 @@ struct ZoneAddress: Hashable {
         left.isOwn == right.isOwn && left.sharedBy == right.sharedBy && left.zoneName.hasSameBytes(as: right.zoneName)
     }
 
-    /// False for names that no store accepts.
+    /// Whether a store accepts the names of the zone and its owner.
     var canExist: Bool { zoneName.isStorable && sharedBy?.isStorable ?? true }
 
-    /// Whether a reference's zone ID names this zone.
+    /// Whether the zone ID of a reference names this zone.
     func isNamed(by zoneID: ZoneIDDictionary, _ user: CurrentUser) -> Bool {
         if let sharedBy { return zoneID.zoneName.hasSameBytes(as: zoneName) && zoneID.ownerRecordName == sharedBy }
         return zoneID.zoneName.hasSameBytes(as: zoneName) && (!isOwn || user.isOwner(zoneID.ownerRecordName))

@@ -6,7 +6,7 @@ enum ZoneRules {
     static func isDefault(_ zoneName: String) -> Bool { zoneName == ZoneIDDictionary.defaultZoneName }
     static func isAtomic(_ zoneName: String) -> Bool { !isDefault(zoneName) }
     static func hasChangeFeed(_ zoneName: String) -> Bool { !isDefault(zoneName) }
-    /// Whether a deletion cascades to owned records at once, or in the background
+    /// Whether a deletion cascades to owned records at once instead of in the background
     /// (`CKRecord.ReferenceAction.deleteSelf`: "asynchronous in the default zone and immediate in a custom zone").
     static func cascadesImmediately(_ zoneName: String) -> Bool { !isDefault(zoneName) }
 

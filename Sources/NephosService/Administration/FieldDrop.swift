@@ -1,8 +1,8 @@
 import NephosStorage
 import NephosWire
 
-/// Drops a field and its values from development's schema (`nephos schema drop`), so that it can be added with another
-/// type.
+/// Drops a field and its values from the development schema (`nephos schema drop`), so that a field of that name can be
+/// added with another type.
 struct FieldDrop {
     let recordType: String
     let field: String
@@ -18,7 +18,7 @@ struct FieldDrop {
         if !plan.isAllowed { return SchemaReport(plan.findings) }
         var erased = 0
         var report = SchemaReport()
-        // Concurrent saves may write values before the import; erase and retry.
+        // Concurrent saves may write values before the import, so the loop erases and imports again.
         for _ in 1...Self.attempts {
             erased += try await erase(in: store)
             let schema = try await store.engine.read { try Schema($0) }
@@ -55,7 +55,7 @@ struct FieldDrop {
 
     // MARK: - Values
 
-    /// - Returns: the number of records that had a value.
+    /// - Returns: the number of records whose value was erased.
     private func erase(in store: Store) async throws -> Int {
         var erased = 0
         let end = try await store.engine.write { try $0.nextSeparatingSequence() }
@@ -75,7 +75,7 @@ struct FieldDrop {
     }
 
     private struct Step: Sendable {
-        /// The sequence after which the next step starts; nil at the end.
+        /// The sequence after which the next step starts; nil after the last step.
         var position: Int64?
         var erased = 0
         var leftEvents = false
@@ -119,8 +119,8 @@ struct FieldDrop {
 }
 
 extension Schema {
-    /// The schema without a field and without the indexes that contain it; nil if the type has no such field of a
-    /// developer's.
+    /// The schema's text without a field and without the indexes that contain the field; nil if the record type lacks
+    /// the field or the field is a system field.
     fileprivate func text(without field: String, of recordType: String) -> String? {
         guard var type = recordTypes[recordType], type.fields[field] != nil,
             RecordTypeSchema.fixedType(of: field, in: recordType) == nil

@@ -1,8 +1,8 @@
 import NephosStorage
 
-/// Verifies a store's indexes against its records, for every engine: each record has its entries, and each entry
-/// belongs to a record that has the value. Each check compares within one snapshot, so a server may run meanwhile;
-/// indexes that are being built are skipped.
+/// Verifies the indexes of a store against its records, with any engine: each record has its entries, and each entry
+/// belongs to a record that has the entry's value. Each check compares within one snapshot, so a server may run
+/// meanwhile. Indexes that are being built are skipped.
 struct IndexVerification: Sendable {
     private let engine: any StorageEngine
     private let accounts = Accounts()
@@ -10,7 +10,7 @@ struct IndexVerification: Sendable {
 
     init(_ engine: any StorageEngine) { self.engine = engine }
 
-    /// The complete indexes of the snapshot.
+    /// The snapshot's complete indexes, and a writer that computes their entries.
     private func indexes(_ reader: StorageReader) throws -> (rows: [IndexDefinitionRow], writer: IndexWriter) {
         let rows = try reader.indexDefinitions().filter(\.isReady)
         return (rows, IndexWriter(definitions: IndexDefinitions(rows), accounts: accounts))
@@ -18,7 +18,7 @@ struct IndexVerification: Sendable {
 
     // MARK: From records to entries
 
-    /// Notes the missing index entries of a zone's live records.
+    /// Reports the index entries that the zone's live records lack.
     func checkRecords(
         _ records: [RecordRow], in zone: ZoneRow, _ reader: StorageReader,
         _ findings: inout StoreVerification.Findings
@@ -45,7 +45,7 @@ struct IndexVerification: Sendable {
         }
     }
 
-    /// The values under which each index must list a record.
+    /// The values under which each index must contain a record.
     private func values(
         of record: RecordRow, _ writer: IndexWriter, _ reader: StorageReader
     ) throws -> [(definition: Int64, values: [[UInt8]])] {
@@ -56,7 +56,7 @@ struct IndexVerification: Sendable {
 
     // MARK: From entries to records
 
-    /// Notes a zone's entries that have no record, or whose record has another value.
+    /// Reports a zone's entries that have no record, or whose record has another value.
     func checkEntries(of zone: ZoneRow, _ findings: inout StoreVerification.Findings) async throws {
         for row in try await engine.read({ try indexes($0).rows }) {
             var position: IndexPosition?
@@ -72,13 +72,13 @@ struct IndexVerification: Sendable {
         }
     }
 
-    /// - Returns: the position of the last entry read; nil at the end.
+    /// - Returns: the position of the last entry read; nil if there are no more entries.
     private func checkEntries(
         of row: IndexDefinitionRow, _ zone: ZoneRow, after position: IndexPosition?, _ reader: StorageReader,
         _ findings: inout StoreVerification.Findings
     ) throws -> IndexPosition? {
         let (rows, writer) = try indexes(reader)
-        // The index may have been dropped since.
+        // The index may have been dropped since its definition was read.
         guard rows.contains(where: { $0.id == row.id }) else { return nil }
         let range = IndexRange(zone: zone.key, definition: row.id, from: [], to: OrderedBytes.end)
         let entries = try reader.indexEntries(range, after: position, limit: Self.pageSize)

@@ -2,7 +2,7 @@ import NephosStorage
 package import NephosWire
 
 extension NephosService {
-    /// A container's accounts, in order of creation.
+    /// Lists a container's accounts, in order of creation.
     package func listAccounts(
         _ request: ListAccountsRequest, _ context: RequestContext
     ) async throws(ServiceError) -> AccountsResponse {
@@ -20,8 +20,8 @@ extension NephosService {
     }
 
     /// Deletes an account: its private database with its shares, its participation in others' shares, its keys,
-    /// subscriptions and push tokens. When this returns, no account sees its data; background jobs erase the data. A
-    /// later sign-in under its name makes another account.
+    /// subscriptions and push tokens. When this method returns, no account sees that data; background jobs then erase
+    /// the data. A later sign-in under the same name creates another account.
     package func deleteAccount(
         _ request: DeleteAccountRequest, _ context: RequestContext
     ) async throws(ServiceError) -> DeleteAccountResponse {
@@ -41,7 +41,7 @@ extension NephosService {
                 throw error
             }
             store.background.wake()
-            // Without background work, erase before the answer.
+            // If background work is disabled, the data is erased before the response.
             if !configuration.worksInBackground { await store.background.settle() }
             return response
         }

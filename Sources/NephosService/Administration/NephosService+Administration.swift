@@ -1,10 +1,10 @@
 import NephosStorage
 package import NephosWire
 
-/// Operator commands on accounts' data. CloudKit Web Services has no counterpart. Only the context's container and
-/// environment matter.
+/// Operator commands on accounts' data. CloudKit Web Services has no counterpart. The commands use only the container
+/// and the environment of the context.
 extension NephosService {
-    /// The custom zones of one account's private database, or of every account's.
+    /// Lists the custom zones of one account's private database; those of all accounts if the request names no account.
     package func listAccountZones(
         _ request: ListAccountZonesRequest, _ context: RequestContext
     ) async throws(ServiceError) -> AccountZonesResponse {
@@ -21,9 +21,9 @@ extension NephosService {
         }
     }
 
-    /// Removes zones of an account's private database as its user would: all of them, or none if one does not exist.
-    /// Devices learn of it from their next fetch.
-    /// - Returns: the removed zones.
+    /// Deletes zones of an account's private database, as the account's user would. If one of the zones does not exist,
+    /// no zone is deleted. Devices see the deletions in their next fetch.
+    /// - Returns: the deleted zones.
     package func removeZones(
         _ request: RemoveZonesRequest, _ context: RequestContext
     ) async throws(ServiceError) -> AccountZonesResponse {
@@ -44,7 +44,7 @@ extension NephosService {
     package func forgetDeletions(
         _ request: ForgetDeletionsRequest, _ context: RequestContext
     ) async throws(ServiceError) -> ForgetDeletionsResponse {
-        // An age of 0 includes deletions of this millisecond.
+        // If `olderThan` is 0, deletions of this millisecond are purged too.
         let (time, isBeforeAll) = environment.now().subtractingReportingOverflow(request.olderThan)
         return try await administer(context) { store in
             if isBeforeAll { return ForgetDeletionsResponse(records: 0, zones: 0) }
@@ -55,7 +55,8 @@ extension NephosService {
 
     // MARK: - Every command
 
-    /// Runs on the container's store, which must exist: a misspelt name makes no container.
+    /// Runs `body` on the container's store. Throws if the container does not exist, so a misspelt name creates no
+    /// container.
     func administer<Answer: Sendable>(
         _ context: RequestContext, _ body: (Store) async throws -> Answer
     ) async throws(ServiceError) -> Answer {
@@ -71,7 +72,7 @@ extension NephosService {
         }
     }
 
-    /// The error for a missing container, with a suggestion of the intended one.
+    /// The error for a missing container, with a suggestion of the container that the caller may mean.
     func missingContainer(_ id: StoreID) async throws -> ServiceError {
         let known = try await stores.known()
         let others = known.filter { $0.container == id.container }.map(\.environment)
@@ -83,7 +84,7 @@ extension NephosService {
             .badRequest, .badContainer, "there is no container \(id.container) in \(id.environment)" + hint)
     }
 
-    /// Decodes a continuation marker to the ID after which the page starts; 0 without a marker.
+    /// Decodes a continuation marker to the ID after which the page starts; returns 0 without a marker.
     static func position(
         _ marker: String?, for purpose: TokenCodec.Purpose, _ strings: TokenCodec
     ) throws(ServiceError) -> Int64 {
@@ -109,7 +110,7 @@ extension NephosService {
         ZoneRules.isDefault(zone.name) ? nil : .init(account: account.name, zoneName: zone.name)
     }
 
-    /// A page of every account's zones, in order of creation.
+    /// A page of all accounts' zones, in order of creation.
     private static func zones(
         after marker: String?, _ strings: TokenCodec, _ reader: StorageReader
     ) throws -> AccountZonesResponse {

@@ -2,8 +2,8 @@ import NephosStorage
 package import NephosWire
 
 extension NephosService {
-    /// The service's containers, their accounts, and the number of records of each type. Reads no more than
-    /// `Limits.overview…` allow, and makes nothing.
+    /// The service's containers, their accounts, and the number of records of each type. Reads at most as much as the
+    /// `Limits.overview…` constants allow, and creates no store.
     package func overview() async throws(ServiceError) -> ServiceOverview {
         do {
             let ids = try await stores.known().sorted {

@@ -31,7 +31,7 @@ extension NephosService {
         _ request: RoleRequest, _ context: RequestContext, isMember: Bool
     ) async throws(ServiceError) -> RolesResponse {
         try await administer(context) { store in
-            // Required by `SchemaCatalog`: no save is authorised by outdated roles.
+            // Required by `SchemaCatalog`: outdated roles must not authorise a save.
             store.schemas.beginChange()
             defer { store.schemas.endChange() }
             return try await store.engine.write { transaction in

@@ -1,25 +1,25 @@
 import NephosStorage
 package import NephosWire
 
-/// The schema commands of Apple's console and `cktool`. Their protocol is not public, so these have no counterpart in
-/// CloudKit Web Services. The context's database and account are ignored.
+/// The schema commands of Apple's console and `cktool`. The protocol of those tools is not public, so these commands
+/// have no counterpart in CloudKit Web Services. The context's database and account are ignored.
 extension NephosService {
-    /// The schema of an environment, in the CloudKit Schema Language.
+    /// Returns the schema of an environment, in the CloudKit Schema Language.
     package func exportSchema(_ context: RequestContext) async throws(ServiceError) -> String {
         try await administer(context) {
             SchemaCommands.export(try await self.schema(context.container, context.environment))
         }
     }
 
-    /// Replaces the schema of development with a text. Elements that the text omits are dropped; if records hold some
-    /// of them or production has them, the import is refused and changes nothing.
+    /// Replaces the development schema with the schema in the text, and drops elements that the text omits. The import
+    /// is refused, and changes nothing, if records hold a dropped element or production has it.
     package func importSchema(
         _ text: String, _ context: RequestContext
     ) async throws(ServiceError) -> SchemaReport {
         try await importSchema(text, context, isDryRun: false)
     }
 
-    /// Reports the changes of an import without making them.
+    /// Reports the changes that an import would make, without making them.
     package func validateSchema(
         _ text: String, _ context: RequestContext
     ) async throws(ServiceError) -> SchemaReport {
@@ -38,7 +38,7 @@ extension NephosService {
         }
     }
 
-    /// Replaces development's schema with production's and erases all its records.
+    /// Replaces the development schema with the production schema and erases all development records.
     package func resetSchema(_ context: RequestContext) async throws(ServiceError) -> SchemaReport {
         try await administer(context, onlyDevelopment: true) {
             let production = try await self.schema(context.container, .production)
@@ -48,7 +48,7 @@ extension NephosService {
         }
     }
 
-    /// Drops a field of development's schema and erases its values; refused if production has the field.
+    /// Drops a field of the development schema and erases the field's values. Refused if production has the field.
     package func dropField(
         _ request: DropFieldRequest, _ context: RequestContext
     ) async throws(ServiceError) -> SchemaReport {
@@ -64,7 +64,7 @@ extension NephosService {
         }
     }
 
-    /// Adds the schema of development to that of production; drops nothing and copies no records.
+    /// Adds the elements of the development schema to the production schema. Drops nothing and copies no records.
     package func deploySchema(_ context: RequestContext) async throws(ServiceError) -> SchemaReport {
         try await administer(context, onlyDevelopment: true) {
             let development = try await self.schema(context.container, .development)
@@ -74,7 +74,7 @@ extension NephosService {
         }
     }
 
-    /// The existing indexes, and the progress of index builds and removals.
+    /// Reports the existing indexes, and the progress of index builds and removals.
     package func schemaIndexes(_ context: RequestContext) async throws(ServiceError) -> IndexesReport {
         try await administer(context) {
             try await self.stores.usingExisting(Self.id(context.container, context.environment)) { store in
@@ -107,7 +107,7 @@ extension NephosService {
         StoreID(container: container, environment: environment.rawValue)
     }
 
-    /// The schema of an environment; for an unused one, the schema of every new container.
+    /// The schema of an environment; the initial schema of every container if the environment is unused.
     private func schema(_ container: String, _ environment: ContainerEnvironment) async throws -> Schema {
         try await stores.usingExisting(Self.id(container, environment)) { store in
             try await store?.engine.read { try Schema($0) } ?? .initial

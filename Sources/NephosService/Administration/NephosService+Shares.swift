@@ -2,7 +2,7 @@ import NephosStorage
 package import NephosWire
 
 extension NephosService {
-    /// The shares of one account's records, or of every account's.
+    /// The shares of one account's records; the shares of all accounts' records if the request names no account.
     package func listShares(
         _ request: ListSharesRequest, _ context: RequestContext
     ) async throws(ServiceError) -> AccountSharesResponse {
@@ -25,7 +25,7 @@ extension NephosService {
         }
     }
 
-    /// Every account's zones that may hold shares.
+    /// All accounts' zones that may contain shares.
     private static func zones(_ reader: StorageReader) throws -> [ZoneRow] {
         var zones: [ZoneRow] = []
         var last: Int64 = 0
@@ -54,7 +54,7 @@ extension NephosService {
             })
     }
 
-    /// Explains an account's permissions on a record of another account's private database, or of its own.
+    /// Explains an account's permissions on a record in the private database of the record's owner.
     package func explainAccess(
         _ request: ExplainAccessRequest, _ context: RequestContext
     ) async throws(ServiceError) -> ExplainAccessResponse {
@@ -76,7 +76,7 @@ extension NephosService {
     }
 }
 
-/// Describes in sentences the decisions of `ShareAccess` on a record for an account.
+/// Explains in sentences the decisions of `ShareAccess` about an account and a record.
 struct AccessExplanation {
     let account: AccountRow
     let owner: AccountRow

@@ -2,11 +2,11 @@ package import NephosStorage
 
 /// The number of records in a store, over all owners and zones.
 package struct RecordCount: Hashable, Sendable {
-    /// Intact live records.
+    /// The number of intact live records.
     package private(set) var records = 0
     package private(set) var damaged = 0
 
-    /// Reads every record, page by page.
+    /// Counts the records by reading every record, page by page.
     package init(_ engine: any StorageEngine) async throws {
         var last: Int64 = 0
         while true {

@@ -7,22 +7,22 @@ import NephosWire
 ///
 /// - every row's zone and account exist;
 /// - every record is readable, and the files of its assets have rows that mark them as referenced;
-/// - every record has its entries in the indexes of its type, and no index has others (`IndexVerification`);
+/// - every record has its entries in the indexes of its type, and no index has other entries (`IndexVerification`);
 /// - every row's file exists, with its size and its content;
 /// - every file has a row, or is condemned;
 /// - an owner's byte count is the sum of its files' sizes.
 ///
-/// It reads a snapshot and writes nothing, so a server may run meanwhile if the files are held against removal
-/// (`RemovalLock`). Files uploaded after the snapshot count as orphans until the next run.
+/// The verification reads snapshots and writes nothing, so a server may run meanwhile if a `RemovalLock` prevents the
+/// removal of files. Files uploaded after the snapshot count as orphans until the next run.
 package struct StoreVerification: Sendable {
     package struct Findings: Sendable {
         package var records = 0
         package var files = 0
         package var bytes: Int64 = 0
-        /// Descriptions of the first problems, at most `listed`.
+        /// The descriptions of the first problems, at most `listed`.
         package var problems: [String] = []
         package var problemCount = 0
-        /// Files without a row.
+        /// The names of the files without a row.
         package var orphans: [String] = []
 
         package mutating func note(_ problem: @autoclosure () -> String) {
@@ -31,10 +31,10 @@ package struct StoreVerification: Sendable {
         }
     }
 
-    /// The maximum number of problems with a description.
+    /// The maximum number of problems per run that have a description.
     private static let listed = 100
     private static let pageSize = 1000
-    /// A page of records ends once its fields reach this many bytes.
+    /// The number of bytes of fields at which a page of records ends.
     private static let pageBytes = 16 << 20
 
     private let engine: any StorageEngine
@@ -176,7 +176,7 @@ package struct StoreVerification: Sendable {
         return names
     }
 
-    /// Describes the problem of a row's file; nil if it is intact.
+    /// Describes the problem of a row's file; nil if the file is intact.
     private static func problem(of row: AssetRow, _ files: any AssetStore) throws -> String? {
         do {
             guard let file = try files.open(row.file) else { return "is missing" }
@@ -192,7 +192,7 @@ package struct StoreVerification: Sendable {
 package enum AssetCopy {
     private static let pieceSize = 1 << 20
 
-    /// Reads a file and returns the hash of its content; `take` receives each piece.
+    /// Reads a file and returns the hash of its content. `take` receives each piece of the file.
     static func content(of file: any AssetFileReader, _ take: (UnsafeRawBufferPointer) throws -> Void = { _ in }) throws
         -> [UInt8]
     {
@@ -210,8 +210,8 @@ package enum AssetCopy {
         }
     }
 
-    /// Copies the files of all rows that the target does not have yet.
-    /// - Parameter progress: called with the size in bytes of each file, copied or already there.
+    /// Copies the files of all rows, except files that the target already has.
+    /// - Parameter progress: called with the size in bytes of each file that was copied or that the target already had.
     /// - Returns: a description of each file that could not be copied.
     package static func all(
         of engine: any StorageEngine, from source: any AssetStore, to target: any AssetStore,
@@ -237,7 +237,7 @@ package enum AssetCopy {
 
     private static func copy(_ row: AssetRow, from source: any AssetStore, to target: any AssetStore) throws -> String?
     {
-        // Copied by an earlier attempt.
+        // An earlier attempt copied the file.
         if let there = try target.open(row.file), there.size == row.size { return nil }
         guard let file = try source.open(row.file) else { return "is missing" }
         let writer = try target.makeFile()

@@ -6,15 +6,16 @@ import NephosWire
 /// that it saves.
 struct AssetAddresses: Sendable {
     let tokens: AssetTokens
-    /// The prefix of addresses: `https://cloud.example.org/assets/1/iCloud.org.example.App/development`.
+    /// The prefix of asset addresses, for example
+    /// `https://cloud.example.org/assets/1/iCloud.org.example.App/development`.
     let address: String
-    /// The caller's account; 0 for no account.
+    /// The ID of the caller's account; 0 for no account.
     var account: Int64
-    /// The start of the request, in milliseconds since 1970.
+    /// The time at which the request started, in milliseconds since 1970.
     let now: Int64
-    /// Whether the store has any file; if not, records are not searched for assets.
+    /// Whether the store has any asset file. If it has none, records are not searched for assets.
     let hasAssets: Bool
-    /// The maximum total bytes of a database's files.
+    /// The maximum number of bytes of all asset files per database.
     let databaseLimit: Int64
 
     init(
@@ -29,15 +30,15 @@ struct AssetAddresses: Sendable {
         self.databaseLimit = databaseLimit
     }
 
-    /// The address for uploading a file for a field.
+    /// The address to which a client uploads a file for a field.
     func uploadURL(for target: AssetTarget, isPrivate: Bool, isSealed: Bool) -> String {
         let token = AssetTokens.Upload(
             target: target, isPrivate: isPrivate, isSealed: isSealed, expires: now + Limits.uploadLifetime)
         return "\(address)/\(AssetAddress.upload)/\(tokens.text(token))"
     }
 
-    /// The answer's form of an asset that the caller may read: its download address ends with a placeholder, which the
-    /// client replaces with a file name (CloudKit Web Services, Asset Dictionary).
+    /// The form of an asset in a response to a caller that may read the asset. The download address ends with a
+    /// placeholder, which the client replaces with a file name (CloudKit Web Services, Asset Dictionary).
     func linked(_ asset: AssetValue, in zone: ZoneKey, of recordName: () -> String) -> AssetValue {
         var linked = asset
         linked.content = nil
@@ -51,7 +52,7 @@ struct AssetAddresses: Sendable {
         return linked
     }
 
-    /// The value with which a client saves an uploaded file in its field.
+    /// The value with which a client saves an uploaded file in the target's field.
     func receipt(_ asset: AssetRow, for target: AssetTarget, isPrivate: Bool) -> AssetValue {
         let receipt = AssetTokens.Receipt(
             target: target, content: asset.content, size: asset.size, expires: now + Limits.receiptLifetime)
@@ -71,7 +72,7 @@ package enum AssetAddress {
     package static let version = "1"
     package static let upload = "upload"
 
-    /// The content part of the address for the bytes of a caller's local file. It blocks.
+    /// The content part of the asset address of a local file. Blocks the calling thread while reading the file.
     package static func content(ofFileAt path: String) throws -> String {
         let (source, hash) = (try FileSource(path), StreamingHash(.content))
         var offset: Int64 = 0
@@ -83,6 +84,6 @@ package enum AssetAddress {
         }
     }
 
-    /// Whether the text has the form of the content part.
+    /// Whether the text has the form of an address's content part.
     package static func isContent(_ text: String) -> Bool { AssetContent.content(named: text) != nil }
 }

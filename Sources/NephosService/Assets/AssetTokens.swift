@@ -3,7 +3,7 @@ import NephosCrypto
 import NephosStorage
 
 extension ZoneKey {
-    /// Whether the zone is in another account's private database.
+    /// Whether the zone is in the private database of an account other than this one.
     func isShared(with account: Int64) -> Bool { owner != .everyone && owner.rawValue != account }
 }
 
@@ -14,7 +14,7 @@ struct AssetTarget: Equatable, Sendable {
     var recordName: String
     var fieldName: String
 
-    /// Any field of any record of the zone, for a file that the account can already read.
+    /// The target that includes every field of every record of the zone, for a file that the account can already read.
     static func anyField(in zone: ZoneKey, account: Int64) -> AssetTarget {
         AssetTarget(zone: zone, account: account, recordName: "", fieldName: "")
     }
@@ -27,31 +27,32 @@ struct AssetTarget: Equatable, Sendable {
     }
 }
 
-/// The authenticated tokens with which clients upload, save and download files. Each grants only the operation that it
-/// names. Bearers need no account; a token cannot be forged or changed.
+/// Encodes and decodes the authenticated tokens with which clients upload, save and download files. Each token grants
+/// one operation, and its bearer needs no account. A token cannot be forged or changed.
 struct AssetTokens: Sendable {
     let key: AuthenticationKey
-    /// The container and its environment.
+    /// The container and environment for which the tokens are valid.
     let place: StoreID
 
     private enum Purpose: String {
         case assetUpload, assetReceipt, assetDownload
     }
 
-    /// Grants the upload of a file.
+    /// The token that grants the upload of one file.
     struct Upload: Equatable, Sendable {
         var target: AssetTarget
-        /// Whether the database is private to one account; its assets have more attributes.
+        /// Whether the target is in a private or shared database. Files there have more attributes (`wrappingKey`,
+        /// `referenceChecksum`).
         var isPrivate: Bool
-        /// Whether the file is sealed.
+        /// Whether the client seals (encrypts) the file.
         var isSealed = false
-        /// Milliseconds since 1970.
+        /// The time at which the token expires, in milliseconds since 1970.
         var expires: Int64
 
         fileprivate var flags: UInt8 { (isPrivate ? 1 : 0) | (isSealed ? 2 : 0) }
     }
 
-    /// Grants saving an uploaded file.
+    /// The token that grants saving one uploaded file.
     struct Receipt: Equatable, Sendable {
         var target: AssetTarget
         var content: [UInt8]
@@ -59,21 +60,21 @@ struct AssetTokens: Sendable {
         var expires: Int64
     }
 
-    /// Grants a reader of the zone's records the download of a file.
+    /// The token that grants the download of one file to a reader of the zone's records.
     struct Download: Equatable, Sendable {
         var zone: ZoneKey
-        /// 0 for no account.
+        /// The ID of the reader's account; 0 for no account.
         var account: Int64
-        /// The record that must still refer to the file, and be readable by the account, at the time of the download;
-        /// empty in the account's own database.
+        /// The record that must still refer to the file, and be readable by the account, at the time of the download.
+        /// Empty if the zone is in the account's own database.
         var recordName = ""
         var content: [UInt8]
         var size: Int64
         var expires: Int64
     }
 
-    /// Whether a token with this lifetime and expiry is valid now, within `Limits.clockSkew` between servers: it has
-    /// not expired, and was not issued in the future.
+    /// Whether a token with this lifetime and expiry is valid now: it has not expired, and was not issued in the
+    /// future. Allows for `Limits.clockSkew` between servers.
     static func isGood(until expires: Int64, lifetime: Int64, now: Int64) -> Bool {
         (-Limits.clockSkew...lifetime + Limits.clockSkew).contains(expires - now)
     }
@@ -95,7 +96,7 @@ struct AssetTokens: Sendable {
                 + Self.bytes(token.size) + Self.bytes(token.expires) + Self.bytes(token.recordName) + token.content)
     }
 
-    /// Nil unless the text is an upload token of this store.
+    /// Decodes an upload token; nil if the text is not an upload token of this store.
     func upload(_ text: String) -> Upload? {
         guard var reader = reader(text, .assetUpload), let target = reader.target(), let flags = reader.byte(),
             let expires = reader.integer(), reader.rest.isEmpty
@@ -103,7 +104,7 @@ struct AssetTokens: Sendable {
         return Upload(target: target, isPrivate: flags & 1 != 0, isSealed: flags & 2 != 0, expires: expires)
     }
 
-    /// Nil unless the text is a receipt of this store.
+    /// Decodes a receipt; nil if the text is not a receipt of this store.
     func receipt(_ text: String) -> Receipt? {
         guard var reader = reader(text, .assetReceipt), let target = reader.target(), let size = reader.integer(),
             let expires = reader.integer()
@@ -111,7 +112,7 @@ struct AssetTokens: Sendable {
         return Receipt(target: target, content: Array(reader.rest), size: size, expires: expires)
     }
 
-    /// Nil unless the text is a download token of this store.
+    /// Decodes a download token; nil if the text is not a download token of this store.
     func download(_ text: String) -> Download? {
         guard var reader = reader(text, .assetDownload), let owner = reader.integer(), let zone = reader.integer(),
             let account = reader.integer(), let size = reader.integer(), let expires = reader.integer(),
@@ -171,7 +172,7 @@ struct AssetTokens: Sendable {
     }
 }
 
-/// The name of a content: its hash in hexadecimal digits.
+/// Converts the hash of a content to the content's name, which is the hash in hexadecimal digits, and back.
 enum AssetContent {
     static func name(_ content: [UInt8]) -> String {
         var digits: [UInt8] = []
@@ -184,7 +185,7 @@ enum AssetContent {
         return String(decoding: digits, as: UTF8.self)
     }
 
-    /// Nil if the text is not a content's name.
+    /// The hash of the content with this name; nil if the text is not such a name.
     static func content(named name: String) -> [UInt8]? {
         let digits = Array(name.utf8)
         guard digits.count == 64 else { return nil }
@@ -208,14 +209,14 @@ enum AssetContent {
 
 extension AssetTokens {
     // Attributes that Apple's service adds to the checksums of private databases' files. This server encrypts nothing
-    // with them.
+    // with these attributes.
 
-    /// 16 bytes in base64.
+    /// The file's `wrappingKey`: 16 bytes in base64.
     func wrappingKey(_ asset: AssetRow) -> String {
         Data(derived("wrappingKey", asset).prefix(16)).base64EncodedString()
     }
 
-    /// 21 bytes in base64, as a `fileChecksum` has.
+    /// The file's `referenceChecksum`: 21 bytes in base64, as many as a `fileChecksum` has.
     func referenceChecksum(_ asset: AssetRow) -> String {
         Data([1] + derived("referenceChecksum", asset).prefix(20)).base64EncodedString()
     }

@@ -2,19 +2,20 @@ import NephosStorage
 import NephosWire
 import Synchronization
 
-/// The uploads in progress in a store: bounds the descriptors, disk and quota that one account, and all accounts
-/// together, may take.
+/// The uploads in progress in a store. The class bounds the file descriptors, disk bytes and quota that each account,
+/// and all accounts together, use for uploads.
 final class AssetUploads: Sendable {
-    /// The uploader of a file, and the limits that apply.
+    /// The uploader of a file, and the limits of the upload.
     struct Terms: Sendable {
         var account: Int64
-        /// The owner whose bytes the upload counts towards: the account's own database, or its unsaved uploads to other
-        /// databases.
+        /// The owner whose byte count includes the file: the account's own database, or the account's unsaved uploads
+        /// to other databases.
         var owner: OwnerID
-        /// The maximum bytes of a file.
+        /// The maximum number of bytes per file.
         var sizeLimit: Int64
-        /// The maximum, and the present, total bytes of the database's files.
+        /// The maximum number of bytes of all files per database.
         var databaseLimit: Int64
+        /// The present number of bytes of all files of the database.
         var databaseBytes: Int64
     }
 
@@ -34,7 +35,7 @@ final class AssetUploads: Sendable {
     var isEmpty: Bool { state.withLock { $0.count == 0 } }
 
     /// Reserves capacity for an upload.
-    /// - Parameter size: bytes of the file; nil if unknown.
+    /// - Parameter size: the file's size in bytes; nil if unknown.
     func begin(_ terms: Terms, size: Int64?) throws(ServiceError) -> Reservation {
         let begins = state.withLock { state in
             let share = state.accounts[terms.account] ?? Share()
@@ -49,12 +50,12 @@ final class AssetUploads: Sendable {
         return reservation
     }
 
-    /// The capacity reserved for one upload. Released with the object.
+    /// The capacity that is reserved for one upload. The reservation ends when the object is deinitialised.
     final class Reservation: Sendable {
         private let uploads: AssetUploads
         private let terms: Terms
         private let size = Mutex(Int64(0))
-        /// The maximum total bytes of the database's files.
+        /// The maximum number of bytes of all files per database.
         var databaseLimit: Int64 { terms.databaseLimit }
 
         fileprivate init(_ uploads: AssetUploads, _ terms: Terms) {
@@ -64,7 +65,7 @@ final class AssetUploads: Sendable {
 
         deinit { uploads.end(terms, size.withLock { $0 }) }
 
-        /// Grows the reservation to the file's size so far.
+        /// Grows the reservation to the number of bytes of the file that have arrived.
         func grow(to total: Int64) throws(ServiceError) {
             if total > terms.sizeLimit { throw .assetTooLarge(limit: terms.sizeLimit) }
             let more = size.withLock { total - $0 }
@@ -80,7 +81,7 @@ final class AssetUploads: Sendable {
             let (total, isTooMuch) = terms.databaseBytes.addingReportingOverflow(pending + more)
             if isTooMuch || total > terms.databaseLimit { return .assetQuotaExceeded(limit: terms.databaseLimit) }
             let bytes = state.accounts[terms.account]?.bytes ?? 0
-            // One file of the allowed size always fits.
+            // One file of the maximum size always fits.
             if bytes > 0, bytes + more > max(Limits.uploadedBytesPerAccount, terms.sizeLimit) { return .tooManyUploads }
             state.owners[terms.owner] = pending + more
             state.accounts[terms.account, default: Share()].bytes += more

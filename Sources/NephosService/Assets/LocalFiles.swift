@@ -1,7 +1,7 @@
 import Glibc
 import NephosStorage
 
-/// A caller's local file, uploaded in the same process. Everything blocks.
+/// A local file that a caller in the same process uploads. Every method blocks the calling thread.
 final class FileSource: Sendable {
     static let pieceSize = 1 << 20
     private let descriptor: Int32
@@ -13,7 +13,7 @@ final class FileSource: Sendable {
 
     deinit { close(descriptor) }
 
-    /// The next piece; empty at the end.
+    /// The file's next piece, from the offset; empty at the end of the file.
     func read(at offset: Int64) throws -> [UInt8] {
         try [UInt8](unsafeUninitializedCapacity: Self.pieceSize) { buffer, count in
             let found = pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset))
@@ -23,7 +23,7 @@ final class FileSource: Sendable {
     }
 }
 
-/// A new local file of the caller's, to which an asset is written. Everything blocks.
+/// A new local file into which a caller in the same process downloads an asset. Every method blocks the calling thread.
 final class FileTarget {
     private let descriptor: Int32
 

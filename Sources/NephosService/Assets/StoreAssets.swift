@@ -6,13 +6,13 @@ import Synchronization
 final class StoreAssets: Sendable {
     let files: any AssetStore
     let uploads = AssetUploads()
-    /// The maximum total bytes of a database's files.
+    /// The maximum number of bytes of all files per database.
     let databaseLimit: Int64
     private let engine: any StorageEngine
     private let environment: ServiceEnvironment
     private let anyAsset = Atomic(false)
     private let collection = WorkLoop()
-    /// The time of the next collection of unneeded files, milliseconds since 1970.
+    /// The time of the next collection of unneeded files, in milliseconds since 1970.
     private let nextCollection = Mutex(Int64.min)
 
     init(
@@ -24,23 +24,24 @@ final class StoreAssets: Sendable {
         self.environment = environment
     }
 
-    /// Whether the store has any file; if not, records are not searched for assets.
+    /// Whether the store has any asset file. If it has none, records are not searched for assets.
     var hasAssets: Bool { anyAsset.load(ordering: .acquiring) }
 
-    /// Determines `hasAssets`, and ends the leftovers of a process killed between publishing a file and committing its
-    /// row.
+    /// Determines `hasAssets`, and cleans up after a process that was killed between publishing a file and committing
+    /// the file's row.
     func resume() async throws {
         // Another server may store the first file at any time.
         let any = try await engine.isShared ? true : engine.read { try $0.hasAssets() }
         anyAsset.store(any, ordering: .releasing)
-        // Other servers may be receiving files.
+        // Other servers may be receiving files, so only old leftovers are cleaned up.
         try await endLeftovers(olderThan: engine.isShared ? Self.leftoverAge : 0)
     }
 
-    /// The age, in seconds, after which an announced upload counts as abandoned.
+    /// The age, in seconds, after which an unfinished upload counts as abandoned.
     private static let leftoverAge = Limits.receiptLifetime / 1000
 
-    /// Ends published files that may have no row, left by a process that ended or while object storage was unreachable.
+    /// Cleans up published files that may have no row. A process left them when it ended or while object storage was
+    /// unreachable.
     private func endLeftovers(olderThan age: Int64) async throws {
         let left = try await files.threads.run { [files] in try files.leftovers(olderThan: age) }
         if left.isEmpty { return }
@@ -58,7 +59,7 @@ final class StoreAssets: Sendable {
                 }
             }
         }
-        // Records must not wait for unreachable object storage.
+        // Saves of records must not wait for unreachable object storage.
         if files.threads === BlockingPool.network { Task { try await end() } } else { try await end() }
     }
 
@@ -68,18 +69,18 @@ final class StoreAssets: Sendable {
         return free - bytes >= Limits.freeDisk
     }
 
-    /// Opens a published file; nil if none has the name.
+    /// Opens a published file; returns nil if no file has the name.
     func open(_ name: String) async throws -> (any AssetFileReader)? {
         if let file = try files.openNow(name) { return file }
         return try await files.threads.run { [files] in try files.open(name) }
     }
 
     /// Stores an uploaded file. A database stores each content once, so the upload of a known content is discarded,
-    /// unless the stored file is missing or damaged: then the upload replaces it. An account's unsaved uploads are
-    /// always replaced.
+    /// unless the stored file is missing or damaged: then the upload replaces it. An unsaved upload always replaces the
+    /// account's earlier upload of the same content for the same field.
     /// - Parameters:
-    ///   - limit: the maximum total bytes of the owner's files.
-    ///   - check: throws if the file may not be stored any more.
+    ///   - limit: the maximum number of bytes of all files of the owner.
+    ///   - check: throws if the file may no longer be stored.
     func keep(
         _ asset: AssetRow, _ file: any AssetFileWriter, limit: Int64,
         _ check: @escaping @Sendable (StorageReader) throws -> Void
@@ -106,7 +107,7 @@ final class StoreAssets: Sendable {
         do {
             kept = try await insert(asset, insteadOf: damaged, limit: limit, check)
         } catch {
-            // If the outcome of the commit is unknown, its row may exist.
+            // If the outcome of the commit is unknown, the file's row may exist, so the file stays.
             if (error as? StorageError)?.code != .unknownOutcome { try? await files.threads.run { file.discard() } }
             throw error
         }
@@ -116,7 +117,7 @@ final class StoreAssets: Sendable {
     }
 
     /// Inserts the row of a published file.
-    /// - Returns: the content's row, which names another file if that was stored first.
+    /// - Returns: the content's row, which names another file if another upload stored the content first.
     private func insert(
         _ new: AssetRow, insteadOf damaged: AssetRow?, limit: Int64,
         _ check: @escaping @Sendable (StorageReader) throws -> Void
@@ -126,13 +127,14 @@ final class StoreAssets: Sendable {
         return try await engine.write { transaction in
             try check(transaction)
             if var known = try Self.keepKnown(new, transaction) {
-                // A file that replaced `damaged` since the check is another upload's, and intact.
+                // If another file replaced `damaged` since the check, another upload stored that file, and the file is
+                // intact.
                 guard new.owner.rawValue < 0 || known.file == damaged?.file else { return known }
                 try transaction.replaceFile(of: known, by: new.file)
                 known.file = new.file
                 return known
             }
-            // Concurrent uploads may have used the quota since this one began.
+            // Concurrent uploads may have used the quota since this upload began.
             guard try Self.bytes(of: new.owner, transaction) + new.size <= limit else {
                 throw ServiceError.assetQuotaExceeded(limit: limit)
             }
@@ -141,18 +143,18 @@ final class StoreAssets: Sendable {
         }
     }
 
-    /// The bytes of an owner's files; an account's database includes its unsaved uploads to other databases.
+    /// The number of bytes of an owner's files. For an account, this includes its unsaved uploads to other databases.
     static func bytes(of owner: OwnerID, _ reader: StorageReader) throws -> Int64 {
         let bytes = try reader.assetBytes(owner: owner)
         guard owner.rawValue > 0 else { return bytes }
         return try bytes + reader.assetBytes(owner: .uploads(of: owner.rawValue))
     }
 
-    /// Condemns a database's files without a reference or valid receipt, oldest first, before their retention ends, so
-    /// that they do not keep the owner from saving.
-    /// - Parameter bytes: the bytes to free.
+    /// Condemns a database's files that have no reference and no valid receipt, oldest first, before their retention
+    /// ends. Otherwise these files would use the quota that the owner's uploads need.
+    /// - Parameter bytes: the number of bytes to free.
     func makeRoom(for bytes: Int64, in owner: OwnerID) async throws {
-        // A file that is unreferenced now is retained until before this time; a file with a receipt is retained longer.
+        // A file that is unreferenced now is retained until before this time. A file with a receipt is retained longer.
         let time = environment.now() + Limits.assetRetention + 1
         var missing = bytes
         for _ in 0..<Limits.collectionStepsForRoom where missing > 0 {
@@ -163,7 +165,7 @@ final class StoreAssets: Sendable {
             let freed = try await engine.write { transaction -> Int64 in
                 var freed: Int64 = 0
                 for row in chosen {
-                    // A save may have referenced it since.
+                    // A save may have referenced the file since it was read.
                     guard let now = try transaction.asset(owner: owner, content: row.content), now.neededUntil < time
                     else { continue }
                     try transaction.condemn(now)
@@ -177,7 +179,7 @@ final class StoreAssets: Sendable {
         collectNow()
     }
 
-    /// - Returns: the first rows that have the bytes, and whether there may be more rows.
+    /// - Returns: the first rows whose files have at least `bytes` bytes together, and whether there may be more rows.
     private static func first(of rows: [AssetRow], with bytes: Int64) -> ([AssetRow], Bool) {
         var (sum, count) = (Int64(0), 0)
         while count < rows.count, sum < bytes {
@@ -213,23 +215,24 @@ final class StoreAssets: Sendable {
         }
     }
 
-    /// Wakes the collection, whenever it last ran.
+    /// Wakes the collection even if it is not due.
     func collectNow() {
         nextCollection.withLock { $0 = .min }
         collectIfDue()
     }
 
-    /// Returns once nothing is being collected.
+    /// Returns once no collection is running.
     func settle() async { await collection.waitUntilIdle() }
 
     /// Stops the collection.
     func stop() async { await collection.close() }
 
     /// Deletes the files that were unneeded before a time. Their rows are condemned first, in transactions serialised
-    /// with saves, so that no record refers to a file being deleted; files left by a crash are deleted the next time.
+    /// with saves, so that no record refers to a file being deleted. The next collection deletes files that a crash
+    /// left.
     func collect(neededBefore time: Int64) async throws {
         let limit = Limits.assetsPerCollectionStep
-        // Reading first costs no commit if there is nothing to collect, the common case.
+        // Most collections find nothing, so a read comes first: it costs no commit.
         while try await engine.read({ try $0.hasAsset(neededBefore: time) }) {
             _ = try await engine.write { try $0.condemnAssets(neededBefore: time, limit: limit) }
         }
@@ -237,7 +240,7 @@ final class StoreAssets: Sendable {
             let condemned = try await engine.read { try $0.condemnedAssetFiles(limit: limit) }
             if condemned.isEmpty { return }
             let isRemoved = try await files.threads.run { [files] in
-                // A running backup may need the files: they stay condemned until the next collection.
+                // A running backup may need the files, so the files stay condemned until the next collection.
                 guard let lock = try files.lockForRemoval() else { return false }
                 for file in condemned { try files.remove(file) }
                 return withExtendedLifetime(lock) { true }
@@ -247,7 +250,7 @@ final class StoreAssets: Sendable {
         }
     }
 
-    /// Internal errors are logged, not sent.
+    /// The error that the client receives. Internal errors are logged, not sent.
     func translate(_ error: any Error) -> ServiceError {
         if let error = error as? ServiceError { return error }
         if error is CancellationError { return .unavailable }

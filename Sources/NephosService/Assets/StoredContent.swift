@@ -4,10 +4,10 @@ import NephosThreads
 
 /// Verifies that a stored file has its row's content.
 ///
-/// It reads piece by piece, so that other file work can run between two pieces. `@unchecked`: pieces are read one at a
-/// time.
+/// The file is read piece by piece, so that other file work can run between two pieces. `@unchecked`: pieces are read
+/// one at a time.
 final class StoredContent: @unchecked Sendable {
-    /// Bytes read at a time.
+    /// The number of bytes per piece.
     private static let pieceSize = 4 << 20
 
     private let file: any AssetFileReader
@@ -16,7 +16,7 @@ final class StoredContent: @unchecked Sendable {
 
     private init(_ file: any AssetFileReader) { self.file = file }
 
-    /// Whether a row's file can be read and has the row's content.
+    /// Whether the file of a row can be read and has the row's content.
     static func isWhole(_ asset: AssetRow, in files: any AssetStore) async -> Bool {
         do {
             guard let file = try await files.threads.run({ try files.open(asset.file) }), file.size == asset.size else {
@@ -30,7 +30,7 @@ final class StoredContent: @unchecked Sendable {
         }
     }
 
-    /// - Returns: whether there may be more.
+    /// - Returns: whether there may be more pieces.
     private func readPiece() throws -> Bool {
         let piece = try [UInt8](unsafeUninitializedCapacity: Self.pieceSize) { buffer, count in
             count = try file.read(into: UnsafeMutableRawBufferPointer(buffer), at: offset)

@@ -1,18 +1,18 @@
 import NephosStorage
 import NephosWire
 
-/// The transaction that deletes an account. After its commit the account cannot sign in, no account sees its private
-/// database, and nothing is notified; `AccountErasure` then erases its data.
+/// The transaction that deletes an account. After its commit the account cannot sign in, no account sees the deleted
+/// account's private database, and no notifications are sent for it. `AccountErasure` then erases the data.
 ///
-/// Records that it saved in the public database stay: they are the app's, and other records refer to them. Their
-/// creator remains the account's user record name, which is never reused; the user record and the account's name are
-/// deleted.
+/// Records that the account saved in the public database stay: they are the app's, and other records refer to them.
+/// Their creator remains the account's user record name, which is never reused. The user record and the account's name
+/// are deleted.
 struct AccountDeletion {
     let account: AccountRow
 
     func run(in transaction: StorageTransaction) throws {
-        // `runAlone` orders this before or after the account's other transactions on every server: each has committed,
-        // or finds the account deleted.
+        // On every server, `runAlone` orders the deletion before or after each of the account's other transactions:
+        // each of them has committed, or finds the account deleted.
         try transaction.runAlone()
         try transaction.advanceCatalog()
         guard try transaction.liveAccount(id: account.id) != nil else {
@@ -36,6 +36,6 @@ struct AccountDeletion {
 }
 
 extension AccountRow {
-    /// The owners of its subscriptions in the three databases.
+    /// The owners of the account's subscriptions in the private, the public and the shared database.
     var subscriptionOwners: [OwnerID] { [owner, .everyone, OwnerID(rawValue: -id)] }
 }

@@ -1,9 +1,9 @@
 import NephosStorage
 import NephosWire
 
-/// Erases a deleted account's data in a background job, one step per transaction: its participation in others' shares,
-/// its zones (each inserts a purge job for its contents), its keys, its request outcomes, and its user record in the
-/// public database.
+/// Erases a deleted account's data in a background job, one step per transaction: the account's participation in
+/// others' shares, its zones, its keys, its request outcomes, and its user record in the public database. The deletion
+/// of each zone inserts a job that purges the zone's contents.
 struct AccountErasure {
     let account: AccountRow
     let environment: ServiceEnvironment
@@ -12,13 +12,13 @@ struct AccountErasure {
 
     struct Step {
         var isDone = false
-        /// Whether there are subscribers to notify.
+        /// Whether the step stored change events, so that subscribers must be notified.
         var leftEvents = false
     }
 
-    /// - Parameter limit: the maximum number of records to write.
+    /// - Parameter limit: the maximum number of records that the step writes.
     func step(limit: Int, in transaction: StorageTransaction) throws -> Step {
-        // A share or a zone takes several rows.
+        // Deleting a share or a zone writes several rows.
         let count = max(1, limit / 8)
         let rows = try transaction.participations(account: account.id, limit: count)
         if !rows.isEmpty {
@@ -39,7 +39,7 @@ struct AccountErasure {
 
     /// Removes the account's row from a share's participants. The remaining participants get the share with a new
     /// change tag.
-    /// - Returns: whether there are subscribers to notify.
+    /// - Returns: whether change events were stored, so that subscribers must be notified.
     private func leave(_ row: ShareParticipantRow, in transaction: StorageTransaction) throws -> Bool {
         guard let share = try transaction.share(id: row.share), share.isLive,
             let zone = try transaction.zone(share.zone), !zone.isDeleted
@@ -60,7 +60,7 @@ struct AccountErasure {
         return leftEvents
     }
 
-    /// Deletes the public user record, and cascades to the records that refer to it with `deleteSelf`.
+    /// Deletes the public user record. The deletion cascades to the records that refer to it with `deleteSelf`.
     private func deleteUserRecord(in transaction: StorageTransaction) throws -> Bool {
         guard let zone = try transaction.zone(owner: .everyone, named: ZoneIDDictionary.defaultZoneName),
             let record = try transaction.record(zone: zone.key, named: account.userRecordName), !record.isDeleted

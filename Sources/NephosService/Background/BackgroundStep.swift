@@ -4,14 +4,14 @@ import NephosWire
 /// One step of a job, small enough that it does not block other writers for long.
 struct BackgroundStep {
     let job: JobRow
-    /// The maximum number of records to delete.
+    /// The maximum number of records per step that are deleted.
     let limit: Int
     let environment: ServiceEnvironment
     let indexes: IndexWriter
     let notifier: Notifier
 
-    /// Runs a step in the transaction, and removes the job when nothing is left.
-    /// - Returns: whether there are subscribers to notify.
+    /// Runs a step in the transaction, and removes the job when no work is left.
+    /// - Returns: whether change events were stored, so that subscribers must be notified.
     func run(in transaction: StorageTransaction) throws -> Bool {
         if BackgroundJob(rawValue: job.kind) == .notifyShare {
             try transaction.removeJob(id: job.id)
@@ -40,7 +40,7 @@ struct BackgroundStep {
         return try notifier.notify(of: changes, in: zone, by: nil, transaction)
     }
 
-    /// - Returns: whether there are subscribers to notify.
+    /// - Returns: whether change events were stored, so that subscribers must be notified.
     private func eraseAccount(in transaction: StorageTransaction) throws -> Bool {
         guard let account = try transaction.account(id: job.zone.owner.rawValue), account.isDeleted else {
             try transaction.removeJob(id: job.id)
@@ -53,7 +53,7 @@ struct BackgroundStep {
         return step.leftEvents
     }
 
-    /// Runs a step of the move, which inserts a job for the remainder.
+    /// Runs a step of the move. The step inserts a job for the remainder of the move.
     private func moveShared(in transaction: StorageTransaction) throws -> Bool {
         let changes = SharedChanges(notifier.watched)
         try ShareMove(job)?.step(limit: limit, now: environment.now(), changes, in: transaction)
@@ -61,8 +61,8 @@ struct BackgroundStep {
         return true
     }
 
-    /// Purges a step's worth of a deleted zone's contents: asset references first, so that the files are marked as
-    /// unneeded.
+    /// Purges a step's worth of a deleted zone's contents. Asset references come first, so that their files are marked
+    /// as unneeded.
     private func purgeZone(in transaction: StorageTransaction) throws -> Bool {
         let references = try transaction.purgeAssetReferences(
             zone: job.zone, limit: Limits.assetsPerCollectionStep,
@@ -72,15 +72,15 @@ struct BackgroundStep {
         return try transaction.purgeRecords(zone: job.zone, limit: limit) < limit
     }
 
-    /// Deletes a step's worth of the records that the deleted record owned; each inserts a job for the records that it
-    /// owns itself.
+    /// Deletes a step's worth of the records that the job's deleted record owned. If a deleted record owns records, its
+    /// deletion inserts a job for them.
     private func cascade(_ changes: RecordChanges?, in transaction: StorageTransaction) throws -> Bool {
         guard let space = job.subject.firstIndex(of: " "), let deletedAt = Int64(job.subject[..<space]) else {
             return true
         }
         let target = String(job.subject[job.subject.index(after: space)...])
-        // If the record was saved again meanwhile, only records that the deleted one owned are deleted: their sequences
-        // are below that of the deletion.
+        // If the target was saved again meanwhile, the cascade deletes only records that the deleted target owned:
+        // their sequences are below the sequence of the deletion.
         let isBack = try transaction.record(zone: job.zone, named: target).map { !$0.isDeleted } ?? false
         let sources = try transaction.references(
             zone: job.zone, to: target, kinds: [.deleteSelf], after: nil, limit: limit)

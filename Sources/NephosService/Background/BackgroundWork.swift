@@ -1,26 +1,26 @@
 import NephosStorage
 import Synchronization
 
-/// Runs the jobs of one store, one at a time, until none is left. Jobs are rows, so they resume when the store is
-/// opened after a crash. A failed job is retried with back-off, and does not delay the others.
+/// Runs the jobs of one store, one at a time, until no job is left. Jobs are rows, so they resume when the store is
+/// opened after a crash. A failed job is retried with back-off, and does not delay the other jobs.
 final class BackgroundWork: Sendable {
     private let engine: any StorageEngine
     private let environment: ServiceEnvironment
     private let indexes: IndexCatalog
     private let accounts: Accounts
-    /// Milliseconds that tombstones are retained; nil for ever.
+    /// The number of milliseconds for which tombstones are retained; nil if they are never purged.
     private let retention: Int64?
     private let notifier: Notifier
     private let tellSubscribers: @Sendable () -> Void
     private let loop = WorkLoop()
-    /// The time of the next purge of tombstones, milliseconds since 1970.
+    /// The time of the next purge of tombstones, in milliseconds since 1970.
     private let nextPurge = Mutex(Int64.min)
     private let nextKeyPurge = Mutex(Int64.min)
-    /// Bytes of request outcomes that this process stored, by account, since the account's last purge.
+    /// The number of bytes of request outcomes that this process stored per account since the account's last purge.
     private let outcomes = Mutex([Int64: Int]())
     private let schedule = Mutex(JobSchedule())
     private let pieces = Mutex(PieceSize())
-    /// Wakes the loop for the next retry.
+    /// The timer that wakes the loop for the next retry.
     private let retry = RetryTimer()
 
     init(
@@ -36,8 +36,8 @@ final class BackgroundWork: Sendable {
         self.retention = retention
     }
 
-    /// Whether a purge of tombstones or request outcomes is due. Checked at every change of records: without changes,
-    /// nothing visible to a client ages.
+    /// Whether a purge of tombstones or request outcomes is due. Every change of records checks this, because without
+    /// changes nothing that a client sees ages.
     var isPurgeDue: Bool {
         isDeletionPurgeDue || nextKeyPurge.withLock { $0 } <= environment.now()
     }
@@ -46,22 +46,22 @@ final class BackgroundWork: Sendable {
         retention != nil && nextPurge.withLock { $0 } <= environment.now()
     }
 
-    /// Makes the purge of tombstones due, whenever it last ran.
+    /// Makes the purge of tombstones due now.
     func wakeToForget() {
         nextPurge.withLock { $0 = .min }
         wake()
     }
 
-    /// Wakes the loop: there may be jobs.
+    /// Wakes the loop, because there may be jobs.
     func wake() { loop.wake { await self.doJobs() } }
 
-    /// Returns once the loop is idle: only failed jobs are left, which are retried later.
+    /// Returns once the loop is idle. Then only failed jobs are left, which are retried later.
     func settle() async {
         wake()
         await loop.waitUntilIdle()
     }
 
-    /// Stops after the current step.
+    /// Stops the loop after the current step.
     func close() async {
         await loop.close()
         retry.cancel()
@@ -86,7 +86,7 @@ final class BackgroundWork: Sendable {
         return true
     }
 
-    /// Counts the bytes stored for the outcome of an account's request.
+    /// Counts the bytes of a stored outcome of one of the account's requests.
     /// - Returns: whether a purge of that account's outcomes is due.
     func noteOutcome(_ bytes: Int, of account: Int64) -> Bool {
         outcomes.withLock { outcomes in
@@ -95,7 +95,7 @@ final class BackgroundWork: Sendable {
         }
     }
 
-    /// Purges request outcomes that are too old to be retried, or exceed the limits.
+    /// Purges request outcomes that are too old for a retry or that exceed the limits.
     private func forgetRequestKeys() async {
         let now = environment.now()
         let isDue = nextKeyPurge.withLock { $0 } <= now
@@ -113,7 +113,7 @@ final class BackgroundWork: Sendable {
         if isDue { nextKeyPurge.withLock { $0 = now + Limits.requestKeyPurgeInterval } }
     }
 
-    /// - Throws: only if the store is closed; a job that fails otherwise backs off.
+    /// - Throws: only if the store is closed. A job that fails for another reason backs off.
     private func doStep(of job: JobRow) async throws {
         do {
             let limit = pieces.withLock { $0.records }
@@ -128,8 +128,8 @@ final class BackgroundWork: Sendable {
                 return (try step.run(in: transaction), start.duration(to: .now))
             }
             guard let done else {
-                // Another server claimed the job, or finished it. Retry later: if that server dies, this one takes
-                // over.
+                // Another server claimed or finished the job. This server retries later, so that it takes over if the
+                // other server dies.
                 _ = schedule.withLock { $0.failed(job, now: environment.now()) }
                 return
             }
@@ -163,13 +163,13 @@ final class BackgroundWork: Sendable {
         nextPurge.withLock { $0 = now + min(retention, Limits.purgeInterval) }
     }
 
-    /// Purges the tombstones of records and zones deleted before a time, in steps, so that other writers are not
-    /// blocked for long.
-    /// - Returns: the numbers purged.
+    /// Purges the tombstones of records and zones that were deleted before a time. The purge runs in steps, so that it
+    /// does not block other writers for long.
+    /// - Returns: the numbers of purged records and zones.
     func forgetDeletions(before time: Int64) async throws -> (records: Int, zones: Int) {
         let limit = Limits.recordsPerBackgroundStep
         var (records, zones) = (0, 0)
-        // Reading first costs no commit if there is nothing to purge, the common case.
+        // Most purges find nothing, so a read comes first: it costs no commit.
         while !loop.isClosed, try await engine.read({ try $0.hasTombstone(deletedBefore: time) }) {
             records += try await engine.write { try $0.purgeTombstones(deletedBefore: time, limit: limit) }
         }

@@ -1,7 +1,8 @@
 import NephosStorage
 
-/// Purges request outcomes: expired ones, and those beyond an account's number and bytes. If the store exceeds its
-/// total, the oldest outcomes of the accounts with most are purged, so that one account does not evict another's.
+/// Purges request outcomes: expired outcomes, and outcomes that exceed the number or the bytes allowed per account. If
+/// the store exceeds its total, the oldest outcomes of the accounts with the most outcomes are purged, so that one
+/// account does not evict another account's outcomes.
 struct RequestKeyPurge {
     let engine: any StorageEngine
     let isStopped: @Sendable () -> Bool
@@ -9,7 +10,7 @@ struct RequestKeyPurge {
     var bytesPerAccount = Limits.requestOutcomesSize
     var inAll = Limits.requestKeys
 
-    /// - Parameter now: milliseconds since 1970.
+    /// - Parameter now: the present time, in milliseconds since 1970.
     func run(now: Int64) async throws {
         var share = perAccount
         while !isStopped() {
@@ -21,7 +22,7 @@ struct RequestKeyPurge {
         }
     }
 
-    /// Purges the outcomes of these accounts only.
+    /// Purges only the outcomes of these accounts.
     func run(_ accounts: some Collection<Int64>, now: Int64) async throws {
         for account in accounts where !isStopped() { try await purge(account, keeping: perAccount, now: now) }
     }
@@ -36,7 +37,7 @@ struct RequestKeyPurge {
 
     private func purge(_ account: Int64, keeping count: Int, now: Int64) async throws {
         let bytes = bytesPerAccount
-        // The time of the newest outcome beyond the number or the bytes; it is purged too.
+        // The time of the newest outcome that exceeds the account's number or bytes. That outcome is purged too.
         let excess = try await engine.read { reader in
             [
                 try reader.requestKeyTime(account: account, behind: count),
@@ -49,7 +50,7 @@ struct RequestKeyPurge {
     private func purge(_ account: Int64, before time: Int64) async throws {
         let limit = Limits.recordsPerBackgroundStep
         while !isStopped() {
-            // Reading first spares a write transaction: most accounts have nothing to purge.
+            // Most accounts have nothing to purge, so a read comes first: it saves a write transaction.
             let oldest = try await engine.read { try $0.oldestRequestKeyTime(account: account) }
             guard let oldest, oldest < time else { return }
             let removed = try await engine.write {

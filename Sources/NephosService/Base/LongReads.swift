@@ -8,25 +8,25 @@ import Synchronization
 final class LongReads: Sendable {
     enum Reader: Hashable {
         case account(Int64)
-        /// A network address of callers without an account; empty if unknown.
+        /// The network address of callers without an account; empty if unknown.
         case address([UInt8])
     }
 
-    /// Readers with a running read, each with its queue of waiting ones, oldest first.
+    /// The readers with a running read, each with its queue of waiting reads, oldest first.
     private let turns = Mutex<[Reader: [CheckedContinuation<Bool, Never>]]>([:])
 
-    /// Runs the read after the reader's earlier ones.
-    /// - Throws: `requestRateLimited` if `Limits.waitingLongReads` are queued.
+    /// Runs the read after the reader's earlier reads.
+    /// - Throws: `requestRateLimited` if the reader has `Limits.waitingLongReads` queued reads.
     func read<T>(by reader: Reader, _ body: () async throws -> T) async throws -> T {
         guard await begin(reader) else { throw ServiceError.tooManyLongReads }
         defer { end(reader) }
         return try await body()
     }
 
-    /// The number of a reader's queued reads.
+    /// The number of queued reads of a reader.
     func waiting(of reader: Reader) -> Int { turns.withLock { $0[reader]?.count ?? 0 } }
 
-    /// - Returns: false if the queue is full.
+    /// - Returns: whether the read may run; false if the reader's queue is full.
     private func begin(_ reader: Reader) async -> Bool {
         await withCheckedContinuation { continuation in
             let answer = turns.withLock { turns -> Bool? in

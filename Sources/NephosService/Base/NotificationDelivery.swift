@@ -1,9 +1,9 @@
-/// A delivery service for notifications: Apple's push service, web hooks. The outbox's dispatcher calls it, keeps the
-/// notification until an outcome is final, and decides with `RetrySchedule` when to call again.
+/// A delivery service for notifications: Apple's push service or web hooks. The outbox's dispatcher calls the delivery,
+/// keeps the notification until an outcome is final, and decides with `RetrySchedule` when to call again.
 ///
 /// A delivery may have many concurrent calls. It sends each notification once and does not retry on its own, except if
-/// an answer says how to correct the request. A notification may arrive twice (an answer can be lost), so it carries
-/// its identifier.
+/// an answer says how to correct the request. A notification may arrive twice, because an answer can be lost, so it
+/// carries its identifier.
 package protocol NotificationDelivery: Sendable {
     /// Sends the notification to the destination, and returns the outcome.
     func deliver(_ notification: OutgoingNotification, to destination: NotificationDestination) async -> DeliveryOutcome
@@ -14,21 +14,21 @@ package struct OutgoingNotification: Hashable, Sendable {
     /// The notification's identifier (`ck.nid` in the payload): a UUID, the same on every attempt.
     package var id: String
     package var container: String
-    /// `development` or `production`: the container's, not the push service's.
+    /// The container's environment, not the push service's: `development` or `production`.
     package var environment: String
-    /// The user record name of the account whose subscription fired.
+    /// The user record name of the account whose subscription matched the change.
     package var account: String
     package var subscriptionID: String
     /// The payload in the form of Apple's push service, a JSON object with `aps` and `ck`, in UTF-8.
     package var payload: [UInt8]
-    /// Notifications with the same collapse ID replace each other on the device (`CKSubscription.NotificationInfo`,
-    /// `collapseIDKey`).
+    /// The collapse ID: on the device, a notification replaces earlier ones with the same collapse ID
+    /// (`CKSubscription.NotificationInfo`, `collapseIDKey`). A notification with nil replaces none.
     package var collapseID: String?
-    /// Whether the user is not alerted: `content-available` without alert, badge and sound.
+    /// Whether the notification does not alert the user: it has `content-available` and no alert, badge or sound.
     package var isSilent: Bool
-    /// The time of the commit that caused it, in milliseconds since 1970.
+    /// The time of the commit that caused the notification, in milliseconds since 1970.
     package var createdAt: Int64
-    /// The number of this attempt at this destination: 1 for the first.
+    /// The number of this attempt at this destination; 1 for the first attempt.
     package var attempt: Int
 
     package init(
@@ -55,7 +55,7 @@ package enum NotificationDestination: Hashable, Sendable, CustomStringConvertibl
     /// A URL that receives every notification of the service.
     case webHook(WebHookDestination)
 
-    /// A stable name for the destination, the same after a restart, without secrets.
+    /// A stable name for the destination, which is the same after a restart and contains no secrets.
     package var key: String {
         switch self {
         case .device(let token): "apns:\(token.environment.rawValue):\(token.topic ?? ""):\(token.hexadecimal)"
@@ -63,8 +63,8 @@ package enum NotificationDestination: Hashable, Sendable, CustomStringConvertibl
         }
     }
 
-    /// For the log. It omits the path of a web hook, which may be a secret, and most of a token, so that a reader of
-    /// the log cannot identify devices.
+    /// The destination's name in the log. The name omits the path of a web hook, which may be a secret, and most of a
+    /// token, so that a reader of the log cannot identify devices.
     package var description: String {
         switch self {
         case .device(let token): "the \(token.environment.rawValue) device …\(token.hexadecimal.suffix(8))"
@@ -84,7 +84,7 @@ package struct DeviceToken: Hashable, Sendable {
     /// The token as the device received it (on the wire, `apnsToken` in base64).
     package var bytes: [UInt8]
     package var environment: Environment
-    /// The app's bundle identifier; nil for the delivery's configured one.
+    /// The app's bundle identifier; nil uses the identifier that the delivery is configured with.
     package var topic: String?
 
     package init(bytes: [UInt8], environment: Environment, topic: String? = nil) {
@@ -103,14 +103,14 @@ package struct DeviceToken: Hashable, Sendable {
 
 /// A web hook of the service's configuration.
 package struct WebHookDestination: Hashable, Sendable {
-    /// An absolute http or https URL.
+    /// The web hook's address, an absolute http or https URL.
     package var url: String
 
     package init(url: String) {
         self.url = url
     }
 
-    /// The scheme, the host and the port.
+    /// The scheme, the host and the port of the URL.
     fileprivate var origin: Substring {
         guard let scheme = url.utf8.firstIndex(of: UInt8(ascii: ":")) else { return "" }
         let host = url[scheme...].dropFirst().drop { $0 == "/" }
@@ -120,25 +120,25 @@ package struct WebHookDestination: Hashable, Sendable {
 
 /// The outcome of a delivery attempt.
 package enum DeliveryOutcome: Hashable, Sendable {
-    /// The destination has received it.
+    /// The destination received the notification.
     case delivered
-    /// A temporary failure. The next attempt is due after `RetrySchedule`'s delay, but not before `after`, if the
-    /// destination named a time.
+    /// A temporary failure. The next attempt is due after `RetrySchedule`'s delay, but not before `after`; nil if the
+    /// destination named no time.
     case retry(after: Duration?, reason: String)
-    /// The destination is no longer valid: remove it with its queue, unless it was registered after `since`, in
-    /// milliseconds since 1970.
+    /// The destination is no longer valid, so the dispatcher removes it with its queue, unless the destination was
+    /// registered after `since`. `since` is in milliseconds since 1970; nil removes the destination in any case.
     case rejected(reason: String, since: Int64? = nil)
-    /// The destination is valid, but never accepts this notification: no retry there.
+    /// The destination is valid, but never accepts this notification, so the notification is not retried there.
     case undeliverable(reason: String)
 }
 
 /// The configured deliveries of a service.
 package struct NotificationOutlets: Sendable {
-    /// For registered devices; nil without a push service, and devices receive nothing.
+    /// The delivery to registered devices; nil without a push service: devices then receive nothing.
     package var devices: (any NotificationDelivery)?
-    /// For `webHookDestinations`.
+    /// The delivery to `webHookDestinations`; nil if none is configured.
     package var webHooks: (any NotificationDelivery)?
-    /// Destinations of every notification, of all containers and accounts.
+    /// The destinations that receive every notification of all containers and accounts.
     package var webHookDestinations: [WebHookDestination]
 
     package init(
@@ -150,7 +150,7 @@ package struct NotificationOutlets: Sendable {
         self.webHookDestinations = webHookDestinations
     }
 
-    /// The delivery for the destination; nil if none is configured.
+    /// The delivery that serves the destination; nil if none is configured.
     package func delivery(to destination: NotificationDestination) -> (any NotificationDelivery)? {
         switch destination {
         case .device: devices

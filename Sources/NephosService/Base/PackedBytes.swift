@@ -1,4 +1,5 @@
-/// Appends integers, texts and bytes, the latter two with their lengths, to opaque bytes that are stored or sent.
+/// Appends integers, texts and byte arrays to opaque bytes that are stored or sent. Texts and byte arrays are preceded
+/// by their lengths.
 struct ByteWriter: ~Copyable {
     private var memory: UnsafeMutableRawBufferPointer
     private var count = 0
@@ -9,7 +10,7 @@ struct ByteWriter: ~Copyable {
 
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: memory[..<count]) }
 
-    /// Reserves `more` bytes and has `write` append to them; it returns the number of bytes it wrote.
+    /// Reserves `more` bytes and lets `write` append to them. `write` returns the number of bytes that it wrote.
     mutating func append(upTo more: Int, _ write: (UnsafeMutableRawPointer) -> Int) {
         if count + more > memory.count { grow(more) }
         guard let start = memory.baseAddress else { return }
@@ -53,7 +54,7 @@ struct ByteWriter: ~Copyable {
     }
 }
 
-/// Reads bytes of `ByteWriter`; nil for any others.
+/// Reads the values that a `ByteWriter` appended. Each method returns nil if the bytes do not hold such a value.
 struct ByteReader {
     private var rest: ArraySlice<UInt8>
 

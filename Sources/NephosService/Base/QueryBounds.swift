@@ -1,44 +1,53 @@
-/// Bounds of a query. Every page is bounded ("every request is bounded, the state is serialised into a continuation";
-/// the Record Layer paper); a page that reaches a bound is short and has a marker.
+/// The bounds of a query. Every page is bounded ("every request is bounded, the state is serialised into a
+/// continuation"; the Record Layer paper). A page that reaches a bound is short and has a marker.
 struct QueryBounds: Sendable {
-    /// Records of a response (CloudKit Web Services, Data Size Limits). More are no error; the response omits them.
+    /// The maximum number of records per response (CloudKit Web Services, Data Size Limits). A request for more is no
+    /// error; the response has this number.
     var resultsPerPage = 200
-    /// Bytes of the fields of a response's records. The record that reaches the bound is the page's last.
+    /// The number of bytes of record fields per response at which a page ends. The record that reaches the bound is the
+    /// page's last.
     var answerSize = 8 << 20
-    /// Conditions of a query, including nested ones, and sort keys: planning compares each with every other.
+    /// The maximum number of conditions per query, including nested ones: planning compares each condition with every
+    /// other.
     var filtersPerQuery = 100
+    /// The maximum number of sort keys per query.
     var sortsPerQuery = 16
-    /// Bytes of all filter values of a query: parsing them precedes everything that has a time bound.
+    /// The maximum number of bytes of all filter values per query: they are parsed before any time bound applies.
     var filterBytesPerQuery = 128 * 1024
-    /// Words of one search.
+    /// The maximum number of words per search.
     var tokensPerFilter = 250
-    /// Values in an `IN` list: CKError 27/2023, "Query filter exceeds the limit of values: 250".
+    /// The maximum number of values per `IN` list: CKError 27/2023, "Query filter exceeds the limit of values: 250".
     var valuesPerFilter = 250
-    /// Records or entries that one page examines.
+    /// The maximum number of records or entries that one page examines.
     var candidatesPerPage = 2000
-    /// Bytes of fields, and time, that one page reads. It may exceed the bytes by one record.
+    /// The maximum number of bytes of fields that one page reads. A page may exceed it by one record.
     var bytesPerPage = 32 << 20
+    /// The maximum time for which one page reads.
     var timePerPage = Duration.seconds(2)
-    /// Candidates and entries that one count request examines; then its response has a marker.
+    /// The maximum number of candidates that one count request examines. The response then has a marker.
     var candidatesPerCount = 20_000
+    /// The maximum number of index entries that one count request examines. The response then has a marker.
     var entriesPerCount = 2_000_000
-    /// Bytes of the fields of records read for an in-memory sort, and of records held in memory during it.
+    /// The maximum number of bytes of record fields that are read for one in-memory sort.
     var sortedBytes = 64 << 20
+    /// The maximum number of bytes of record fields that are held in memory during one in-memory sort.
     var keptBytes = 8 << 20
-    /// Whether to sort records in memory although an index has the order; false once they proved too large.
+    /// Whether records may be sorted in memory although an index has the order; false once the records proved too
+    /// large.
     var collects = true
-    /// Records collected and sorted in memory if a page examines fewer that way.
+    /// The maximum number of records that are collected and sorted in memory if a page thereby examines fewer records.
     var smallSet = 500
-    /// Records sorted in memory if no index has the order, or only its first field: then records with the same first
-    /// value.
+    /// The maximum number of records that are sorted in memory if no index has the order. If an index has only the
+    /// first field of the order, this is the maximum per value of that field.
     var unindexedSort = 10_000
-    /// Records, and bytes of their fields, that a participant's query examines to sort its matches.
+    /// The maximum number of records that a participant's query examines to sort its matches.
     var sharedRecordsPerSort = 50_000
+    /// The maximum number of bytes of record fields that a participant's query examines to sort its matches.
     var sharedBytesPerSort = 128 << 20
-    /// Entries counted at most to find the most selective condition.
+    /// The maximum number of entries that are counted to find the most selective condition.
     var comparison = 10_000
-    /// Ranges of an index that one condition may resolve to.
+    /// The maximum number of index ranges to which one condition resolves.
     var rangesPerScan = 250
-    /// Results that a continuation remembers to avoid returning them twice.
+    /// The maximum number of results that a continuation remembers, so that it does not return a result twice.
     var rememberedResults = 50_000
 }

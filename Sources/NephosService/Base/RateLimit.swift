@@ -1,6 +1,7 @@
 import Synchronization
 
-/// A rate limit for each account and minute. In memory and best effort: a restart resets it.
+/// Limits the rate of an operation per account and minute. The counts are in memory and best effort: a restart resets
+/// them.
 final class RateLimit: Sendable {
     private struct State {
         var minute: Int64 = 0
@@ -12,8 +13,8 @@ final class RateLimit: Sendable {
 
     init(perMinute: Int) { self.perMinute = perMinute }
 
-    /// - Parameter now: milliseconds since 1970.
-    /// - Returns: false if the count exceeds the remainder.
+    /// - Parameter now: the present time, in milliseconds since 1970.
+    /// - Returns: false if the count exceeds what is left of the account's minute.
     func take(_ count: Int, for account: Int64, at now: Int64) -> Bool {
         state.withLock { state in
             let minute = now / 60_000

@@ -1,6 +1,6 @@
 import NephosWire
 
-/// The database a request names in its path.
+/// The database that a request names in its path.
 package enum DatabaseScope: String, Hashable, Sendable {
     case `public`, `private`, shared
 }
@@ -10,24 +10,25 @@ package enum ContainerEnvironment: String, Hashable, Sendable {
     case development, production
 }
 
-/// The caller, and the database that a request addresses.
+/// The caller of a request, and the database that the request addresses.
 package struct RequestContext: Hashable, Sendable {
-    /// `iCloud.org.example.App`.
+    /// The container's identifier, for example `iCloud.org.example.App`.
     package var container: String
     package var environment: ContainerEnvironment
     package var scope: DatabaseScope
-    /// The signed-in account's name; nil for an API token alone.
+    /// The name of the signed-in account; nil if the request has only an API token.
     package var account: String?
-    /// The client's own name, a request's `clientId`; nil if it sends none. It distinguishes an account's clients.
+    /// The client's own name, which a request sends as `clientId`; nil if the client sends none. The name distinguishes
+    /// an account's clients.
     package var clientID: String?
-    /// Unique per request: the `uuid` of the request's errors.
+    /// The request's unique ID, which is the `uuid` of the request's errors.
     package var requestID: String
-    /// Whether answers may hold records encoded as JSON: for a server, which only forwards them.
+    /// Whether responses may hold records encoded as JSON. A server sets this, because it only forwards the records.
     package var takesEncodedRecords = false
-    /// Whether answers with records hold the current `syncToken` of their zone's change feed.
+    /// Whether responses with records hold the current `syncToken` of the records' zone's change feed.
     package var wantsSyncToken = false
-    /// The prefix of addresses in answers, without a trailing slash: `https://cloud.example.org`; empty in the caller's
-    /// own process.
+    /// The prefix of addresses in responses, without a trailing slash, for example `https://cloud.example.org`. Empty
+    /// if the service runs in the caller's own process.
     package var baseURL = ""
 
     package init(
@@ -44,8 +45,8 @@ package struct RequestContext: Hashable, Sendable {
 }
 
 extension RequestContext {
-    /// Throws unless the container's identifier is 1 to 200 letters, digits, dots, hyphens and underscores, and does
-    /// not begin with a dot: Apple's identifiers have this form, and it is a valid file name.
+    /// Throws unless the container's identifier has 1 to 200 letters, digits, dots, hyphens and underscores, and does
+    /// not begin with a dot. Apple's identifiers have this form, and it is a valid file name.
     func checkContainer() throws(ServiceError) {
         let isValid = container.utf8.allSatisfy { byte in
             switch byte {

@@ -4,7 +4,7 @@ import NephosStorage
 package struct RequestTiming: Sendable {
     private let times: RequestTimes
 
-    /// - Parameter client: its network address; empty if unknown.
+    /// - Parameter client: the client's network address; empty if unknown.
     package init(client: [UInt8] = []) { times = RequestTimes(client: client) }
 
     /// Runs a request and measures its stages.
@@ -15,7 +15,8 @@ package struct RequestTiming: Sendable {
     /// The durations of the stages until now.
     package var stages: StageDurations { StageDurations(times.nanoseconds()) }
 
-    /// Runs `body` while the request waits for its peer or for an event; this time does not make a request slow.
+    /// Runs `body` while the request waits for its peer or for an event. This time does not count towards a slow
+    /// request.
     package static func waiting<Answer>(
         isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Answer
     ) async rethrows -> Answer {
@@ -24,7 +25,7 @@ package struct RequestTiming: Sendable {
         return try await body()
     }
 
-    /// Runs `body`, which encodes the answer to the request.
+    /// Runs `body`, which encodes the response to the request.
     package static func encoding<Answer>(_ body: () -> Answer) -> Answer {
         RequestTimes.current?.enter(.encoding)
         defer { RequestTimes.current?.enter(.service) }
@@ -34,15 +35,15 @@ package struct RequestTiming: Sendable {
 
 /// The time that a request spent in each stage.
 package struct StageDurations: Hashable, Sendable {
-    /// Nanoseconds from which a request is slow, excluding waits for its peer or for an event.
+    /// The number of nanoseconds above which a request is slow, excluding waits for its peer or for an event.
     package static let slow: Int64 = 1_000_000_000
 
     private static let stages = RequestTimes.Stage.allCases.filter { $0 != .waiting }
 
-    /// The stages' names, without the waits for a peer or an event.
+    /// The names of the stages, without the waits for a peer or an event.
     package static let names = stages.map { "\($0)" }
 
-    /// In the order of `names`.
+    /// The duration of each stage, in the order of `names`.
     package private(set) var nanoseconds: [Int64]
 
     package init(nanoseconds: [Int64]? = nil) {
@@ -59,13 +60,13 @@ package struct StageDurations: Hashable, Sendable {
 
     package var isSlow: Bool { nanoseconds.reduce(0, +) > Self.slow }
 
-    /// The stages of a millisecond or more, longest first.
+    /// The stages that took a millisecond or more, rounded, longest first.
     package var longest: [(name: String, milliseconds: Int64)] {
         zip(Self.names, nanoseconds).map { ($0, ($1 + 500_000) / 1_000_000) }
             .filter { $0.1 > 0 }
             .sorted { ($1.1, $0.0) < ($0.1, $1.0) }
     }
 
-    /// The stage that took most of a slow request's time; nil for a fast one.
+    /// The stage that took most of a slow request's time; nil for a request that is not slow.
     package var slowest: String? { isSlow ? longest.first?.name : nil }
 }

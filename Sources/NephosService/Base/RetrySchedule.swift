@@ -1,20 +1,20 @@
 import NephosCrypto
 
-/// The retries of undelivered notifications, and their end: exponential back-off with jitter, the same for every
-/// delivery.
+/// The retries of undelivered notifications: exponential back-off with jitter, the same for every delivery.
 ///
 /// - The wait after the n-th failure is `firstDelay` · 2ⁿ⁻¹, at most `longestDelay`.
-/// - Jitter keeps between half and all of that wait, so that notifications that failed together are not retried
-///   together.
-/// - A destination that names a time is not retried sooner, within `longestDelay`.
-/// - A retry that would be due later than `lifetime` after the commit is given up.
+/// - Jitter shortens that wait to between half and all of it, so that notifications that failed together are not
+///   retried together.
+/// - If a destination names a time, the retry waits at least until that time, but at most `longestDelay`.
+/// - A notification whose retry would be due later than `lifetime` after the commit is given up.
 package struct RetrySchedule: Hashable, Sendable {
     package var firstDelay: Duration
     package var longestDelay: Duration
-    /// The time from its commit during which a notification is delivered.
+    /// The duration after its commit for which a notification is retried.
     package var lifetime: Duration
 
-    /// Two seconds, an hour, three days: about a hundred attempts at a destination that is down the whole time.
+    /// The standard schedule of two seconds, an hour and three days: about a hundred attempts at a destination that is
+    /// down the whole time.
     package static let standard = RetrySchedule(
         firstDelay: .seconds(2), longestDelay: .seconds(3600), lifetime: .seconds(3 * 24 * 3600))
 
@@ -28,9 +28,9 @@ package struct RetrySchedule: Hashable, Sendable {
     ///
     /// The jitter is derived from the notification's identifier, which is already random.
     /// - Parameters:
-    ///   - notification: with the number of the failed attempt.
-    ///   - after: the time that the destination named (`DeliveryOutcome.retry`).
-    ///   - now: in milliseconds since 1970.
+    ///   - notification: the notification with the number of the failed attempt.
+    ///   - after: the wait that the destination named (`DeliveryOutcome.retry`); nil if it named none.
+    ///   - now: the present time, in milliseconds since 1970.
     package func nextAttempt(of notification: OutgoingNotification, after: Duration?, now: Int64) -> Int64? {
         let jitter = Self.fraction(of: "\(notification.id) \(notification.attempt)")
         let due = now + delay(afterAttempt: notification.attempt, jitter: jitter, after: after).milliseconds
@@ -39,9 +39,9 @@ package struct RetrySchedule: Hashable, Sendable {
 
     /// The wait after a failed attempt.
     /// - Parameters:
-    ///   - attempt: 1 for the first.
-    ///   - jitter: from 0, half of the wait, to 1, all of it.
-    ///   - after: the time that the destination named.
+    ///   - attempt: the number of the failed attempt; 1 for the first.
+    ///   - jitter: a number from 0, for half of the wait, to 1, for all of it.
+    ///   - after: the wait that the destination named; nil if it named none.
     package func delay(afterAttempt attempt: Int, jitter: Double, after: Duration? = nil) -> Duration {
         var wait = firstDelay
         var attempt = attempt
@@ -54,14 +54,14 @@ package struct RetrySchedule: Hashable, Sendable {
         return min(max(kept, after ?? .zero), longestDelay)
     }
 
-    /// A number from 0 to below 1 derived from the text; similar texts give distant numbers.
+    /// A number from 0 to below 1 that is derived from the text. Similar texts yield distant numbers.
     static func fraction(of text: String) -> Double {
         Double(FNV1a(text.utf8).mixed >> 11) / Double(1 << 53)
     }
 }
 
 extension Duration {
-    /// In whole milliseconds, rounded down.
+    /// The duration in whole milliseconds, rounded down.
     var milliseconds: Int64 {
         let (seconds, attoseconds) = components
         return seconds * 1000 + attoseconds / 1_000_000_000_000_000

@@ -1,38 +1,38 @@
 /// A service's configuration.
 package struct ServiceConfiguration: Sendable {
-    /// Whether the service refuses requests that only Apple's Web Services refuse: more than 200 operations.
+    /// Whether the service refuses requests that only Apple's Web Services refuse: those with more than 200 operations.
     package var isStrict: Bool
 
-    /// Milliseconds that change feeds retain tombstones; change tokens from before a purge are expired. Nil is without
-    /// limit.
+    /// The number of milliseconds for which change feeds retain tombstones; nil retains them forever. Change tokens
+    /// from before a purge are expired.
     package var deletionRetention: Int64?
 
-    /// The deliveries of notifications, besides polls.
+    /// The deliveries that notify clients in addition to polls.
     package var notifications: NotificationOutlets
 
-    /// The back-off of undelivered notifications.
+    /// The back-off for undelivered notifications.
     package var retrySchedule = RetrySchedule.standard
 
     /// The duration of a long poll: less than the minute after which clients and proxies give up.
     package var pollDuration = Duration.seconds(45)
 
-    /// Bytes of an asset's file.
+    /// The maximum number of bytes per asset file.
     package var assetSize = Limits.assetSize
-    /// Bytes of all files of a database.
+    /// The maximum number of bytes of all files per database.
     package var assetBytesPerDatabase = Limits.assetBytesPerDatabase
 
-    /// Whether the service keeps the keys of encrypted values in escrow, so that each of an account's devices has them
-    /// without asking another.
+    /// Whether the service holds the keys of encrypted values in escrow, so that each of an account's devices gets them
+    /// without another device.
     package var escrowsKeys = false
 
-    /// The bounds of a query; tests lower them.
+    /// The bounds of every query. Tests lower them.
     var queries = QueryBounds()
 
     /// The maximum number of open stores.
     package var openStores = Limits.openStores
 
-    /// Whether deferred work continues as soon as a store is opened. A tool that inspects a store leaves it to the
-    /// server.
+    /// Whether deferred work continues as soon as a store is opened. A tool that inspects a store leaves that work to
+    /// the server.
     package var worksInBackground: Bool
 
     package init(
@@ -47,6 +47,6 @@ package struct ServiceConfiguration: Sendable {
 }
 
 extension ServiceConfiguration {
-    /// The maximum number of operations, or of records looked up, in a request.
+    /// The maximum number of operations, or of records looked up, per request.
     var operationsPerRequest: Int { isStrict ? Limits.strictOperationsPerRequest : Limits.operationsPerRequest }
 }

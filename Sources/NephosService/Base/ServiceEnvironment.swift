@@ -3,18 +3,18 @@ import Glibc
 import NephosCrypto
 import NephosStorage
 
-/// The service's dependencies on the outside: clock, identifiers, log. Tests replace them, so that a whole cloud runs
-/// in virtual time from a seed.
+/// The service's dependencies on the outside: clock, identifiers, log. Tests replace the dependencies, so that a whole
+/// cloud runs in virtual time from a seed.
 package struct ServiceEnvironment: Sendable {
-    /// Milliseconds since 1970.
+    /// Returns the present time, in milliseconds since 1970.
     package var now: @Sendable () -> Int64
-    /// A new upper-case UUID.
+    /// Returns a new upper-case UUID.
     package var makeUUID: @Sendable () -> String
-    /// Random bytes for a store's secret, as many as an `AuthenticationKey` has.
+    /// Returns random bytes for a store's secret, as many as an `AuthenticationKey` has.
     package var makeSecret: @Sendable () -> [UInt8]
     /// Logs faults that clients must not see.
     package var log: @Sendable (String) -> Void
-    /// Returns after the duration by the same clock as `now`; throws if the task is cancelled.
+    /// Returns after the duration, measured by the same clock as `now`; throws if the task is cancelled.
     package var sleep: @Sendable (Duration) async throws -> Void
 
     package init(
@@ -30,12 +30,12 @@ package struct ServiceEnvironment: Sendable {
         self.sleep = sleep
     }
 
-    /// The system's clock and randomness; the log goes to standard error.
+    /// The environment with the system's clock and randomness, and a log on standard error.
     package static let system = ServiceEnvironment(
         now: { Int64((Date().timeIntervalSince1970 * 1000).rounded(.down)) },
         makeUUID: { UUID().uuidString },
         log: { message in
-            // One system call a line, so that lines of concurrent threads do not interleave.
+            // Each line is one system call, so that lines of concurrent threads do not interleave.
             var line = "nephos: \(message)\n"
             line.withUTF8 { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
         })

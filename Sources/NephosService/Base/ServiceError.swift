@@ -1,7 +1,7 @@
 package import NephosWire
 
 /// The refusal of a request or of one of its items: Apple's server error code, the `CKError.Code` that a native client
-/// reports, and a reason that a person can act on.
+/// reports, and a reason on which a person can act.
 package struct ServiceError: Error, Hashable, Sendable {
     /// The `CKError.Code` that a native client reports (`CKError`, Apple's documentation), with its raw value.
     package enum ClientCode: Int, Hashable, Sendable {
@@ -34,15 +34,15 @@ package struct ServiceError: Error, Hashable, Sendable {
     package var code: ServerErrorCode
     package var clientCode: ClientCode
     package var reason: String
-    /// Seconds until a retry.
+    /// The number of seconds until the client may retry; nil for no advice.
     package var retryAfter: Double?
-    /// Whether the zone is gone because its user reset its encrypted data (`CKErrorUserDidResetEncryptedDataKey`).
+    /// Whether the zone was deleted because its user reset the encrypted data (`CKErrorUserDidResetEncryptedDataKey`).
     package var userDidResetEncryptedData = false
-    /// Whether a save lacks a record's wrapped key, or has one that is wrapped under an outdated key.
+    /// Whether a save lacks the record's wrapped key, or has one that is wrapped under an outdated key.
     package var needsKeys = false
-    /// The share whose key has to wrap it; empty for the zone's.
+    /// The share whose key must wrap the record's key; empty for the zone's key; nil if the error concerns no key.
     package var keyGroup: String?
-    /// The ID of the existing subscription that the refused one duplicates.
+    /// The ID of the existing subscription that the refused subscription duplicates; nil for other errors.
     package var duplicateOf: String?
 
     package init(_ code: ServerErrorCode, _ clientCode: ClientCode, _ reason: String, retryAfter: Double? = nil) {
@@ -52,7 +52,7 @@ package struct ServiceError: Error, Hashable, Sendable {
         self.retryAfter = retryAfter
     }
 
-    /// Returns the error as the whole answer of a request.
+    /// Returns the error in the form of a request's whole response.
     package func dictionary(requestID: String) -> ErrorDictionary {
         var dictionary = ErrorDictionary(
             uuid: requestID, serverErrorCode: code, reason: reason, retryAfter: retryAfter,
@@ -91,20 +91,21 @@ extension ServiceError {
             .accessDenied, .permissionFailure,
             "\(permission) operation not permitted on records of type '\(recordType)': \(remedy)")
     }
-    /// For a record of which the caller may learn neither content nor type.
+    /// The error for a record of which the caller may learn neither the content nor the type.
     static func notPermitted(_ permission: String) -> ServiceError {
         ServiceError(
             .accessDenied, .permissionFailure,
             "\(permission) operation not permitted: the schema does not grant READ of this record")
     }
 
-    /// "A user can modify their own user record only" (`CKRecord.SystemType.userRecord`).
+    /// The error for a save of another account's user record: "A user can modify their own user record only"
+    /// (`CKRecord.SystemType.userRecord`).
     static let anothersUserRecord = ServiceError(
         .accessDenied, .permissionFailure, "WRITE operation not permitted: a user record is its user's own")
     static let authenticationRequired = ServiceError(
         .authenticationRequired, .notAuthenticated, "request needs authorization")
     static let recordNotFound = ServiceError(.notFound, .unknownItem, "Record not found")
-    /// An update of a missing record, in the words of Apple's service.
+    /// The error for an update of a missing record, in the words of Apple's service.
     static let changeTagWithoutRecord = ServiceError(
         .notFound, .unknownItem, "recordChangeTag specified, but record not found")
     static let staleChangeTag = ServiceError(
@@ -113,27 +114,28 @@ extension ServiceError {
     static let changeTokenExpired = ServiceError(
         .badRequest, .changeTokenExpired, "client knowledge differs from server knowledge")
     static let defaultZoneHasNoChanges = ServiceError.invalid("cannot get changes in default zone")
-    /// The error of an atomic batch's other items.
+    /// The error of the items of an atomic batch that did not themselves fail.
     static let atomicFailure = ServiceError(
         .atomicError, .batchRequestFailed, "Atomic failure: another operation of the same zone failed")
     static let internalError = ServiceError(
         .internalError, .internalError, "Internal error; the server's log has the details")
-    /// The store's log names the record.
+    /// The error for a damaged record. The store's log names the record.
     static let damagedRecord = ServiceError(
         .internalError, .internalError,
         "The record is damaged in the service's store; it can be had again from a backup of the store")
-    /// Another server may have started by the retry.
+    /// The error of a service that is shutting down. Another server may have started by the time of the retry.
     static let unavailable = ServiceError(
         .tryAgainLater, .serviceUnavailable, "The service is shutting down", retryAfter: 5)
     static let busy = ServiceError(.tryAgainLater, .zoneBusy, "The database is busy", retryAfter: 1)
     package static let noRoom = ServiceError(
         .tryAgainLater, .zoneBusy, "The service holds as much for its clients as it may: ask again, for less at a time",
         retryAfter: 2)
-    /// A retry with the request's idempotency key is safe.
+    /// The error for a commit with an unknown outcome. A retry with the request's idempotency key is safe.
     static let unknownOutcome = ServiceError(
         .tryAgainLater, .serviceUnavailable, "It is not known whether the database committed the request", retryAfter: 1
     )
-    /// A client keeps its changes and retries: a full disk has free bytes again once an operator frees some.
+    /// The error for unusable storage. A client keeps its changes and retries, because a full disk has free bytes again
+    /// once an operator frees some.
     static let diskFailure = ServiceError(
         .tryAgainLater, .serviceUnavailable, "The service cannot use its storage; its log has the details",
         retryAfter: 30)

@@ -2,20 +2,20 @@ import NephosCrypto
 import NephosStorage
 import NephosWire
 
-/// The caller of a request and the request's database, with the store's key and tokens for them.
+/// The caller of a request, the request's database, and the key and tokens that the store uses for them.
 struct Caller: Sendable {
     var scope: DatabaseScope
     var account: AccountRow?
-    /// The client's own identifier; nil if it sends none.
+    /// The client's own identifier; nil if the client sends none.
     var clientID: String?
     var requestID: String
     /// The container and environment of the request.
     var storeID: StoreID
     /// The store's key, which authenticates the tokens that clients receive and return.
     var key: AuthenticationKey
-    /// Which of those tokens are valid.
+    /// The epoch that decides which change tokens are valid.
     var validity = TokenEpoch()
-    /// Makes and reads the asset addresses and receipts that the caller receives and returns.
+    /// Encodes and decodes the asset addresses and receipts that the caller receives and returns.
     var assets: AssetAddresses
 
     var userRecordName: String? { account?.userRecordName }
@@ -23,7 +23,8 @@ struct Caller: Sendable {
     /// Resolves the current-user placeholders to this caller.
     var currentUser: CurrentUser { CurrentUser(userRecordName: userRecordName) }
 
-    /// The owner of the database's rows; nil for the shared database, which has none of its own.
+    /// The owner of the database's rows. Nil for the shared database, which has no rows of its own, and for a private
+    /// database without an account.
     var owner: OwnerID? {
         switch scope {
         case .public: .everyone
@@ -32,7 +33,8 @@ struct Caller: Sendable {
         }
     }
 
-    /// Identifies the database as this caller sees it: user record names are random, so it is unique.
+    /// The name that identifies the database as this caller sees it. User record names are random, so the name is
+    /// unique.
     var databaseName: String { "\(scope.rawValue) \(userRecordName ?? "")" }
 
     var tokenCodec: TokenCodec {
@@ -49,21 +51,22 @@ struct Caller: Sendable {
         ZoneIDDictionary(zoneName: zoneName, ownerRecordName: userRecordName)
     }
 
-    /// A request's zone ID in the spelling of answers: the caller's own zones have one spelling, however the request
-    /// wrote their owner.
+    /// The form of a request's zone ID in the response: a zone of the caller has one form, however the request wrote
+    /// its owner.
     func spelled(_ zoneID: ZoneIDDictionary) -> ZoneIDDictionary {
         let address = address(zoneID)
         return address.isOwn ? self.zoneID(address.zoneName) : zoneID
     }
 
-    /// Reading the private and the shared database needs an account, and so does writing the public one
-    /// (`CKContainer`, Apple's documentation).
+    /// Returns the caller's account. Reading the private and the shared database needs an account, and so does writing
+    /// the public one (`CKContainer`, Apple's documentation).
+    /// - Throws: `notAuthenticated` without an account.
     func requireAccount() throws(ServiceError) -> AccountRow {
         guard let account else { throw .authenticationRequired }
         return account
     }
 
-    /// The origin of the request's changes, for notifications.
+    /// The origin of the request's changes, for notifications; nil without an account or client identifier.
     var origin: Notifier.Origin? {
         guard let account, let clientID, !clientID.isEmpty else { return nil }
         return Notifier.Origin(account: account.id, clientID: clientID)

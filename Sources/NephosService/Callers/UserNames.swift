@@ -1,14 +1,14 @@
 import NephosStorage
 import NephosWire
 
-/// The user names in a response's records, each looked up once.
+/// The user names in a response's records. Each name is looked up once.
 final class UserNames {
     private let accounts: Accounts
     private let reader: StorageReader
-    /// The caller, the user of most records.
+    /// The caller's account, which is the user of most records; nil without an account.
     private let own: AccountRow?
     private var known: [Int64: JSONBytes] = [:]
-    /// Neighbours in a feed mostly have the same user.
+    /// The last name that was returned. Neighbours in a feed mostly have the same user.
     private var last: (id: Int64, name: JSONBytes)?
 
     init(_ accounts: Accounts, _ reader: StorageReader, own: AccountRow? = nil) {
@@ -17,7 +17,7 @@ final class UserNames {
         self.reader = reader
     }
 
-    /// The name of the account's user record in UTF-8; empty for no account. The buffer is valid as long as this object
+    /// The name of the account's user record in UTF-8; empty for no account. The buffer is valid while this object
     /// lives.
     func bytes(of account: Int64) throws -> UnsafeRawBufferPointer {
         if let last, last.id == account { return last.name.buffer }
@@ -32,6 +32,6 @@ final class UserNames {
         return try accounts.userRecordName(id: account, reader)
     }
 
-    /// The same as a string.
+    /// The name of the account's user record; empty for no account.
     func string(of account: Int64) throws -> String { String(decoding: try bytes(of: account), as: UTF8.self) }
 }

@@ -4,11 +4,11 @@ import NephosWire
 /// The last stage of a feed: encodes the changes of a page in the client's format.
 protocol FeedEncoder {
     func add(change record: RecordRowView, _ projection: RecordProjection) throws
-    /// Delivers the encoded changes. Nothing may be added afterwards.
+    /// Delivers the encoded changes. No change may be added afterwards.
     func finish(into changes: inout RecordZoneChanges) throws
 }
 
-/// Encodes record dictionaries.
+/// Encodes changes as record dictionaries.
 extension RecordEncoder: FeedEncoder {
     func add(change record: RecordRowView, _ projection: RecordProjection) throws {
         guard record.isDeleted, !record.isDamaged else { return try add(record, projection) }
@@ -24,14 +24,14 @@ extension RecordEncoder: FeedEncoder {
     }
 }
 
-/// Encodes packed records, a format of the Nephos library (`PackedRecords`). Shares have members that the format lacks,
-/// and are encoded as dictionaries.
+/// Encodes changes as packed records, a format of the Nephos library (`PackedRecords`). Shares have members that the
+/// format lacks, so they are encoded as dictionaries.
 final class PackedRecordEncoder: FeedEncoder {
     private let users: UserNames
     private let shares: RecordEncoder
     private var writer: PackedRecordsWriter
 
-    /// - Parameter size: the approximate bytes of records to reserve.
+    /// - Parameter size: the approximate number of bytes of records for which to reserve memory.
     init(reserving size: Int, _ accounts: Accounts, _ reader: StorageReader, _ caller: Caller) {
         users = UserNames(accounts, reader, own: caller.account)
         shares = RecordEncoder(encoded: false, reserving: 0, accounts, reader, caller)

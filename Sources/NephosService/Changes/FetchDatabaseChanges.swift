@@ -1,7 +1,8 @@
 import NephosStorage
 import NephosWire
 
-/// `changes/database`: the zones that changed or were deleted since a token. The cost is proportional to their number.
+/// `changes/database`: the zones that changed or were deleted since a token. The cost is proportional to the number of
+/// these zones.
 struct FetchDatabaseChanges {
     let request: DatabaseChangesRequest
     let caller: Caller
@@ -49,12 +50,12 @@ struct FetchDatabaseChanges {
         _ position: FeedPosition, limit: Int, _ reader: StorageReader
     ) throws -> [(sequence: Int64, zone: ZoneDictionary)] {
         guard let owner = caller.owner else { return [] }
-        // Filters the default zone, which has no feed.
+        // The filter removes the default zone, which has no feed.
         let live = try reader.zones(owner: owner, changedAfter: position.start, limit: limit + 1)
             .filter { ZoneRules.hasChangeFeed($0.name) }.map { zone in
                 (zone.changed, ZoneRegistry.dictionary(zone, for: caller))
             }
-        // A reset of development deletes the default zone, and makes it again at once.
+        // A reset of development deletes the default zone and recreates it at once, so the filter removes it here too.
         let deleted = try reader.deletedZones(
             owner: owner, after: max(position.start, position.deletionsKnown), limit: limit + 1
         ).filter { ZoneRules.hasChangeFeed($0.name) }.map { zone in

@@ -1,12 +1,12 @@
 import NephosStorage
 import NephosWire
 
-/// `changes/zone`: the changes of zones since their tokens. "A record appears once, in its latest state"; every page's
-/// token can be stored and resumed from; the cost is proportional to the number of changes.
+/// `changes/zone`: the changes of zones since their tokens. "A record appears once, in its latest state". A client can
+/// store the token of every page and resume from it. The cost is proportional to the number of changes.
 struct FetchRecordZoneChanges {
     let request: RecordZoneChangesRequest
     let caller: Caller
-    /// Whether to encode records as JSON, the form that a server sends, instead of values.
+    /// Whether records are encoded as JSON, the form that a server sends, instead of as values.
     var encodesRecords = false
 
     func run(accounts: Accounts, _ reader: StorageReader) throws -> RecordZoneChangesResponse {
@@ -14,7 +14,7 @@ struct FetchRecordZoneChanges {
             throw ServiceError.limitExceeded(
                 "number of zones exceeds the limit of \(Limits.operationsPerRequest): \(request.zones.count)")
         }
-        // One answer is bounded, however many zones are requested; the remainder comes with the next pages.
+        // The size of one response is bounded, however many zones are requested. The remainder is in the next pages.
         var budget = PageBudget()
         let zones = try request.zones.map { zone -> RecordZoneChangesResponse.Zone in
             do {
@@ -29,7 +29,7 @@ struct FetchRecordZoneChanges {
         return RecordZoneChangesResponse(zones: zones)
     }
 
-    /// One zone's page.
+    /// One page of a zone's changes.
     func changes(
         _ zone: RecordZoneChangesRequest.Zone, budget: inout PageBudget, _ accounts: Accounts,
         _ reader: StorageReader
@@ -46,7 +46,7 @@ struct FetchRecordZoneChanges {
             .zone(row.key.id), token: zone.syncToken, deletionsSince: zone.deletionsSince, fetchEnd: zone.fetchEnd,
             caller.tokenCodec, last: try reader.completeUpTo(zone: row.key), horizon: reader.horizon,
             forgotten: row.purgedUntil)
-        // The first page of a packed fetch has the ordinary limit, so that it arrives soon.
+        // The first page of a packed fetch has the limit of an ordinary page, so that it arrives soon.
         let mostPerPage =
             zone.packed && zone.fetchEnd != nil ? Limits.packedChangesPerPage : Limits.changesPerPage
         let limit = max(1, min(zone.resultsLimit ?? .max, mostPerPage))
@@ -77,7 +77,7 @@ struct FetchRecordZoneChanges {
                 encoded: encodesRecords && !zone.reverse, reserving: Self.pageSize, accounts, reader, caller)
     }
 
-    /// One page of a zone that is shared with the caller.
+    /// One page of the changes of a zone that is shared with the caller.
     private func changes(
         _ zone: RecordZoneChangesRequest.Zone, in shared: SharedZone, budget: inout PageBudget, _ accounts: Accounts,
         _ reader: StorageReader
@@ -126,18 +126,18 @@ struct FetchRecordZoneChanges {
         return end
     }
 
-    /// Bytes reserved for a page: enough for most.
+    /// The number of bytes reserved for a page: enough for most pages.
     private static let pageSize = 256 * 1024
-    /// Bytes reserved for each record of a packed page.
+    /// The number of bytes reserved for each record of a packed page.
     private static let packedRecordSize = 1024
 }
 
 /// A page of a zone's feed.
 private struct FeedPage {
     let position: FeedPosition
-    /// The requested record types; nil for all.
+    /// The requested record types; nil for all types.
     let types: Set<String>?
-    /// The number of rows that yielded a change.
+    /// The number of rows so far that yielded a change.
     private var count = 0
     /// The change sequence up to which the feed was read.
     private(set) var end: Int64
@@ -151,8 +151,8 @@ private struct FeedPage {
         end = position.start
     }
 
-    /// Reads until `limit` rows yielded a change, the fetch ends, or the answer's budget is used up. `take` receives
-    /// each row that yields a change.
+    /// Reads until `limit` rows have yielded a change, the fetch ends, or the response's budget is used up. `take`
+    /// receives each row that yields a change.
     mutating func read(
         _ zone: ZoneKey, limit: Int, budget answer: inout PageBudget, _ reader: StorageReader,
         _ take: (RecordRowView) throws -> Void
@@ -175,7 +175,7 @@ private struct FeedPage {
                     try take(record)
                 }
             }
-            // No row of the fetch is left.
+            // All remaining rows are newer than the end of the fetch, or there are none.
             if isAtEnd { end = position.end }
         }
         (answer.rows, answer.size) = (budget.rows, budget.size)

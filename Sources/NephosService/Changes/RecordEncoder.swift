@@ -1,24 +1,24 @@
 import NephosStorage
 import NephosWire
 
-/// Collects the records of a response: as JSON, written directly from the database's memory, or as values for a caller
-/// in the same process.
+/// Collects the records of a response. For a server, it writes them as JSON directly from the database's memory; for a
+/// caller in the same process, it keeps them as values.
 final class RecordEncoder {
     private let users: UserNames
-    /// The share details besides their records.
+    /// The source of the details that a share has besides its record.
     private let shares: ShareDetails
     private let encodes: Bool
     private let requestID: String
     private var writer: JSONWriter
     private var results: [RecordResult] = []
     private(set) var failures = ItemFailures()
-    /// The user record names in the values.
+    /// The user record names for records that are kept as values, by account.
     private var userRecordNames: [Int64: String] = [:]
 
     /// - Parameters:
-    ///   - encoded: whether to write JSON.
-    ///   - size: approximate bytes of the JSON.
-    ///   - caller: bounds the visible details of shares.
+    ///   - encoded: whether records are written as JSON.
+    ///   - size: the approximate number of bytes of that JSON.
+    ///   - caller: the caller, which sees only its own part of a share's details.
     init(
         encoded: Bool, reserving size: Int, _ accounts: Accounts, _ reader: StorageReader, _ caller: Caller
     ) {
@@ -30,10 +30,10 @@ final class RecordEncoder {
         writer.beginArray()
     }
 
-    /// Reserved bytes for the part before the records: the names of members, and of the zone.
+    /// The number of bytes reserved for the part of the JSON before the records: the names of members, and of the zone.
     private static let headroom = 640
 
-    /// Adds a record; a damaged one fails at its item.
+    /// Adds a record. A damaged record becomes an error of its item.
     func add(_ record: RecordRowView, _ projection: RecordProjection) throws {
         if record.isDamaged { return add(projection.damaged(String(decoding: record.name, as: UTF8.self), requestID)) }
         guard encodes, !record.isShare else { return try add(record.row, projection) }
@@ -58,7 +58,7 @@ final class RecordEncoder {
         result.write(to: &writer)
     }
 
-    /// Returns the records in one form or the other. Nothing can be added afterwards.
+    /// Returns the records as values or as JSON; `encoded` is nil for values. No record may be added afterwards.
     func finish() throws(ServiceError) -> (records: [RecordResult], encoded: JSONBytes?) {
         guard encodes else { return (results, nil) }
         try AnswersInMemory.check(writer.count)
@@ -73,7 +73,7 @@ extension RecordRowView {
     /// - Parameter type: a record type's name in UTF-8.
     func isLive(ofType type: UnsafeRawBufferPointer) -> Bool { !isDeleted && compareBytes(self.type, type) == 0 }
 
-    /// Whether it is a share's record, whose response has more than a record.
+    /// Whether the record is a share, whose dictionary also has share details.
     var isShare: Bool {
         type.count == Self.shareType.utf8CodeUnitCount
             && type.elementsEqual(

@@ -1,21 +1,21 @@
 import NephosStorage
 import NephosWire
 
-/// The changed, added and removed zones of an account's shared database; the cost is proportional to the account's
-/// memberships.
+/// The changed, added and removed zones of an account's shared database. The cost is proportional to the number of the
+/// account's memberships.
 struct SharedDatabaseChanges {
     let account: AccountRow
     let reader: StorageReader
 
     struct Zone {
-        /// The change sequence of its last change, addition or removal.
+        /// The change sequence of the zone's last change, addition or removal.
         var sequence: Int64
         var zoneID: ZoneIDDictionary
         var isDeleted = false
         var reason = ZoneDeletionReason.deleted
     }
 
-    /// Every zone that the account takes or took part in, in the order of its last change.
+    /// All zones in which the account participates or participated, in the order of their last changes.
     func zones() throws -> [Zone] {
         let memberships = Dictionary(grouping: try reader.memberships(account: account.id)) { $0.zone }
         var zones: [Zone] = []
@@ -35,8 +35,7 @@ struct SharedDatabaseChanges {
                         sequence: row.sequence, zoneID: zoneID, isDeleted: true,
                         reason: ZoneDeletion.reason(of: row)))
             } else if owner.isDeleted, let zone = try view.sharedZone(row, owner, memberships) {
-                // The zones of a deleted owner are deleted one by one (`AccountErasure`), each with its own change
-                // sequence.
+                // `AccountErasure` deletes the zones of a deleted owner one by one, each with its own change sequence.
                 let change = max(left, try SharedZoneFeed(zone: zone, reader: reader).lastChange())
                 zones.append(Zone(sequence: change, zoneID: zoneID, isDeleted: true))
             } else {
@@ -46,7 +45,7 @@ struct SharedDatabaseChanges {
         return Self.newest(zones)
     }
 
-    /// Of a deleted zone and a new one of the same name, keeps the newer.
+    /// If a deleted zone and a new zone have the same name, keeps only the newer one.
     private static func newest(_ zones: [Zone]) -> [Zone] {
         var newest: [ZoneIDDictionary: Zone] = [:]
         for zone in zones {

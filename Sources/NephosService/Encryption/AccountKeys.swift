@@ -2,7 +2,7 @@ import NephosCrypto
 import NephosStorage
 import NephosWire
 
-/// The key rows that the service stores for an account. It opens none of them.
+/// The key rows that the service stores for an account. The service cannot decrypt them.
 struct AccountKeys {
     let place: KeyPlace
     /// Whether the service escrows the keys that the account's devices share.
@@ -21,12 +21,12 @@ struct AccountKeys {
     /// The zone key of an account's own key rows.
     static func zone(of account: AccountRow) -> ZoneKey { ZoneKey(owner: account.owner, id: 0) }
 
-    /// The entries of an account's device list.
+    /// The encoded entries of an account's device list.
     static func entries(of account: AccountRow, _ reader: StorageReader) throws -> [[UInt8]] {
         try reader.keys(zone: zone(of: account), kind: .listEntry, subject: "").map(\.body)
     }
 
-    /// An account's device list. Its entries were checked before they were stored.
+    /// An account's device list. The list's entries were checked before they were stored.
     static func list(
         of account: AccountRow, _ caller: Caller, _ reader: StorageReader
     ) throws -> DeviceList {
@@ -68,7 +68,7 @@ struct AccountKeys {
             && message.reply.count <= Limits.deviceMessageSize
     }
 
-    /// Stores a message; a reply is merged into its request.
+    /// Stores a message between devices. A reply is merged into the message that it answers.
     private func put(_ message: DeviceMessage, in transaction: StorageTransaction) throws {
         let stored = try transaction.keys(zone: zone, kind: .deviceMessage)
         let subject = Base64.text(message.id)
@@ -78,7 +78,7 @@ struct AccountKeys {
             if !known.request.isEmpty { message.request = known.request }
             if message.reply.isEmpty { message.reply = known.reply }
         } else if stored.count >= Limits.deviceMessages {
-            // Evict unanswered requests; if every request is answered, evict all.
+            // The messages are full: evict the unanswered requests, or all messages if every request is answered.
             let open = try stored.filter { try DeviceMessage(decoding: $0.body).reply.isEmpty }
             for row in open.isEmpty ? stored : open {
                 try transaction.removeKey(zone: zone, kind: .deviceMessage, subject: row.subject, id: row.id)
@@ -87,7 +87,7 @@ struct AccountKeys {
         try transaction.put(KeyRow(zone: zone, kind: .deviceMessage, subject: subject, id: [], body: message.encoded()))
     }
 
-    /// - Returns: whether the list grew, and has no recovery key.
+    /// - Returns: whether the entry was appended and the device list has no recovery key.
     func append(_ request: EnrollRequest, in transaction: StorageTransaction) throws -> Bool {
         if request.entry.isEmpty {
             if let message = request.message { try put(message, in: transaction) }
@@ -112,7 +112,7 @@ struct AccountKeys {
             KeyRow(zone: zone, kind: .listEntry, id: KeyRow.id(request.position), body: request.entry))
         if let message = request.message { try put(message, in: transaction) }
         try replaceBoxes(request.boxes, list, in: transaction)
-        // Note the shares whose keys could not be wrapped for the account before it had a device.
+        // Insert a job that notes the shares whose keys could not be wrapped for the account before it had a device.
         if request.position == 0,
             try transaction.memberships(account: account.id).contains(where: { $0.left == 0 })
         {
@@ -124,7 +124,7 @@ struct AccountKeys {
         return list.recoveryKeys.isEmpty
     }
 
-    /// Checks that boxes are for listed devices, and that a new account key has a box for each of them.
+    /// Checks that each box is for a listed device, and that a new account key has a box for each listed device.
     private func check(_ boxes: [AccountKeyBox], _ list: DeviceList, hasNewKey: Bool) throws(ServiceError) {
         let recipients = Set((list.devices + list.recoveryKeys).map(\.box))
         guard
@@ -141,7 +141,7 @@ struct AccountKeys {
         }
     }
 
-    /// Stores boxes, and removes those of devices that are no longer on the list.
+    /// Stores boxes, and removes the boxes of devices that are no longer on the list.
     private func replaceBoxes(
         _ boxes: [AccountKeyBox], _ list: DeviceList, in transaction: StorageTransaction
     ) throws {
@@ -170,7 +170,7 @@ struct AccountKeys {
 }
 
 extension Caller {
-    /// The key place of an account, which its devices include in signatures.
+    /// The key place of an account, which the account's devices include in signatures.
     func keyPlace(of account: AccountRow) -> KeyPlace {
         KeyPlace(container: storeID.container, environment: storeID.environment, owner: account.userRecordName)
     }

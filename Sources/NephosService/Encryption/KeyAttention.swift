@@ -2,13 +2,13 @@ import NephosCrypto
 import NephosStorage
 import NephosWire
 
-/// Makes the devices of a share's owner renew or wrap its key: the share's record says that it wants keys
-/// (`GroupState`), is changed in the owner's feed, and subscribers are notified.
+/// Asks the devices of a share's owner to renew or wrap the share's key. The share's state then says that it needs keys
+/// (`GroupState`), the share's record changes in the owner's feed, and subscribers are notified.
 ///
-/// A settled share is noted again when an account gets its first devices, and when an account looks the key up in vain;
-/// once, until the owner's devices settle it.
+/// A settled share is noted again when an account gets its first devices, and when an account looks up the share's key
+/// in vain. It is noted once, until the owner's devices settle it.
 enum KeyAttention {
-    /// Whether an account has devices with keys, but no box that gives them the share's current key.
+    /// Whether an account has devices with keys, but no box that gives those devices the share's current key.
     static func lacksKey(
         _ account: AccountRow, _ share: ShareRow, _ caller: Caller, _ reader: StorageReader
     ) throws -> Bool {
@@ -21,7 +21,7 @@ enum KeyAttention {
         }
     }
 
-    /// - Returns: whether there are subscribers to notify.
+    /// - Returns: whether change events were stored, so that subscribers must be notified.
     static func note(
         share id: Int64, by account: Int64, _ origin: Notifier.Origin?, _ indexes: IndexWriter, _ notifier: Notifier,
         now: Int64,
@@ -39,8 +39,9 @@ enum KeyAttention {
 
 /// The background job that notes shares whose keys are missing, in bounded steps:
 ///
-/// - for an account that has got its first devices, each share in which it participates without having its key;
-/// - for a container whose schema has got sealed fields, each share that has no key.
+/// - for an account with its first devices: each share in which the account participates without having the share's
+///   key;
+/// - for a container whose schema has its first sealed fields: each share that has no key.
 struct KeyAttentionJob {
     enum Subject: Equatable {
         case account(Int64)
@@ -71,13 +72,13 @@ struct KeyAttentionJob {
         self.last = last
     }
 
-    /// Notes a number of shares that is derived from `limit`, and inserts a job for the remainder.
-    /// - Parameter now: milliseconds since 1970.
-    /// - Returns: whether there are subscribers to notify.
+    /// Notes at most a number of shares derived from `limit`, and inserts a job for the remaining shares.
+    /// - Parameter now: the present time, in milliseconds since 1970.
+    /// - Returns: whether change events were stored, so that subscribers must be notified.
     func step(
         limit: Int, _ indexes: IndexWriter, _ notifier: Notifier, now: Int64, in transaction: StorageTransaction
     ) throws -> Bool {
-        // A share takes several rows: its record, its state and its notifications.
+        // Noting a share writes several rows: its record, its state and its notifications.
         let count = max(1, limit / 8)
         let (shares, rest) =
             switch about {
@@ -98,7 +99,7 @@ struct KeyAttentionJob {
         return leftEvents
     }
 
-    /// The next shares whose key the account lacks, and the job for the remainder.
+    /// The next shares whose key the account lacks, and the job for the remaining shares; nil if none remain.
     private func sharesWithoutBox(
         for account: Int64, _ count: Int, _ reader: StorageReader
     ) throws -> (shares: [ShareRow], rest: KeyAttentionJob?) {
@@ -112,7 +113,7 @@ struct KeyAttentionJob {
         return (shares, joined.count <= count ? nil : rest)
     }
 
-    /// The container's next shares without a key, and the job for the remainder.
+    /// The container's next shares without a key, and the job for the remaining shares; nil if none remain.
     private func sharesWithoutKey(
         _ count: Int, _ reader: StorageReader
     ) throws -> (shares: [ShareRow], rest: KeyAttentionJob?) {
@@ -137,7 +138,7 @@ struct KeyAttentionJob {
             && GroupState.read(StoredGroupKeys.group(of: share), share.zone, reader).attention == 0
     }
 
-    /// Whether a share has a current key, and no box with it for the account.
+    /// Whether a share has a current key, and the account has no box with that key.
     private static func lacksBox(_ account: Int64, _ share: ShareRow, _ reader: StorageReader) throws -> Bool {
         let group = StoredGroupKeys.group(of: share)
         let current = try StoredGroupKeys.currentVersion(of: group, share.zone, reader)

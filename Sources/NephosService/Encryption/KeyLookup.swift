@@ -1,9 +1,9 @@
 import NephosStorage
 import NephosWire
 
-/// Answers `keys/lookup`: the owner gets everything; a participant gets the group keys of its shares that are wrapped
-/// for it, and the keys of the records that it may read; an administrator also gets the members that lack a share's
-/// key.
+/// The response to `keys/lookup`. The zone's owner gets all keys. A participant gets the group keys of its shares that
+/// are wrapped for its account, and the keys of the records that it may read. An administrator also gets the members
+/// that lack a share's key.
 struct KeyLookup {
     let caller: Caller
     let zone: FoundZone
@@ -15,7 +15,7 @@ struct KeyLookup {
         let group = request.group
         let standing = KeyStanding(zone, group)
         if request.wantsGroup, mayRead(group) { try addGroup(group, standing, to: &response) }
-        // A repeated name is answered once.
+        // A name that the request repeats has one result.
         var seen: Set<String> = []
         response.records = try request.recordNames.compactMap { seen.insert($0).inserted ? try record($0) : nil }
         guard standing.handsKeysOver else { return response }
@@ -38,7 +38,8 @@ struct KeyLookup {
         return response
     }
 
-    /// The share whose current key the caller's devices lack, if its owner's devices have not been notified yet.
+    /// The share whose current key the caller's devices lack; nil if they have it or the share's owner was already
+    /// notified.
     func shareWithoutKey(_ request: LookupKeysRequest) throws -> ShareRow? {
         guard request.wantsGroup, let account = caller.account,
             let part = zone.shared?.participations.first(where: {
@@ -57,7 +58,7 @@ struct KeyLookup {
         if let shared = zone.shared, let account = caller.account {
             response.boxes = try StoredGroupKeys.boxes(for: account.id, of: group, zone.key, reader)
             response.ownerEntries = try AccountKeys.entries(of: shared.owner, reader)
-            // The caller's own one-time link, until it is used.
+            // A participant gets only the one-time link of its own invitation, until the link is used.
             let own = try shared.participations.first { StoredGroupKeys.group(of: $0.share) == group }.flatMap {
                 try reader.participant(share: $0.share.id, account: account.id)?.id
             }
@@ -69,7 +70,8 @@ struct KeyLookup {
 
     private func mayRead(_ group: String) -> Bool {
         guard let shared = zone.shared else { return true }
-        // In a zone-wide share, the records of an ended share belong to the zone again, with the keys that they have.
+        // With a zone-wide share, the records of a deleted share belong to the zone again, and keep their keys under
+        // that share.
         return shared.zoneWide != nil || shared.participations.contains { $0.share.name == group }
     }
 
@@ -81,7 +83,7 @@ struct KeyLookup {
         return KeysResponse.Record(recordName: name, keys: keys.filter { mayRead($0.group) })
     }
 
-    // MARK: For who hands keys over
+    // MARK: Responses to owners and administrators
 
     private func share(of group: String) throws -> ShareRow? {
         let share = try reader.share(zone: zone.key, named: group.isEmpty ? SystemRecordName.zoneWideShare : group)
@@ -91,7 +93,7 @@ struct KeyLookup {
     private func members(of share: ShareRow, _ version: Int64) throws -> [KeysResponse.Member] {
         let boxes = try reader.keys(zone: zone.key, kind: .groupBox, subject: StoredGroupKeys.group(of: share))
         var members: [KeysResponse.Member] = []
-        // Participants control the size of their device lists: bound the total.
+        // Participants control the sizes of their device lists, so the total size is bounded.
         var room = Limits.keyListsSize
         for row in try reader.participants(share: share.id)
         where row.isParticipant && row.permission(in: share) != .none && room > 0 {
@@ -110,7 +112,7 @@ struct KeyLookup {
         return members
     }
 
-    /// Adds a record if one of its keys is not wrapped for the group.
+    /// Adds a record to the response if one of its keys is not wrapped for the group.
     private func addIfMissing(
         _ name: String, rows known: [KeyRow]? = nil, _ group: String, to response: inout KeysResponse
     ) throws {
@@ -125,7 +127,8 @@ struct KeyLookup {
         response.records.append(KeysResponse.Record(recordName: name, keys: keys))
     }
 
-    /// Adds such records among the names and their descendants; among the whole zone if a name is empty.
+    /// Adds the records with keys that are not wrapped for the group, among the named records and their descendants. An
+    /// empty name stands for the whole zone.
     private func addMissing(below names: [String], _ group: String, to response: inout KeysResponse) throws {
         if names.contains("") {
             let rows = Dictionary(grouping: try reader.keys(zone: zone.key, kind: .recordKey), by: \.subject)

@@ -4,9 +4,9 @@ import NephosWire
 
 /// The key groups that a moved record enters and leaves.
 struct KeyMove {
-    /// The share that the record enters; empty for none.
+    /// The share that the record enters; empty for the zone itself.
     var group: String
-    /// The share that the record leaves.
+    /// The share that the record leaves; nil if it leaves none.
     var left: String?
 }
 
@@ -14,22 +14,22 @@ struct KeyMove {
 /// known:
 ///
 /// - a new value is sealed with a key made for the record's group (its share or its zone) in the group's current
-///   version, so an account that was removed, or had the record before its move, lacks the key;
-/// - values already stored may come back unchanged;
-/// - a record that enters a share brings its keys wrapped for the share, and a record that leaves one brings them
-///   wrapped for the zone, as far as the commit reaches.
+///   version, so an account that was removed, or that had the record before its move, lacks the key;
+/// - values that are already stored may be sent again unchanged;
+/// - the save of a record that enters a share brings the record's keys wrapped for the share, and the save of a record
+///   that leaves a share brings them wrapped for the zone, as far as the commit reaches.
 ///
-/// Violations are refused with `needsKeys`, and our library wraps the keys and retries. Other clients have no keys:
-/// their moves are noted for the owner's library (`GroupState`).
+/// Violations are refused with `needsKeys`; our library then wraps the keys and retries. Other clients have no keys, so
+/// the records that they move are noted for the owner's library (`GroupState`).
 struct KeyPlan {
     let zone: ZoneKey
     let reader: StorageReader
     /// Whether the caller can wrap keys.
     let knowsKeys: Bool
-    /// The group of a record after the batch.
+    /// Returns the group that a record of this name has after the batch.
     let group: (String) throws -> String
     private var keys: [String: WrappedGroupKey?] = [:]
-    /// The groups whose owner has to wrap keys after the commit.
+    /// The groups whose owner must wrap keys after the commit.
     private(set) var attention: Set<String> = []
 
     init(zone: ZoneKey, _ reader: StorageReader, knowsKeys: Bool, group: @escaping (String) throws -> String) {
@@ -39,7 +39,7 @@ struct KeyPlan {
         self.group = group
     }
 
-    /// - Parameter moves: the destinations of moved records, by their names.
+    /// - Parameter moves: the groups that moved records enter and leave, by record name.
     mutating func refuse(
         _ decisions: inout [ItemDecision], moves: [String: KeyMove], newShares: Set<String>
     ) throws {
@@ -134,10 +134,10 @@ struct KeyPlan {
                 })
     }
 
-    // MARK: Records that come under a share, or leave one
+    // MARK: Records that enter or leave a share
 
-    /// The groups that have no fresh key, or for which a moved record's keys are not wrapped; the zone's group is
-    /// empty.
+    /// The groups that have no fresh key, or for which a moved record's keys are not wrapped. The zone's group is the
+    /// empty string.
     private mutating func groupsWithoutKeys(
         _ moves: [String: KeyMove], _ newShares: Set<String>
     ) throws -> Set<String> {
@@ -152,7 +152,7 @@ struct KeyPlan {
         }
         if knowsKeys { return missing }
         attention.formUnion(missing.subtracting([""]))
-        // Records that enter the zone are noted for its owner's library on the share that they leave.
+        // A record that enters the zone is noted for the zone's owner on the share that the record leaves.
         if missing.contains("") { attention.formUnion(moves.values.compactMap { $0.group.isEmpty ? $0.left : nil }) }
         return []
     }
@@ -171,7 +171,7 @@ struct KeyPlan {
 
     private mutating func version(of group: String) throws -> Int64 { try key(of: group)?.version ?? 0 }
 
-    /// The group's key in its current version; nil if it has none.
+    /// The current version of the group's key; nil if the group has no key.
     private mutating func key(of group: String) throws -> WrappedGroupKey? {
         if let known = keys[group] { return known }
         let key = try StoredGroupKeys.last(of: group, zone, reader)

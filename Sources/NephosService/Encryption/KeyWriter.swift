@@ -2,14 +2,14 @@ import NephosCrypto
 import NephosStorage
 import NephosWire
 
-/// Stores the keys of a `keys/group` request that the caller may bring and has signed:
+/// Stores the keys of a `keys/group` request, if the caller has the right to bring them and has signed them:
 ///
-/// - the owner may bring everything; an administrator named by the owner's devices may bring the share's next key and
-///   its boxes; other participants may bring the group's key for their own account;
+/// - the owner may bring all keys; an administrator named by the owner's devices may bring the share's next key and its
+///   boxes; other participants may bring the group's key for their own account;
 /// - a group's key has the next version, is for the owner's current account key, and is signed by a device on the
 ///   caller's list;
-/// - a key for another account requires that the account participates or is invited, and is for its current account
-///   key.
+/// - a key for another account requires that the account participates or is invited, and is for that account's current
+///   account key.
 struct KeyWriter {
     private let caller: Caller
     private let account: AccountRow
@@ -49,8 +49,9 @@ struct KeyWriter {
         try settle(request, current)
     }
 
-    /// Stores the group's key of the request.
-    /// - Returns: the group's current version, 0 for none; nil if a concurrent request stored this version first.
+    /// Stores the group key that the request brings.
+    /// - Returns: the group's current version, 0 if it has no key; nil if a concurrent request stored this version
+    ///   first.
     private func putKey(
         _ request: PutGroupKeyRequest, _ standing: KeyStanding, _ devices: DeviceList
     ) throws -> Int64? {
@@ -65,7 +66,7 @@ struct KeyWriter {
         if key.version <= current { return nil }
         try check(key, after: current, group, standing, devices)
         try transaction.put(StoredGroupKeys.row(key, of: group, zone.key))
-        // Links hold the previous version, and open nothing new.
+        // Links hold the previous version, which opens no new values.
         for row in try transaction.keys(zone: zone.key, kind: .link, subject: group) {
             try transaction.removeKey(zone: zone.key, kind: .link, subject: group, id: row.id)
         }
@@ -83,7 +84,7 @@ struct KeyWriter {
                 if try wrap(key, of: record.recordName) { isNew = true }
             }
         }
-        // Participants with the group's key may be waiting for the records' keys.
+        // Participants that have the group's key may be waiting for the records' keys.
         if isNew, let share = try share(of: group) { changes.note(share: share.id) }
     }
 
@@ -128,8 +129,8 @@ struct KeyWriter {
         }
     }
 
-    /// Whether the owner signs the current version again to name other administrators; allowed while no other account
-    /// has it.
+    /// Whether the owner signs the current version again to name other administrators. This is allowed while no other
+    /// account has that version.
     private func isNamedAnew(_ key: WrappedGroupKey, _ group: String, _ standing: KeyStanding) throws -> Bool {
         guard standing == .owner, !group.isEmpty,
             let last = try StoredGroupKeys.last(of: group, zone.key, transaction), last.version == key.version,
@@ -161,7 +162,7 @@ struct KeyWriter {
         return try AccountKeys.list(of: owner, caller, transaction)
     }
 
-    // MARK: The key for others
+    // MARK: The key for other accounts
 
     private func put(
         _ box: GroupBox, _ group: String, _ standing: KeyStanding, _ devices: DeviceList
@@ -177,9 +178,9 @@ struct KeyWriter {
         }
         try checkSignature(box.key, group, devices)
         try transaction.put(StoredGroupKeys.box(box.key, for: recipient.id, of: group, zone.key))
-        // The one-time URL is used up: remove its secret.
+        // The account has used its one-time URL, so the URL's secret is removed.
         try transaction.removeKey(zone: zone.key, kind: .link, subject: group, id: Array(row.id.utf8))
-        // Also notifies the account's own other devices, which may be waiting for the key.
+        // The notification also reaches the account's own other devices, which may be waiting for the key.
         changes.note(account: recipient.id)
     }
 
@@ -190,8 +191,8 @@ struct KeyWriter {
         }
     }
 
-    /// The group's share, if a participating account has devices with keys but lacks the group's current key: its first
-    /// device was enrolled while the key was being made.
+    /// The group's share, if a participating account has devices with keys but lacks the group's current key; otherwise
+    /// nil. Such an account enrolled its first device while the key was being made.
     func shareWithMembersLeftOut(of group: String) throws -> ShareRow? {
         guard let share = try share(of: group) else { return nil }
         for row in try transaction.participants(share: share.id)
@@ -227,8 +228,9 @@ struct KeyWriter {
 
     // MARK: Keys of records
 
-    /// Stores a record key wrapped for the group, if the record has that key and it is not wrapped for the group yet.
-    /// - Returns: whether the key was stored.
+    /// Stores a record key that is wrapped for the group, if the record has the key and the key is not wrapped for the
+    /// group yet.
+    /// - Returns: whether the wrapped key was stored.
     private func wrap(_ key: WrappedRecordKey, of name: String) throws -> Bool {
         let rows = try transaction.keys(zone: zone.key, kind: .recordKey, subject: name)
         let row = key.row(zone: zone.key, recordName: name)
@@ -242,7 +244,7 @@ struct KeyWriter {
         return true
     }
 
-    // MARK: Form and right
+    // MARK: Form and authorisation
 
     private func checkRight(_ request: PutGroupKeyRequest, _ standing: KeyStanding) throws(ServiceError) {
         switch standing {
@@ -280,7 +282,7 @@ struct KeyWriter {
 }
 
 extension ServiceError {
-    /// On this error the library enrols its device again.
+    /// The error for an unlisted signer. The library enrols its device again on this error.
     static let unlistedDevice = ServiceError(
         .accessDenied, .permissionFailure, "the key is not signed by a device on the account's list")
 }

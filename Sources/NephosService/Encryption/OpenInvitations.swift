@@ -1,12 +1,12 @@
 import NephosStorage
 import NephosWire
 
-/// Whether an account may still get a share's key through its URL. While one may, the key is stored wrapped under the
-/// URL's secret; afterwards only the secret stays, wrapped for participants that have the key, so that the URL does not
-/// change.
+/// Manages whether an account may still get a share's key through the share's URL. While an account may, the key is
+/// stored wrapped under the URL's secret. Afterwards only the secret stays, wrapped for participants that have the key,
+/// so that the URL does not change.
 enum OpenInvitations {
-    /// True for a public share, and for an invitation until its account has the key. One-time URLs have their own
-    /// secrets.
+    /// Whether the share is public, or an invited account does not have its key yet. Invitations by one-time URL do not
+    /// count, because these URLs have their own secrets.
     static func exist(in share: ShareRow, _ reader: StorageReader) throws -> Bool {
         if share.openPermission != .none { return true }
         let group = StoredGroupKeys.group(of: share)
@@ -24,7 +24,7 @@ enum OpenInvitations {
         }
     }
 
-    /// Removes the key from the share's link once no account may get it there any more.
+    /// Removes the key from the share's link once no account may get the key there any more.
     static func close(_ share: ShareRow, in transaction: StorageTransaction) throws {
         let group = StoredGroupKeys.group(of: share)
         guard share.isLive, var link = try StoredGroupKeys.link(of: group, share.zone, transaction), !link.key.isEmpty,

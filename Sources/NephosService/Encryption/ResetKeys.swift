@@ -1,16 +1,17 @@
 import NephosStorage
 import NephosWire
 
-/// The reset of encrypted data (`CKErrorUserDidResetEncryptedDataKey`, Apple's documentation): no device has the keys
-/// any more, so the zones that need them are deleted, and answer `zoneNotFound` with that reason until they are made
-/// again. The default zone stays, because every database has it; its encrypted values can no longer be opened.
+/// The reset of encrypted data (`CKErrorUserDidResetEncryptedDataKey`, Apple's documentation). No device has the keys
+/// any more, so the zones that need them are deleted. Requests to such a zone fail with `zoneNotFound` and that reason
+/// until the zone is recreated. The default zone stays, because every database has it; its encrypted values can no
+/// longer be decrypted.
 struct ResetKeys {
     let caller: Caller
     let environment: ServiceEnvironment
     let indexes: IndexWriter
     let notifier: Notifier
 
-    /// - Returns: whether there are subscribers to notify.
+    /// - Returns: whether change events were stored, so that subscribers must be notified.
     func apply(in transaction: StorageTransaction) throws -> Bool {
         let account = try caller.requireAccount()
         guard caller.scope == .private else {
@@ -37,8 +38,8 @@ struct ResetKeys {
         while try transaction.purgeKeys(zone: zone, limit: Limits.recordsToWrap) > 0 {}
     }
 
-    /// Removes the account's boxes for others' shares, because they are for its former account key, and notes the
-    /// shares so that their owners wrap the keys again.
+    /// Removes the account's boxes for a share of another account, because they are for the former account key. Notes
+    /// the share, so that its owner wraps the key again.
     private func forget(
         _ membership: MembershipRow, of account: AccountRow, in transaction: StorageTransaction
     ) throws -> Bool {

@@ -1,18 +1,18 @@
 package import NephosWire
 
-/// The service's answer to an endpoint, over HTTP and in one process.
+/// The implementation of an endpoint, for requests over HTTP and in the same process.
 package protocol EndpointAnswering<Request, Response>: Sendable {
     associatedtype Request: WireMessage & Sendable
     associatedtype Response: WireMessage & Sendable
-    /// A request as decoded from its body.
+    /// The request in the form to which its body is decoded.
     associatedtype Decoded: Sendable
 
     var endpoint: Endpoint<Request, Response> { get }
-    /// The largest request body in bytes.
+    /// The maximum number of bytes per request body.
     var bodyLimit: Int { get }
     var decode: @Sendable (NephosService) -> ([UInt8]) throws(WireError) -> Decoded { get }
     var call: @Sendable (NephosService) -> (Decoded, RequestContext) async throws(ServiceError) -> Response { get }
-    /// Converts a request of the same process, which has no body.
+    /// Converts a request from the same process, which has no body, to the decoded form.
     var converted: @Sendable (Request) -> Decoded { get }
 }
 
@@ -27,7 +27,7 @@ struct EndpointAnswer<
 }
 
 extension EndpointAnswer where Decoded == Request {
-    /// An answer whose service takes part in decoding.
+    /// Creates the implementation of an endpoint whose decoded form is the request itself.
     init(
         _ endpoint: Endpoint<Request, Response>, bodyLimit: Int = Limits.requestSize,
         decode: @escaping @Sendable (NephosService) -> ([UInt8]) throws(WireError) -> Request = { _ in

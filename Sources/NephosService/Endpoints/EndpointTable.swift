@@ -1,7 +1,7 @@
 package import NephosWire
 
 extension NephosService {
-    /// Every endpoint with its answer.
+    /// All endpoints with their implementations.
     package static let endpoints: [any EndpointAnswering] = [
         EndpointAnswer(
             .modifyRecords, bodyLimit: Limits.requestBodySize, decode: decodedModification, modifyRecords),
@@ -44,7 +44,7 @@ extension NephosService {
 
     private static func path(of answer: some EndpointAnswering) -> String { answer.endpoint.path }
 
-    /// Answers a request of the same process.
+    /// Performs a request from the same process.
     package func answer<Request, Response>(
         _ endpoint: Endpoint<Request, Response>, _ request: Request, _ context: RequestContext
     ) async throws(ServiceError) -> Response {

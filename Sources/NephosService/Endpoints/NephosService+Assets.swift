@@ -3,15 +3,15 @@ import NephosStorage
 import NephosThreads
 package import NephosWire
 
-/// A file that may be downloaded. It stays readable to its end even if it is deleted meanwhile.
+/// An open asset file that a caller may download. The file stays readable even if it is deleted meanwhile.
 package final class DownloadedAsset: Sendable {
     private let file: any AssetFileReader
     private let threads: BlockingPool
-    /// Bytes of the file.
+    /// The size of the file in bytes.
     package let size: Int64
-    /// Identifies the content: its name (`AssetContent`).
+    /// The name of the file's content (`AssetContent`), which identifies the content.
     package let content: String
-    /// The name of the account to which the address was given; nil for none.
+    /// The name of the account to which the address was given; nil if the address was given without an account.
     package let account: String?
 
     init(_ file: any AssetFileReader, _ asset: AssetRow, for account: AccountRow?, _ threads: BlockingPool) {
@@ -22,12 +22,12 @@ package final class DownloadedAsset: Sendable {
         self.account = account?.name
     }
 
-    /// Reads bytes at an offset without waiting for the disk; nil if it would have to wait.
+    /// Reads bytes at an offset without waiting for the disk; returns nil if the read would have to wait.
     package func readNow(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws -> Int? {
         try file.readNow(into: buffer, at: offset)
     }
 
-    /// Reads up to `count` bytes at an offset on a thread that may block, and calls `completion` there.
+    /// Reads up to `count` bytes at an offset on a thread that may block, and calls `completion` on that thread.
     package func read(
         _ count: Int, at offset: Int64, _ completion: @escaping @Sendable (Result<[UInt8], any Error>) -> Void
     ) {
@@ -38,8 +38,8 @@ package final class DownloadedAsset: Sendable {
         }
     }
 
-    /// Writes the file to a path where none exists.
-    /// - Parameter progress: called with the bytes written so far.
+    /// Writes the asset to a new file at a path; fails if a file exists there.
+    /// - Parameter progress: called with the number of bytes written so far.
     package func copy(
         toFile path: String, progress: @escaping @Sendable (Int64) -> Void
     ) async throws(ServiceError) {
@@ -68,7 +68,7 @@ package final class DownloadedAsset: Sendable {
 }
 
 extension NephosService {
-    /// Gives upload addresses for files (CloudKit Web Services, assets/upload).
+    /// Returns upload addresses for files (CloudKit Web Services, assets/upload).
     package func assetUploads(
         _ request: AssetUploadRequest, _ context: RequestContext
     ) async throws(ServiceError) -> AssetUploadResponse {
@@ -84,7 +84,7 @@ extension NephosService {
         }
     }
 
-    /// Gives receipts with which the files of existing fields can be saved in other fields (CloudKit Web Services,
+    /// Returns receipts with which the files of existing fields can be saved in other fields (CloudKit Web Services,
     /// assets/rereference).
     package func rereferenceAssets(
         _ request: RereferenceRequest, _ context: RequestContext
@@ -101,10 +101,10 @@ extension NephosService {
         }
     }
 
-    /// Begins to receive a file at an address from `assetUploads`.
+    /// Begins to receive a file that a client uploads to an address from `assetUploads`.
     /// - Parameters:
     ///   - token: the last part of the address.
-    ///   - size: bytes of the file; nil if unknown.
+    ///   - size: the number of bytes of the file; nil if unknown.
     package func beginUpload(
         _ token: String, size: Int64?, container: String, _ environment: ContainerEnvironment, requestID: String
     ) async throws(ServiceError) -> AssetUpload {
@@ -126,7 +126,7 @@ extension NephosService {
         }
     }
 
-    /// Reserves capacity for an upload: in the account's own database, or among its unsaved uploads.
+    /// Reserves capacity for an upload in the account's own database, or among the account's unsaved uploads.
     private func reserve(
         _ upload: AssetTokens.Upload, size: Int64?, in store: Store
     ) async throws -> AssetUploads.Reservation {
@@ -139,7 +139,8 @@ extension NephosService {
         let (own, uploads) = (OwnerID(rawValue: target.account), OwnerID.uploads(of: target.account))
         var used = try await usedBytes(target, in: store)
         let missing = used.database + (size ?? fileLimit) - limit
-        // Evicts nothing from another account's private database: its owner's uploads have to stay.
+        // An upload evicts nothing from another account's private database: the uploads of that database's owner must
+        // stay.
         if missing > 0, !target.zone.isShared(with: target.account) {
             try await assets.makeRoom(for: missing, in: target.zone.owner)
             used = try await usedBytes(target, in: store)
@@ -151,14 +152,15 @@ extension NephosService {
                     databaseBytes: used.database), size: size)
         }
         guard used.database + (size ?? 0) <= limit else { throw ServiceError.assetQuotaExceeded(limit: limit) }
-        // One file fits even if the account's own database is full.
+        // One file of the maximum size fits even if the account's own database is full.
         return try assets.uploads.begin(
             AssetUploads.Terms(
                 account: target.account, owner: uploads, sizeLimit: fileLimit,
                 databaseLimit: max(limit - used.own, fileLimit), databaseBytes: used.uploads), size: size)
     }
 
-    /// The bytes of files in the upload's database, in the account's own, and among its unsaved uploads.
+    /// The number of bytes of files in the upload's database, in the account's own database, and among its unsaved
+    /// uploads.
     /// - Throws: `uploadExpired`, `tooManyUnsavedUploads`.
     private func usedBytes(
         _ target: AssetTarget, in store: Store
@@ -181,7 +183,7 @@ extension NephosService {
     /// Opens a file for download at the address of a record's asset.
     /// - Parameters:
     ///   - content: the part of the address that names the content.
-    ///   - token: the part after it.
+    ///   - token: the part of the address after `content`.
     package func openAsset(
         _ content: String, _ token: String, container: String, _ environment: ContainerEnvironment, requestID: String
     ) async throws(ServiceError) -> DownloadedAsset {
@@ -195,7 +197,7 @@ extension NephosService {
             var asset = found.0
             var file = try await store.assets.open(asset.file)
             if file == nil, let (now, _) = try await self.file(of: download, in: store), now.file != asset.file {
-                // An upload of the same content has replaced the file since.
+                // Since the first look-up, an upload of the same content has replaced the file.
                 asset = now
                 file = try await store.assets.open(now.file)
             }
@@ -216,7 +218,7 @@ extension NephosService {
         }
     }
 
-    /// Runs a request that its token authorises, so that it names no database and no account.
+    /// Runs a request that is authorised by its token, so that the request names no database and no account.
     private func withStore<Response: Sendable>(
         _ container: String, _ environment: ContainerEnvironment, _ requestID: String,
         _ body: (Store) async throws -> Response

@@ -2,7 +2,7 @@ import NephosStorage
 package import NephosWire
 
 extension NephosService {
-    /// The changes of zones since their tokens (CloudKit Web Services, changes/zone).
+    /// Fetches the changes of zones since their tokens (CloudKit Web Services, changes/zone).
     package func recordZoneChanges(
         _ request: RecordZoneChangesRequest, _ context: RequestContext
     ) async throws(ServiceError) -> RecordZoneChangesResponse {
@@ -17,7 +17,8 @@ extension NephosService {
         }
     }
 
-    /// The changes of one zone, whose failure fails the request (CloudKit Web Services, records/changes).
+    /// Fetches the changes of one zone (CloudKit Web Services, records/changes). A failure of the zone fails the
+    /// request.
     package func recordChanges(
         _ request: RecordChangesRequest, _ context: RequestContext
     ) async throws(ServiceError) -> RecordChangesResponse {
@@ -29,7 +30,7 @@ extension NephosService {
             return try await store.read(by: caller) { reader in
                 try store.validity.refresh(reader)
                 var budget = PageBudget()
-                // Only answers of changes/zone can hold packed records.
+                // Only responses of changes/zone can contain packed records.
                 var zone = request.zone
                 zone.packed = false
                 return RecordChangesResponse(
@@ -38,7 +39,7 @@ extension NephosService {
         }
     }
 
-    /// The zones that changed since a token (CloudKit Web Services, changes/database).
+    /// Fetches the zones that changed since a token (CloudKit Web Services, changes/database).
     package func databaseChanges(
         _ request: DatabaseChangesRequest, _ context: RequestContext
     ) async throws(ServiceError) -> DatabaseChangesResponse {

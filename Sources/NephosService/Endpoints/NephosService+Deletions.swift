@@ -1,8 +1,8 @@
 import NephosStorage
 
 extension NephosService {
-    /// Purges the tombstones in every open store that are older than a time (milliseconds since 1970), and returns when
-    /// done. Background work purges by itself after the configured retention.
+    /// Purges the tombstones in every open store that are older than a time (milliseconds since 1970), and returns once
+    /// they are purged. Background work purges without this call after the configured retention.
     package func forgetDeletions(before time: Int64) async throws(ServiceError) {
         do {
             for store in stores.all { _ = try await store.background.forgetDeletions(before: time) }
@@ -12,8 +12,8 @@ extension NephosService {
         }
     }
 
-    /// Wakes the purge of tombstones and unneeded asset files at intervals until the task is cancelled: both age even
-    /// without changes.
+    /// Wakes the purge of tombstones and the collection of unneeded asset files at intervals until the task is
+    /// cancelled: both age even without changes.
     package func forgetOldDeletions() async {
         // With unlimited retention, there are still unneeded asset files to collect.
         let retention = configuration.deletionRetention ?? .max

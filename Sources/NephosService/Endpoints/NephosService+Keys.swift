@@ -5,7 +5,7 @@ package import NephosWire
 extension NephosService {
     // MARK: - Keys of encrypted values
 
-    /// The account's device list and the boxes with its keys (`keys/account`).
+    /// Returns the account's device list and the boxes with the account's keys (`keys/account`).
     package func accountKeys(
         _ request: AccountKeysRequest, _ context: RequestContext
     ) async throws(ServiceError) -> AccountKeysResponse {
@@ -15,8 +15,8 @@ extension NephosService {
         }
     }
 
-    /// Appends to the account's device list (`keys/enroll`). If another entry came first, nothing is changed, and the
-    /// answer has the current list.
+    /// Appends an entry to the account's device list (`keys/enroll`). If another entry was appended first, nothing is
+    /// changed, and the response has the current list.
     package func enroll(
         _ request: EnrollRequest, _ context: RequestContext
     ) async throws(ServiceError) -> AccountKeysResponse {
@@ -37,8 +37,8 @@ extension NephosService {
         }
     }
 
-    /// Removes the account's device list and all its keys (`keys/reset`). Zones with encrypted values are deleted too,
-    /// because the values can no longer be read.
+    /// Removes the account's device list and all the account's keys (`keys/reset`). Zones with encrypted values are
+    /// deleted too, because their values can no longer be read.
     package func resetKeys(
         _ request: ResetKeysRequest, _ context: RequestContext
     ) async throws(ServiceError) -> AccountKeysResponse {
@@ -60,7 +60,8 @@ extension NephosService {
         }
     }
 
-    /// The keys of a group and of its zone's records that the caller may read (`keys/lookup`).
+    /// Returns the keys of a group and of records of the group's zone, as far as the caller may read them
+    /// (`keys/lookup`).
     package func lookupKeys(
         _ request: LookupKeysRequest, _ context: RequestContext
     ) async throws(ServiceError) -> KeysResponse {
@@ -74,7 +75,7 @@ extension NephosService {
             let (response, missing) = try await store.read(by: caller) { reader -> (KeysResponse, ShareRow?) in
                 guard let zone = try Self.zone(request.zoneID, caller, reader) else {
                     let address = caller.address(request.zoneID)
-                    // Clients see the default zone as always existing; the first save makes its row.
+                    // For clients the default zone always exists; the first save creates its row.
                     if address.isOwn, ZoneRules.isDefault(address.zoneName) { return (KeysResponse(), nil) }
                     throw try ZoneRegistry.notFound(address, caller, .toRead, reader)
                 }
@@ -100,8 +101,8 @@ extension NephosService {
         store.background.wake()
     }
 
-    /// Stores a group's next key, its boxes for other accounts, and the record keys wrapped under it (`keys/group`). If
-    /// another key came first, nothing is changed, and the answer has the group's keys.
+    /// Stores a group's next key, the boxes of that key for other accounts, and the record keys wrapped under it
+    /// (`keys/group`). If another key was stored first, nothing is changed, and the response has the group's keys.
     package func putGroupKey(
         _ request: PutGroupKeyRequest, _ context: RequestContext
     ) async throws(ServiceError) -> KeysResponse {
@@ -122,7 +123,8 @@ extension NephosService {
                 try writer.write(request)
                 var leftEvents = false
                 if request.key != nil, let share = try writer.shareWithMembersLeftOut(of: request.group) {
-                    // Note it even if already noted: the library that settles the earlier note has not seen this.
+                    // Note the share even if it is already noted: a library that settles the earlier note does not know
+                    // of these members.
                     try GroupState.note(share, endsAccess: false, in: transaction)
                     let indexes = IndexWriter(
                         definitions: try store.indexes.definitions(in: transaction), accounts: store.accounts)
@@ -140,7 +142,7 @@ extension NephosService {
         }
     }
 
-    /// A zone of the caller's private database, or one that is shared with it; nil if there is none.
+    /// Finds a zone of the caller's private database, or a zone that is shared with the caller; nil if there is none.
     private static func zone(
         _ zoneID: ZoneIDDictionary?, _ caller: Caller, _ reader: StorageReader
     ) throws -> FoundZone? {

@@ -8,16 +8,16 @@ extension NephosService {
         try await queryRecords(DecodedQuery(request), context)
     }
 
-    /// Decodes a body of `records/query`; an empty one counts as `{}`.
+    /// Decodes a body of `records/query`. An empty body counts as `{}`.
     package func decodedQuery(_ body: [UInt8]) throws(WireError) -> DecodedQuery {
         try decodedQueries.query(decoding: body)
     }
 
-    /// Finds records by a decoded query, which a server has already.
+    /// Finds records by a query that the caller has already decoded, as a server does.
     package func queryRecords(
         _ decoded: DecodedQuery, _ context: RequestContext
     ) async throws(ServiceError) -> QueryRecordsResponse {
-        // Before the read: a change made meanwhile then comes with the next fetch.
+        // The token is read before the records, so the next fetch returns changes that are made meanwhile.
         let syncToken = try await currentSyncToken(of: decoded.request.zoneID, context)
         return try await perform(context, reads: true) { store, caller in
             try self.checkMayRead(caller)

@@ -38,7 +38,7 @@ extension NephosService {
         }
     }
 
-    /// - Throws: also `RequestKey.Repeated`.
+    /// - Throws: also `RequestKey.Repeated` if the request was performed before.
     private func apply(
         _ modify: ModifyRecords, _ key: RequestKey?, to store: Store
     ) async throws -> ModifyRecords.Applied {
@@ -52,7 +52,8 @@ extension NephosService {
         }
     }
 
-    /// - Throws: also `RequestKey.Repeated` and `LargeCascade`.
+    /// - Throws: also `RequestKey.Repeated` if the request was performed before, and `LargeCascade` if a cascade must
+    ///   be found before the transaction.
     private func apply(
         _ modify: ModifyRecords, _ key: RequestKey?, _ found: FoundCascades, to store: Store
     ) async throws -> ModifyRecords.Applied {
@@ -69,7 +70,7 @@ extension NephosService {
                 if applied.schema != nil {
                     applied.cached = (moment, try transaction.version(of: .catalog))
                 }
-                // A refused operation may have succeeded in an earlier attempt.
+                // An operation that is refused now may have succeeded in an earlier attempt of the request.
                 if applied.isRefusedInPart { try key?.check(in: transaction, isSure: true) }
                 if let key, applied.changes {
                     applied.outcomeBytes = try key.keep(modify.response(applied), in: transaction)
@@ -86,7 +87,7 @@ extension NephosService {
     package func lookupRecords(
         _ request: LookupRecordsRequest, _ context: RequestContext
     ) async throws(ServiceError) -> RecordsResponse {
-        // Before the read: a change made meanwhile then comes with the next fetch.
+        // The token is read before the records, so the next fetch returns changes that are made meanwhile.
         let syncToken = try await currentSyncToken(of: request.zoneID, context)
         return try await perform(context, reads: true) { store, caller in
             try self.checkMayRead(caller)

@@ -1,23 +1,23 @@
 import NephosStorage
 package import NephosWire
 
-/// The content of the page at a share's URL for an account.
+/// The content of the page that an account sees at a share's URL.
 package struct SharePage: Sendable {
     package var containerIdentifier: String
-    /// The share's title, as its owner wrote it; nil without one.
+    /// The share's title, as the share's owner wrote it; nil if the share has no title.
     package var title: String?
-    /// The name of the owner's account; nil if it is an address, which not every viewer of the share may see.
+    /// The name of the owner's account; nil if the name is an address, which not every viewer of the share may see.
     package var owner: String?
     package var isOwner: Bool
     package var hasAccepted: Bool
     package var permission: SharePermission
-    /// The token that an acceptance must return, so that no other page can forge one.
+    /// The token that a request to accept the share must return, so that no other page can forge the request.
     package var token: String
 }
 
 extension NephosService {
-    /// The share whose URL ends in `guid`, in any container, as far as the account may know of it; nil if there is
-    /// none.
+    /// Returns the page of the share whose URL ends in `guid`, in any container; nil if there is no such share or the
+    /// account may not see it.
     package func sharePage(
         _ guid: String, account name: String, requestID: String
     ) async throws(ServiceError) -> SharePage? {
@@ -44,8 +44,8 @@ extension NephosService {
         }
     }
 
-    /// Accepts a share on its page.
-    /// - Returns: whether it was accepted; false if the token is not that of the account's page.
+    /// Accepts a share on the share's page.
+    /// - Returns: whether the share was accepted; false if the token is not the token of the account's page.
     package func acceptShare(
         _ guid: String, account name: String, token: String, requestID: String
     ) async throws(ServiceError) -> Bool {
@@ -67,7 +67,8 @@ extension NephosService {
             account: account, requestID: requestID)
     }
 
-    /// Finds the store of a share by its routing key: the URL does not name a container.
+    /// Finds the store of a share by the routing key at the start of the GUID, because the URL names no container; nil
+    /// if no store has the share.
     func store(ofShare guid: String, _ requestID: String) async throws(ServiceError) -> StoreID? {
         guard guid.isStorable else { return nil }
         do {

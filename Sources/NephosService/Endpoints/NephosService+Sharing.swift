@@ -70,7 +70,7 @@ extension NephosService {
         return AccessRequestsResponse(failures: failures)
     }
 
-    /// Runs `body` for each share of a request, in one transaction.
+    /// Runs `body` for each share that the request names, all in one transaction.
     private func visitShares<Answer: Sendable>(
         _ request: ShortGUIDsRequest, _ context: RequestContext,
         _ body: @escaping @Sendable (ShareVisit, ShortGUIDsRequest.Item) throws -> Answer
@@ -97,7 +97,8 @@ extension NephosService {
         }
     }
 
-    /// Whether addresses belong to accounts. Reveals nothing else of them, and is rate limited.
+    /// Reports whether addresses belong to accounts. The response reveals nothing else of the accounts, and the request
+    /// is rate limited.
     package func lookUpParticipants(
         _ request: UserLookupRequest, _ context: RequestContext
     ) async throws(ServiceError) -> ParticipantLookupResponse {

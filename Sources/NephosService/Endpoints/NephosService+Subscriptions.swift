@@ -4,7 +4,7 @@ package import NephosWire
 extension NephosService {
     // MARK: - Subscriptions
 
-    /// The caller's subscriptions to a database (CloudKit Web Services, subscriptions/list).
+    /// Returns the caller's subscriptions to a database (CloudKit Web Services, subscriptions/list).
     package func listSubscriptions(_ context: RequestContext) async throws(ServiceError) -> SubscriptionsResponse {
         try await perform(context, reads: true) { store, caller in
             let account = try caller.requireAccount()
@@ -12,7 +12,7 @@ extension NephosService {
         }
     }
 
-    /// Finds subscriptions by ID (CloudKit Web Services, subscriptions/lookup).
+    /// Finds the caller's subscriptions by ID (CloudKit Web Services, subscriptions/lookup).
     package func lookupSubscriptions(
         _ request: LookupSubscriptionsRequest, _ context: RequestContext
     ) async throws(ServiceError) -> SubscriptionsResponse {
@@ -39,10 +39,10 @@ extension NephosService {
 
     // MARK: - Push tokens
 
-    /// Creates a token by which the client polls for its account's notifications (CloudKit Web Services,
+    /// Creates a token with which the client polls for its account's notifications (CloudKit Web Services,
     /// tokens/create).
     ///
-    /// `webcourierURL` in the answer is a path; the transport prepends the server's address.
+    /// `webcourierURL` in the response is a path; the transport prepends the server's address.
     package func createToken(
         _ request: TokenRequest, _ context: RequestContext
     ) async throws(ServiceError) -> TokenResponse {
@@ -53,7 +53,7 @@ extension NephosService {
         }
     }
 
-    /// Registers a device's own token for notifications (CloudKit Web Services, tokens/register).
+    /// Registers the push token of a device for notifications (CloudKit Web Services, tokens/register).
     package func registerToken(
         _ request: TokenRequest, _ context: RequestContext
     ) async throws(ServiceError) -> TokenResponse {
@@ -67,7 +67,7 @@ extension NephosService {
     private static func answer(
         _ token: String, _ request: TokenRequest, _ context: RequestContext
     ) -> TokenResponse {
-        // Characters of base64 that a path's component must escape.
+        // These characters of base64 must be escaped in a component of a path.
         let component = token.utf8.reduce(into: "") { text, byte in
             switch byte {
             case UInt8(ascii: "/"): text += "%2F"
@@ -84,9 +84,9 @@ extension NephosService {
 
     // MARK: - Polls
 
-    /// Long-polls for the next notification of a push token (CloudKit Web Services, web courier). The token determines
-    /// the account: the context's account and database are ignored.
-    /// - Returns: nil if none came within the poll's duration.
+    /// Long-polls for the next notification of a push token (CloudKit Web Services, web courier). The push token
+    /// determines the account, so the context's account and database are ignored.
+    /// - Returns: the notification; nil if none was sent within the poll's duration.
     package func nextNotification(
         token: String, receipt: LongPollRegistry.Receipt, _ context: RequestContext
     ) async throws(ServiceError) -> PolledNotification? {
@@ -98,11 +98,11 @@ extension NephosService {
         }
     }
 
-    /// Returns once committed changes are fanned out to subscribers.
+    /// Returns once all committed changes have been fanned out to subscribers.
     func tellSubscribers() async {
         for store in openStores { await store.fanOut.settle() }
     }
 
-    /// The number of waiting polls.
+    /// The number of waiting long polls, over all open stores.
     package var waitingPolls: Int { openStores.reduce(0) { $0 + $1.longPolls.waiting } }
 }

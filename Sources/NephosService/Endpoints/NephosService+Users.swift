@@ -4,20 +4,20 @@ package import NephosWire
 extension NephosService {
     // MARK: - Users
 
-    /// The caller's identity (CloudKit Web Services, users/caller).
+    /// Returns the caller's identity (CloudKit Web Services, users/caller).
     package func currentUser(_ context: RequestContext) async throws(ServiceError) -> UserDictionary {
         try await perform(context, reads: true) { store, caller in
             let account = try caller.requireAccount()
             return try await store.read(by: caller) { reader in
-                // The read checks that no other server deleted the account.
+                // This read checks that no other server deleted the account.
                 _ = try reader.account(id: account.id)
                 return UserDictionary(userRecordName: account.userRecordName)
             }
         }
     }
 
-    /// Discoverable users among the caller's contacts, or by email address, phone number or record name (CloudKit Web
-    /// Services, users/discover). Always empty: Apple removed the permission in iOS 17.
+    /// Finds discoverable users among the caller's contacts, or by email address, phone number or record name (CloudKit
+    /// Web Services, users/discover). The result is always empty: Apple removed the permission in iOS 17.
     package func discoverUsers(
         _ request: UserLookupRequest, _ context: RequestContext
     ) async throws(ServiceError) -> UsersResponse {

@@ -2,7 +2,7 @@ import NephosStorage
 package import NephosWire
 
 extension NephosService {
-    /// All zones of the database (CloudKit Web Services, zones/list).
+    /// Returns all zones of the database (CloudKit Web Services, zones/list).
     package func listZones(_ context: RequestContext) async throws(ServiceError) -> ZonesResponse {
         try await perform(context, reads: true) { store, caller in
             try self.checkMayRead(caller)
@@ -20,9 +20,10 @@ extension NephosService {
         }
     }
 
-    /// The current change token of a zone, for clients that ask for it with records (`getCurrentSyncToken`, as Apple's
-    /// own Web clients do): `syncToken` in the answers of records/query, lookup and modify.
-    /// - Returns: nil for the default zone, which has no feed, and for a missing zone.
+    /// The current change token of a zone, for clients that request it together with records (`getCurrentSyncToken`, as
+    /// Apple's own Web clients do). The responses of records/query, lookup and modify have it as `syncToken`.
+    /// - Returns: nil if the client does not request the token, for the default zone, which has no feed, and for a
+    ///   missing zone.
     func currentSyncToken(
         of zoneID: ZoneIDDictionary?, _ context: RequestContext
     ) async throws(ServiceError) -> String? {
@@ -31,7 +32,7 @@ extension NephosService {
         if case .zone(let zone)? = zones.first { return zone.syncToken } else { return nil }
     }
 
-    /// Makes and deletes zones (CloudKit Web Services, zones/modify).
+    /// Creates and deletes zones (CloudKit Web Services, zones/modify).
     package func modifyZones(
         _ request: ModifyZonesRequest, _ context: RequestContext
     ) async throws(ServiceError) -> ZonesResponse {
@@ -54,9 +55,9 @@ extension NephosService {
         }
     }
 
-    /// Removes zones of the caller's private database as their user does: all custom ones, or the named ones. No
-    /// request has this effect.
-    /// - Returns: the names of the removed zones.
+    /// Deletes zones of the caller's private database, as their user would: all custom zones, or the named ones. No
+    /// request of a client has this effect.
+    /// - Returns: the names of the deleted zones.
     package func removeZones(
         named zoneNames: [String]? = nil, reason: ZoneDeletionReason, _ context: RequestContext
     ) async throws(ServiceError) -> [String] {

@@ -2,10 +2,11 @@ import NephosCrypto
 import NephosStorage
 package import NephosWire
 
-/// The idempotency key of a request that modifies records: a repetition within the hour gets the first response and
-/// changes nothing. The outcome is written in the request's transaction, so both are stored or neither.
+/// The idempotency key of a request that modifies records. A repetition of the request within the hour gets the first
+/// response and changes nothing. The outcome is written in the request's transaction, so both are committed or neither.
 struct RequestKey {
-    /// The request was carried out before: its transaction is rolled back, and this is the response.
+    /// Thrown if the request was performed before. Its transaction is rolled back, and `response` is the first
+    /// response.
     struct Repeated: Error {
         var response: RecordsResponse
     }
@@ -15,9 +16,9 @@ struct RequestKey {
     let account: Int64
     private let now: Int64
 
-    /// - Parameter isShared: whether the store itself may lose the answer to a commit: then the request always has a
-    ///   key.
-    /// - Returns: nil for a request without a key.
+    /// Takes the key of a request; nil for a request without a key.
+    /// - Parameter isShared: whether the connection to the store may lose the answer to a commit. Then a request
+    ///   without a key gets one.
     init?(
         _ request: ModifyRecordsRequest, _ account: AccountRow, scope: DatabaseScope, isShared: Bool, now: Int64
     ) throws(ServiceError) {
@@ -41,9 +42,10 @@ struct RequestKey {
         self.now = now
     }
 
-    /// Aborts a transaction whose request was carried out before.
-    /// - Parameter isSure: whether to check now; otherwise the engine may defer the check to the commit.
-    /// - Throws: `Repeated`, or `ServiceError` if the key belongs to another request.
+    /// Aborts a transaction whose request was performed before.
+    /// - Parameter isSure: whether to check now. If false, the engine may defer the check to the commit.
+    /// - Throws: `Repeated`, or `ServiceError` if the key belongs to another request or the first response was not
+    ///   stored.
     func check(in transaction: StorageTransaction, isSure: Bool) throws {
         guard let row = try transaction.requestKey(account: account, key: key, isSure: isSure) else { return }
         guard row.digest == digest else {
@@ -57,8 +59,8 @@ struct RequestKey {
         throw Repeated(response: try RecordsResponse(decoding: row.outcome))
     }
 
-    /// Stores the outcome of the request.
-    /// - Returns: the stored bytes.
+    /// Stores the outcome of the request. An outcome of more than `Limits.requestOutcomeSize` bytes is stored as empty.
+    /// - Returns: the number of bytes stored for the outcome.
     func keep(_ response: RecordsResponse, in transaction: StorageTransaction) throws -> Int {
         var outcome = response.encoded()
         if outcome.count > Limits.requestOutcomeSize { outcome = [] }
@@ -69,7 +71,7 @@ struct RequestKey {
 }
 
 extension NephosService {
-    /// Decodes a body of `records/modify`; an empty one counts as `{}`.
+    /// Decodes a body of `records/modify`. An empty body counts as `{}`.
     package func decodedModification(_ body: [UInt8]) throws(WireError) -> ModifyRecordsRequest {
         var request = try ModifyRecordsRequest(decoding: body)
         if request.requestKey != nil {

@@ -1,9 +1,9 @@
 import NephosWire
 
 /// Indexes of several fields, as a schema declares them: `INDEX (list, due DESC)`. Equality fields come first, then the
-/// order, or `NEAR` for the order by distance.
+/// fields of the order, or one `NEAR` field, which orders by distance.
 extension IndexSignature {
-    /// The same index with its equality fields sorted by name, the form that queries look up.
+    /// The same index with the equality fields sorted by name, the form that queries look up.
     var canonical: IndexSignature {
         let count = components.prefix { $0.kind == .equality }.count
         return IndexSignature(components.prefix(count).sorted { $0.field < $1.field } + components.dropFirst(count))
@@ -12,7 +12,7 @@ extension IndexSignature {
     /// The fields in parentheses, such as `(list, due DESC)`.
     var fieldList: String { String(SchemaPrinter.line(self).dropFirst(SchemaLexer.pragma.count + 7)) }
 
-    /// The equality fields in front of `order`; nil if the index does not end with that order.
+    /// The equality fields that precede `order`; nil if the index is not equality fields followed by that order.
     func equalities(before order: [IndexComponent]) -> ArraySlice<IndexComponent>? {
         let prefix = components.dropLast(order.count)
         guard components.suffix(order.count).elementsEqual(order), prefix.allSatisfy({ $0.kind == .equality }) else {
@@ -21,7 +21,7 @@ extension IndexSignature {
         return prefix
     }
 
-    /// Why the type cannot have the index; nil if it can.
+    /// The reason that the record type cannot have the index; nil if it can.
     func problem(_ type: RecordTypeSchema) -> String? {
         if components.count < 2 { return "has one field, whose options are enough" }
         if components.count > Limits.fieldsPerIndex {
@@ -52,18 +52,18 @@ extension IndexSignature {
 }
 
 extension IndexComponent {
-    /// The schema language's words for the kinds; equality has none.
+    /// The schema language's keywords for the kinds of components. Equality has no keyword.
     static let written: [(kind: Kind, word: String)] = [(.ascending, "ASC"), (.descending, "DESC"), (.cell, "NEAR")]
 
     fileprivate func schemaField(in type: RecordTypeSchema) -> SchemaField? {
         switch key {
-        // The schema cannot declare these two fields: they are always QUERYABLE.
+        // The schema cannot declare the fields `parent` and `share`: they are always QUERYABLE.
         case .system(.parent), .system(.share): SchemaField(SchemaType(.reference), .queryable)
         default: type.fields[field]
         }
     }
 
-    /// Why an index cannot have this component of `field`; nil if it can.
+    /// The reason that an index cannot have this component of `field`; nil if it can.
     fileprivate func problem(_ field: SchemaField) -> String? {
         let needed: IndexOptions = kind == .equality ? .queryable : .sortable
         switch kind {

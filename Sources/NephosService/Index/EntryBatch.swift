@@ -1,11 +1,12 @@
 import NephosStorage
 
-/// Index entries of one zone, sortable into index order. One byte array holds all of them, to save memory.
+/// The index entries of one zone, which can be sorted into index order. One byte array holds all entries, to save
+/// memory.
 struct EntryBatch: Sendable {
     private struct Entry {
         var definition: Int64
         var record: Int64
-        /// Offset of the value. The name follows, up to the next entry's value.
+        /// The offset of the entry's value. The name follows the value and extends to the next entry's value.
         var start: Int
         var valueCount: Int32
         var nameCount: Int32
@@ -16,7 +17,7 @@ struct EntryBatch: Sendable {
 
     var count: Int { entries.count }
 
-    /// Size in memory, in bytes.
+    /// The size of the batch in memory, in bytes.
     var size: Int { bytes.count + entries.count * MemoryLayout<Entry>.stride }
 
     mutating func add(_ definition: Int64, _ value: [UInt8], _ record: RecordRow) {
@@ -38,8 +39,8 @@ struct EntryBatch: Sendable {
         }
     }
 
-    /// Sorts into storage order: by index, value and name. No value is a prefix of another, so value and name compare
-    /// as one key.
+    /// Sorts the entries into storage order: by index, value and name. No value is a prefix of another value, so value
+    /// and name compare as one key.
     mutating func sort() {
         bytes.withUnsafeBufferPointer { bytes in
             func key(_ entry: Entry) -> Slice<UnsafeBufferPointer<UInt8>> {

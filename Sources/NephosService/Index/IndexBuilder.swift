@@ -2,9 +2,9 @@ import NephosStorage
 
 /// Builds indexes: defines them, then writes every record's entries in steps, between which other writers run.
 ///
-/// Every save maintains an index from its definition on (`IndexWriter`), so a build reads only older records: it
-/// follows the change feed of each zone up to the definition's sequence. Each step stores the build position; after a
-/// crash the build resumes there. Queries wait until an index is ready.
+/// Every save maintains an index from the index's definition on (`IndexWriter`), so a build reads only older records:
+/// it follows the change feed of each zone up to the definition's sequence. Each step stores the build position, where
+/// the build resumes after a crash. Queries wait until an index is ready.
 actor IndexBuilder {
     private let engine: any StorageEngine
     private let catalog: IndexCatalog
@@ -21,8 +21,8 @@ actor IndexBuilder {
         self.environment = environment
     }
 
-    /// Returns once the record type has these indexes, ready to be read.
-    /// - Returns: false if the schema does not allow one of them; then it makes none.
+    /// Returns once the record type has these indexes and they are ready for queries.
+    /// - Returns: false if the schema does not allow one of the indexes; then none is made.
     func make(_ signatures: [IndexSignature], of recordType: String) async throws -> Bool {
         while true {
             switch try await define(signatures, recordType) {
@@ -38,17 +38,17 @@ actor IndexBuilder {
         Task { await settle() }
     }
 
-    /// Returns once no build is running, or a build failed (the next query retries it).
+    /// Returns once no build is running, or a build has failed. The next query retries a failed build.
     func settle() async {
         do {
             let isDone = try await engine.read { try $0.indexDefinitions().allSatisfy(\.isReady) }
             if !isDone { try await build() }
         } catch {
-            // A failed build was logged; a failed read recurs at the next caller that needs the index.
+            // A failed build was logged. A failed read recurs for the next caller that needs the index.
         }
     }
 
-    /// Stops after the current step.
+    /// Stops the build after the current step.
     func close() async {
         isClosed = true
         _ = try? await building?.value
@@ -69,8 +69,8 @@ actor IndexBuilder {
             return areReady ? .ready : .building
         }
         return try await changing { transaction in
-            // The schema may have changed since the query was planned: do not recreate an index that the change
-            // dropped.
+            // The schema may have changed since the query was planned. An index that the change dropped must not be
+            // recreated.
             let type = try Schema(transaction).recordTypes[recordType]
             guard signatures.allSatisfy({ $0.isAllowed(by: type) }) else { return .notAllowed }
             let known = try transaction.indexDefinitions()
@@ -112,8 +112,8 @@ actor IndexBuilder {
         throw StorageError(.closed, "the store is closed")
     }
 
-    /// Bulk-builds the entries of the next zone if it has many records.
-    /// - Returns: false if the next zone has few.
+    /// Builds the entries of the next zone in bulk if the zone has many records.
+    /// - Returns: false if the next zone has few records.
     private func buildLargeZone() async throws -> Bool {
         guard var bulk = try await engine.read({ try IndexBulkBuild($0) }) else { return false }
         let accounts = accounts
@@ -143,7 +143,7 @@ actor IndexBuilder {
         return true
     }
 
-    /// Writes index definitions inside the change bracket that `IndexCatalog` requires.
+    /// Writes index definitions between the calls of `beginChange` and `endChange` that `IndexCatalog` requires.
     private func changing<T: Sendable>(
         _ body: @escaping @Sendable (StorageTransaction) throws -> T
     ) async throws -> T {
@@ -160,7 +160,7 @@ actor IndexBuilder {
 struct IndexBuildStep {
     let accounts: Accounts
 
-    /// Writes the next records' entries for the oldest indexes that are not ready.
+    /// Writes the entries of the next records for the oldest indexes that are not ready.
     /// - Returns: whether all indexes are ready.
     func run(in transaction: StorageTransaction, records: Int = Limits.recordsPerIndexStep) throws -> Bool {
         try transaction.runAlone()
@@ -185,8 +185,8 @@ struct IndexBuildStep {
         return false
     }
 
-    /// The oldest indexes that are not ready. Indexes at the same build position are built together, to read records
-    /// once.
+    /// The oldest indexes that are not ready. Indexes at the same build position are built together, so that records
+    /// are read once.
     static func next(_ rows: [IndexDefinitionRow]) -> [IndexDefinitionRow] {
         guard let first = rows.first(where: { !$0.isReady }) else { return [] }
         return rows.filter {
@@ -195,7 +195,7 @@ struct IndexBuildStep {
         }
     }
 
-    /// Marks an index that this version cannot parse as ready: this version does not build it.
+    /// Marks an index that this version of the service cannot parse as ready, because this version does not build it.
     private func finish(_ row: IndexDefinitionRow, in transaction: StorageTransaction) throws {
         var row = row
         row.isReady = true
@@ -203,13 +203,13 @@ struct IndexBuildStep {
     }
 }
 
-/// Reads records from the build position on.
+/// Reads records from the build position on and writes their entries.
 private struct IndexPass {
     let recordType: String
     let indexes: TypeIndexes
-    /// The newest definition's change sequence. Saves have written the entries of later records.
+    /// The change sequence of the newest definition. Saves have written the entries of later records.
     let lastSequence: Int64
-    /// The current zone, or a lower bound of the next zone's id.
+    /// The ID of the current zone, or a lower bound of the next zone's ID.
     private(set) var zone: Int64
     private(set) var sequence: Int64
     /// Whether a damaged record was found.
@@ -240,7 +240,7 @@ private struct IndexPass {
             zone = next.key.id
             try read(next.key, writer, transaction)
         }
-        // The store inserts fastest in index order.
+        // Inserts in index order are the fastest.
         entries.sort { left, right in
             left.definition != right.definition
                 ? left.definition < right.definition : left.value.lexicographicallyPrecedes(right.value)
@@ -252,7 +252,7 @@ private struct IndexPass {
     private mutating func read(
         _ key: ZoneKey, _ writer: IndexWriter, _ transaction: StorageTransaction
     ) throws {
-        // Even an empty zone has a small cost.
+        // Even an empty zone has a small cost, which counts as that of ten rows.
         rowsLeft -= 10
         while rowsLeft > 0 {
             let limit = Limits.recordsPerIndexRead

@@ -1,18 +1,18 @@
 import NephosStorage
 
-/// Builds indexes over a zone of many records: gathers entries in snapshots, which block no writer, sorts them, and
-/// writes them in index order in several transactions. In record order, every few thousand entries would change as many
-/// pages of a large index.
+/// Builds indexes over a zone with many records. It gathers entries in snapshots, which block no writer, sorts the
+/// entries, and writes them in index order in several transactions. If entries were written in record order instead,
+/// every few thousand of them would change as many pages of a large index.
 ///
-/// A record saved after it was gathered has its entries already (`IndexWriter`) and is skipped: each transaction scans
-/// the zone's feed since gathering began. The build position is stored with the last entries, so after a crash these
-/// records are gathered again; an existing entry is not written twice.
+/// A record that is saved after it was gathered has its entries already (`IndexWriter`), so its gathered entries are
+/// skipped: each transaction scans the zone's feed since gathering began. The build position is stored with the last
+/// entries. After a crash the same records are therefore gathered again; an existing entry is not written twice.
 struct IndexBulkBuild: Sendable {
-    /// The definitions being built, as read at the start.
+    /// The definitions of the indexes being built, as read at the start.
     private let definitions: [IndexDefinitionRow]
     private let recordType: String
     private let zone: ZoneKey
-    /// The newest definition's change sequence. Saves have written the entries of later records.
+    /// The change sequence of the newest definition. Saves have written the entries of later records.
     private let lastSequence: Int64
     /// The change sequence of the last gathered record.
     private var sequence: Int64
@@ -20,16 +20,17 @@ struct IndexBulkBuild: Sendable {
     private var leavesOut = false
     /// Whether the zone has no more records.
     private var isAtEnd = false
-    /// The scanned position in the feed, and the numbers of the records saved since gathering began.
+    /// The position up to which the feed was scanned.
     private var checked: Int64
+    /// The numbers of the records that were saved since gathering began.
     private var touched: Set<Int64> = []
     private var written = 0
-    /// Entries of the next transaction, bounded by how long it may block other writers.
+    /// The maximum number of entries in the next transaction, which is bounded by the time it may block other writers.
     var room = Limits.entriesPerIndexWrite
-    /// Whether the feed grew by more than one transaction scans; then nothing was written.
+    /// Whether more records were saved since the last scan than one transaction scans. Then nothing was written.
     private(set) var isBehind = false
 
-    /// Nil if few records come next: one transaction builds those (`IndexBuildStep`).
+    /// Nil if few records are left in the next zone: `IndexBuildStep` builds their entries in one transaction.
     init?(_ reader: StorageReader) throws {
         let rows = try reader.indexDefinitions()
         definitions = IndexBuildStep.next(rows)
@@ -87,7 +88,7 @@ struct IndexBulkBuild: Sendable {
         var entries = EntryBatch()
     }
 
-    /// - Returns: whether enough entries are gathered to write them.
+    /// - Returns: whether enough entries are gathered to be written.
     mutating func add(_ gathered: Gathered, to entries: inout EntryBatch) -> Bool {
         entries.add(gathered.entries)
         sequence = gathered.sequence
@@ -98,19 +99,19 @@ struct IndexBulkBuild: Sendable {
         return true
     }
 
-    /// Whether the next write is the last, which stores the build position.
+    /// Whether the next write is the last one, which also stores the build position.
     func endsNext(_ entries: EntryBatch) -> Bool { written + room >= entries.count }
 
     /// Writes the next entries.
-    /// - Returns: the rest of the build; nil if the zone or an index is gone, the build is at another position, or the
-    ///   entries must be gathered again.
+    /// - Returns: the remainder of the build; nil if the zone or an index was deleted, the build position has changed,
+    ///   or the entries must be gathered again.
     func write(_ entries: EntryBatch, in transaction: StorageTransaction) throws -> IndexBulkBuild? {
-        // A concurrent save would miss the entries that it has to remove.
+        // A concurrent save would not see the entries of this transaction that the save must remove.
         try transaction.runAlone()
         guard try IndexBuildStep.next(transaction.indexDefinitions()) == definitions,
             let name = try transaction.zones(after: zone.id - 1, limit: 1).first?.name,
             let row = try transaction.zone(owner: zone.owner, named: name), row.key == zone,
-            // A purged tombstone is missing from the feed, and another record may reuse its number.
+            // The feed lacks purged tombstones, and another record may have reused the number of a purged record.
             row.purgedUntil <= checked
         else { return nil }
         var rest = self
@@ -131,7 +132,7 @@ struct IndexBulkBuild: Sendable {
         return rest
     }
 
-    /// Scans a part of the zone's feed in a snapshot, which leaves little for the write transactions to scan.
+    /// Scans a part of the zone's feed in a snapshot, so that the write transactions have little to scan.
     func catchingUp(_ reader: StorageReader) throws -> (rest: IndexBulkBuild, isDone: Bool) {
         var rest = self
         let isDone = try rest.checkFeed(reader)
@@ -147,7 +148,7 @@ struct IndexBulkBuild: Sendable {
             last = record.sequence
             count += 1
         }
-        // Records beyond `complete` come again in the next scan, together with records committed in between.
+        // The next scan reads records beyond `complete` again, together with records committed in between.
         let complete = try reader.completeUpTo(zone: zone)
         let isDone = count < Limits.recordsPerIndexStep || last >= complete
         checked = max(checked, isDone ? complete : last)

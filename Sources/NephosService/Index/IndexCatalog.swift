@@ -1,7 +1,8 @@
 import NephosStorage
 
-/// In-memory cache of the store's index definitions. A save must not miss an index of the store, and pays nothing for
-/// the check: definitions are announced first, so an index build finds the records saved before.
+/// The in-memory cache of the store's index definitions. Every save must see all indexes of the store, and the cache
+/// makes that check free. A definition is committed before its build begins, so the build finds the records saved
+/// before.
 typealias IndexCatalog = VersionedCache<IndexDefinitions>
 
 extension VersionedCache<IndexDefinitions> {

@@ -1,26 +1,26 @@
 import NephosStorage
 import NephosWire
 
-/// An index of a store.
+/// The definition of an index in a store.
 struct IndexDefinition: Hashable, Sendable {
     var id: Int64
     var signature: IndexSignature
     var isReady: Bool
-    /// Whether the index lacks records that were damaged when it was built (`IndexDefinitionRow.leftOut`).
+    /// Whether the index lacks records that were damaged during its build (`IndexDefinitionRow.leftOut`).
     var leavesOut = false
 }
 
 /// The indexes over the records of one type.
 struct TypeIndexes: Sendable {
     private(set) var definitions: [IndexDefinition] = []
-    /// The developer's fields in the indexes.
+    /// The developer's fields that the indexes contain.
     private(set) var fields: [String] = []
-    /// Whether an index needs user record names.
+    /// Whether an index contains user record names.
     private(set) var needsUsers = false
     /// Whether an index depends on a value that every save changes, or is being built. During a build, even a save that
     /// changes no value gives the record a new sequence, which the build does not reach.
     private(set) var looksAtEverySave = false
-    /// Whether an index lacks records that were damaged when it was built.
+    /// Whether an index lacks records that were damaged during its build.
     private(set) var leavesOut = false
 
     func ready(_ signature: IndexSignature) -> Int64? {
@@ -52,7 +52,7 @@ struct IndexDefinitions: Sendable {
 
     init(_ rows: [IndexDefinitionRow]) {
         for row in rows {
-            // Skip an index that a newer version made.
+            // Skip an index that a newer version of the service made.
             guard let signature = IndexSignature(row.components) else { continue }
             byType[row.recordType, default: TypeIndexes()].add(
                 IndexDefinition(

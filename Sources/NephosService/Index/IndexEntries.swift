@@ -1,8 +1,8 @@
 import NephosWire
 
-/// The entries of a record in an index.
+/// The values of a record's entries in an index.
 extension IndexSignature {
-    /// The distinct values of a record's entries; empty if a component has no value for the record.
+    /// The distinct values of a record's entries in this index; empty if a component has no value for the record.
     func entries(of record: QueryableRow) -> [[UInt8]] {
         guard let first = components.first else { return [[]] }
         var values = first.values(of: record)
@@ -19,7 +19,7 @@ extension IndexSignature {
 }
 
 extension IndexComponent {
-    /// The distinct values of the record for this component.
+    /// The distinct values of a record for this component; empty if it has none.
     func values(of record: QueryableRow) -> [[UInt8]] {
         let value = key.value(in: record)
         switch kind {

@@ -1,9 +1,9 @@
 import NephosStorage
 
-/// The removal of an index's entries, zone by zone. The job's subject stores the progress.
+/// The removal of an index's entries, zone by zone. The progress is stored in the job's subject.
 struct IndexRemoval {
     let definition: Int64
-    /// The last zone without entries of the index.
+    /// The ID of the last zone whose entries were removed.
     var zone: Int64
     let recordType: String
 
@@ -27,8 +27,8 @@ struct IndexRemoval {
             subject: "\(definition) \(zone) \(recordType)")
     }
 
-    /// Removes some entries and inserts a job for the rest.
-    /// - Returns: always true: this job is done.
+    /// Removes some entries, and inserts a job for the remaining ones.
+    /// - Returns: always true, because the inserted job does the remaining work.
     func step(in transaction: StorageTransaction) throws -> Bool {
         var rest = self
         var room = Limits.entriesPerIndexRemoval

@@ -4,15 +4,16 @@ import NephosWire
 /// Maintains the index entries of records, inside the transaction that writes the records.
 ///
 /// In development every field with an indexable type may be queried ("the server indexes all fields with data types it
-/// can use in the predicate of a query"; `CKRecord`, Apple's documentation). Writing all those entries with every save
-/// would cost several times the save itself, so the first query that needs an index makes it: the schema says which
-/// queries are allowed, `IndexDefinitions` which indexes exist. For a type that was never queried, a save pays one
-/// dictionary lookup.
+/// can use in the predicate of a query"; `CKRecord`, Apple's documentation). Writing entries for all these fields with
+/// every save would cost several times the save itself, so the first query that needs an index makes it. The schema
+/// says which queries are allowed; `IndexDefinitions` says which indexes exist. For a type that was never queried, a
+/// save pays one dictionary lookup.
 struct IndexWriter {
     let definitions: IndexDefinitions
     let accounts: Accounts
 
-    /// Replaces the entries of `old` with those of `new`. An index that is being built may lack the entries of `old`.
+    /// Replaces the entries of `old` with the entries of `new`. An index that is being built may lack the entries of
+    /// `old`.
     func update(
         old: RecordRow?, new: RecordRow?, _ known: KnownFields = .none, in transaction: StorageTransaction
     ) throws {
@@ -30,8 +31,8 @@ struct IndexWriter {
         for definition in indexes.definitions {
             let gone = before.map(definition.signature.entries) ?? []
             let come = after.map(definition.signature.entries) ?? []
-            // During a build the old entries may be missing, and the build does not reach a record saved meanwhile:
-            // insert all.
+            // During a build the old entries may be missing, and the build does not reach a record saved meanwhile, so
+            // all entries are inserted.
             let missing = definition.isReady ? Self.difference(come, gone) : come
             func entries(_ values: [[UInt8]]) -> [IndexEntryRow] {
                 values.map { value in
@@ -45,7 +46,7 @@ struct IndexWriter {
         }
     }
 
-    /// Whether a save moves no entry, as far as that shows without a look at the fields.
+    /// Whether a save certainly changes no entry, without decoding the fields.
     private static func isUnmoved(
         _ previous: RecordRow, _ next: RecordRow, _ known: KnownFields, _ indexes: TypeIndexes
     ) -> Bool {
@@ -68,7 +69,7 @@ struct IndexWriter {
             modifier: try accounts.userRecordName(id: row.modifiedBy, reader))
     }
 
-    /// The record with the fields and users that its type's indexes need.
+    /// The record with the fields and users that the indexes of its type need.
     func record(
         _ row: RecordRow, _ indexes: TypeIndexes, _ reader: StorageReader
     ) throws -> QueryableRow {
@@ -86,8 +87,8 @@ struct IndexWriter {
 }
 
 extension IndexDefinition {
-    /// Whether a save that sent these fields may change the record's entries, or must write them for an index being
-    /// built.
+    /// Whether a save that sent these fields may change the record's entries, or must write them because the index is
+    /// being built.
     fileprivate func mayMove(_ old: RecordRow, _ new: RecordRow, _ sent: RecordFields) -> Bool {
         !isReady
             || signature.components.contains { component in

@@ -1,13 +1,14 @@
 import Glibc
 import NephosWire
 
-/// A cell of a grid over longitude and latitude, halved in both directions at each level. A position on the Z-order
-/// curve through the grid orders locations, so each cell is one range of locations.
+/// A cell of a grid over longitude and latitude, which is halved in both directions at each level. Locations are
+/// ordered by their positions on the Z-order curve through the grid, so each cell is one range of locations.
 struct LocationCell: Hashable {
-    /// Number of halvings of the globe, up to `deepest`.
+    /// The number of halvings of the globe, at most `deepest`.
     var level: Int
-    /// Counted from the west and from the south.
+    /// The cell's number from the west.
     var x: UInt64
+    /// The cell's number from the south.
     var y: UInt64
 
     static let deepest = 32
@@ -18,7 +19,7 @@ struct LocationCell: Hashable {
 
     // MARK: - Entries
 
-    /// A location in an index: its position on the curve, then the exact location.
+    /// The index value of a location: its position on the curve, then the exact location.
     static func entry(_ location: LocationValue) -> [UInt8] {
         let exact = OrderedBytes.coordinate(location.latitude) + OrderedBytes.coordinate(location.longitude)
         guard abs(location.latitude) <= 90, abs(location.longitude) <= 180 else { return [elsewhere] + exact }
@@ -27,7 +28,7 @@ struct LocationCell: Hashable {
         return [OrderedBytes.Tag.location] + OrderedBytes.bigEndian(curve) + exact
     }
 
-    /// The location of an entry; nil if the record has none.
+    /// The location of an index value; nil if the record has no location.
     static func location(of entry: ArraySlice<UInt8>) -> LocationValue? {
         guard entry.count >= 17, entry.first != OrderedBytes.Tag.missing else { return nil }
         let exact = entry.dropFirst(entry.first == elsewhere ? 1 : 9)
@@ -36,7 +37,7 @@ struct LocationCell: Hashable {
             longitude: OrderedBytes.coordinate(from: exact.dropFirst(8).prefix(8)))
     }
 
-    /// The smallest cell that encloses two entries; nil if one of them is in no cell.
+    /// The smallest cell that contains the locations of two entries; nil if one of them is in no cell.
     init?(enclosing first: ArraySlice<UInt8>, _ last: ArraySlice<UInt8>) {
         guard let one = Self.curve(of: first), let other = Self.curve(of: last) else { return nil }
         level = min((one ^ other).leadingZeroBitCount / 2, Self.deepest)
@@ -61,7 +62,7 @@ struct LocationCell: Hashable {
 
     private static func interleave(x: UInt64, y: UInt64) -> UInt64 { spread(x) | spread(y) << 1 }
 
-    /// Moves bit n to bit 2n.
+    /// Moves each bit n to bit 2n.
     private static func spread(_ value: UInt64) -> UInt64 {
         var value = value & 0xFFFF_FFFF
         value = (value | value << 16) & 0x0000_FFFF_0000_FFFF
@@ -71,7 +72,7 @@ struct LocationCell: Hashable {
         return (value | value << 1) & 0x5555_5555_5555_5555
     }
 
-    /// Moves bit 2n to bit n.
+    /// Moves each bit 2n to bit n.
     private static func gather(_ value: UInt64) -> UInt64 {
         var value = value & 0x5555_5555_5555_5555
         value = (value | value >> 1) & 0x3333_3333_3333_3333
@@ -93,10 +94,10 @@ struct LocationCell: Hashable {
             to: overflows ? [Self.elsewhere] : tag + OrderedBytes.bigEndian(next))
     }
 
-    // MARK: - Circles
+    // MARK: - Radius filters
 
-    /// Ranges that cover all locations at a distance from `center` between `inner` and `outer`. They include nearby
-    /// locations, too: the higher the limit of ranges, the fewer.
+    /// Ranges that cover all locations at a distance between `inner` and `outer` metres from `center`. The ranges also
+    /// include nearby locations; a higher limit of ranges includes fewer of these.
     static func covering(
         _ center: LocationValue, from inner: Double = 0, to outer: Double, ranges limit: Int = 20
     ) -> [ByteRange] {
@@ -139,10 +140,10 @@ struct LocationCell: Hashable {
     private var south: Double { Double(y) * side * 180 - 90 }
     private var north: Double { south + side * 180 }
     private var west: Double { Double(x) * side * 360 - 180 }
-    /// Metres from south to north.
+    /// The distance from the cell's south edge to its north edge, in metres.
     private var height: Double { side * .pi * LocationValue.meanEarthRadius }
 
-    /// Bound of the error of computed distances, in metres.
+    /// The maximum error of computed distances, in metres.
     private static let tolerance = 1.0
 
     private func meets(_ center: LocationValue, _ inner: Double, _ outer: Double) -> Bool {
@@ -151,26 +152,27 @@ struct LocationCell: Hashable {
     }
 
     private func isWithin(_ center: LocationValue, _ inner: Double, _ outer: Double) -> Bool {
-        // The south or the north edge is at least half the height away, so this cheap check rejects most cells.
+        // The south or the north edge is at least half the height away from `center`, so this cheap check rejects most
+        // cells.
         height <= 2 * outer && (inner <= 0 || least(from: center) >= inner) && greatest(from: center) <= outer
     }
 
-    /// The distance to the cell's nearest point.
+    /// The distance from a point to the cell's nearest point, in metres.
     func least(from point: LocationValue) -> Double {
         let radians = Double.pi / 180
         if isBetweenMeridians(point.longitude) {
             let degrees = max(0, south - point.latitude, point.latitude - north)
             return degrees * radians * LocationValue.meanEarthRadius
         }
-        // Along a parallel the distance grows with the difference in longitude, so the nearest point is on a meridian
-        // edge.
+        // Along a parallel the distance grows with the difference in longitude, so the nearest point is on one of the
+        // cell's meridian edges.
         let (south, north) = (south, north)
         let (sine, cosine) = (sin(point.latitude * radians), cos(point.latitude * radians))
         func least(at meridian: Double) -> Double {
             func distance(at latitude: Double) -> Double {
                 point.distance(to: LocationValue(latitude: latitude, longitude: meridian))
             }
-            // The latitude at which the meridian's great circle is nearest.
+            // The latitude of the point at which the meridian's great circle is nearest to `point`.
             let nearest = atan2(sine, cosine * cos((meridian - point.longitude) * radians)) / radians
             let ends = min(distance(at: south), distance(at: north))
             return nearest > south && nearest < north ? min(ends, distance(at: nearest)) : ends
@@ -178,7 +180,8 @@ struct LocationCell: Hashable {
         return min(least(at: west), least(at: west + side * 360))
     }
 
-    /// The distance to the cell's farthest point, which is the point nearest to the antipode.
+    /// The distance from a point to the cell's farthest point, in metres. The farthest point is nearest to the
+    /// antipode.
     func greatest(from point: LocationValue) -> Double {
         let opposite = LocationValue(
             latitude: -point.latitude, longitude: point.longitude > 0 ? point.longitude - 180 : point.longitude + 180)

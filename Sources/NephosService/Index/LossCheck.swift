@@ -1,14 +1,14 @@
 import NephosStorage
 import NephosWire
 
-/// Finds records with values that a schema change would drop, and names them.
+/// Finds records that hold values that a schema change would drop, and names these records.
 ///
-/// Records are read before the change, `Limits.recordsPerLossRead` in each snapshot, so that writers are not blocked:
-/// through an index that lists the type's records if there is one, else by a scan of all stored records. The
-/// transaction of the change examines only records written since then.
+/// Records are read before the change, `Limits.recordsPerLossRead` in each snapshot, so that writers are not blocked.
+/// The check reads the type's records through an index that lists all of them, or scans all stored records if there is
+/// no such index. The transaction of the change examines only records written since the check.
 struct LossCheck: Sendable {
     let losses: Set<SchemaLoss>
-    /// The change's own transaction examines later writes.
+    /// The change sequence at the start of the check. The transaction of the change examines later writes.
     private let sequence: Int64
     private var found: [SchemaLoss: Found] = [:]
 
@@ -22,7 +22,7 @@ struct LossCheck: Sendable {
         self.sequence = sequence
     }
 
-    /// Checks a whole store.
+    /// Checks all records of a store.
     static func run(_ losses: [SchemaLoss], in engine: any StorageEngine) async throws -> LossCheck {
         if losses.isEmpty { return LossCheck([], sequence: 0) }
         var check = LossCheck(losses, sequence: try await engine.write { try $0.nextSeparatingSequence() })
@@ -80,9 +80,9 @@ struct LossCheck: Sendable {
         }
     }
 
-    /// Examines the records written since the check, in the transaction that drops. That transaction blocks other
-    /// writers, so the number of records is bounded.
-    /// - Returns: nil if more were written.
+    /// Examines the records written since the check, in the transaction that drops values. That transaction blocks
+    /// other writers, so the number of records is bounded (`Limits.changesPerLossCheck`).
+    /// - Returns: nil if more records were written.
     func lookingAtChanges(in reader: StorageReader) throws -> LossCheck? {
         var check = self
         if losses.isEmpty { return check }
@@ -120,11 +120,12 @@ struct LossCheck: Sendable {
         }
     }
 
-    /// The reasons that the change is refused; empty if it loses nothing.
+    /// The reasons for which the change is refused; empty if it drops no values.
     func findings(_ positions: [SchemaElement: SchemaPosition]) -> [SchemaFinding] {
         found.map { loss, found in
             var finding = loss.finding(recordNames: found.names, count: found.count)
-            // A missing field has no position of its own, so the finding has that of its type.
+            // A field that the new schema lacks has no position in its text, so the finding has the position of the
+            // field's type.
             finding.position = positions[.recordType(loss.recordType)]
             return finding
         }.inTextOrder()
@@ -132,7 +133,7 @@ struct LossCheck: Sendable {
 }
 
 extension TypeIndexes {
-    /// An index that has exactly one entry for every record of the type.
+    /// The ID of an index that has exactly one entry for every record of the type; nil if there is none.
     fileprivate var listingAll: Int64? {
         definitions.first { definition in
             definition.isReady

@@ -1,7 +1,7 @@
 import NephosWire
 
 /// Encodes values so that their bytes, compared lexicographically, sort in the values' order. Encodings can be
-/// concatenated: none is a prefix of another one of its kind, so the first that differs decides.
+/// concatenated: no encoding is a prefix of another encoding of its kind, so the first encodings that differ decide.
 ///
 /// | value | bytes |
 /// | --- | --- |
@@ -12,10 +12,11 @@ import NephosWire
 /// | REFERENCE | `05`, the record name, encoded as a string |
 /// | LOCATION | `06`, latitude and longitude |
 enum OrderedBytes {
-    /// Bytes of a string in an index. A longer string is found by this prefix, then compared whole on the record. An
-    /// entry of `Limits.fieldsPerIndex` strings and a record name stays below PostgreSQL's limit of 2,704 bytes.
+    /// The maximum number of bytes per string in an index. A longer string is found by its prefix of this length, then
+    /// compared as a whole on the record. An entry of `Limits.fieldsPerIndex` strings and a record name stays below
+    /// PostgreSQL's limit of 2,704 bytes.
     static let stringLimit = 256
-    /// Bytes of a string that an order compares; a continuation marker carries as many.
+    /// The maximum number of bytes per string that an order compares. A continuation marker contains as many.
     static let comparedLimit = 65_536
 
     enum Tag {
@@ -27,13 +28,13 @@ enum OrderedBytes {
         static let location: UInt8 = 0x06
     }
 
-    /// Greater than every encoding, complements included: tags are neither `00` nor `FF`.
+    /// A bound that is greater than every encoding and every complement: tags are neither `00` nor `FF`.
     static let end: [UInt8] = [0xFF]
 
     // MARK: - Values
 
     /// The sort key of a value in ascending order. Values without an order (a list, bytes, a location) sort with
-    /// missing values; references sort by name.
+    /// missing values. References sort by name.
     static func order(_ value: FieldValue?, limit: Int = stringLimit) -> [UInt8] {
         switch value {
         case .string(let text): string(text, tag: Tag.string, limit: limit)
@@ -45,7 +46,7 @@ enum OrderedBytes {
         }
     }
 
-    /// The bytes shared by all values that conditions treat as equal; nil for values that cannot be queried. Strings
+    /// The bytes that all values share that conditions treat as equal; nil for values that cannot be queried. Strings
     /// are folded by the rules of `QuerySemantics`.
     static func equality(_ value: FieldValue) -> [UInt8]? {
         switch value {
@@ -57,25 +58,25 @@ enum OrderedBytes {
         }
     }
 
-    /// A word from the tokenizer.
+    /// The index form of a word from the tokenizer.
     static func token(_ token: String) -> [UInt8] { string(token, tag: Tag.string) }
 
-    /// Whether the encoding holds the whole string: only then is it exact.
+    /// Whether the encoding contains the whole string. Only then is the encoding exact.
     static func isWhole(_ text: String) -> Bool { isWhole(count(text)) }
 
     /// At one byte below the limit an escaped `00` does not fit, so a longer string may have the same encoding.
     private static func isWhole(_ count: Int) -> Bool { count < stringLimit - 1 }
 
-    /// Whether an index holds the whole of a queried prefix.
+    /// Whether an index contains the whole of a queried prefix.
     static func holds(prefix: String) -> Bool { count(prefix) <= stringLimit }
 
-    /// The untruncated encoding's length in bytes; for lengths above the limit, only some number above it.
+    /// The length in bytes of the untruncated encoding. For a length above the limit, only some number above the limit.
     private static func count(_ text: String) -> Int {
         let count = text.utf8.count
         return count > stringLimit ? count : text.utf8.reduce(count) { $1 == 0 ? $0 + 1 : $0 }
     }
 
-    /// The common prefix of the encodings of all strings with this prefix.
+    /// The common prefix of the encodings of all strings that begin with the text.
     static func prefix(_ text: String) -> [UInt8] {
         var bytes = [Tag.string]
         append(text, to: &bytes)
@@ -104,8 +105,8 @@ enum OrderedBytes {
         }
     }
 
-    /// Removes the first value of an ascending order from `rest` and appends its index form to `index`.
-    /// - Returns: whether an index truncates the value, which happens to long strings.
+    /// Removes the first value of an ascending order from `rest` and appends the value's index form to `index`.
+    /// - Returns: whether the index truncates the value, as it does with long strings.
     static func cutFirst(of rest: inout ArraySlice<UInt8>, to index: inout [UInt8]) -> Bool {
         guard let tag = rest.popFirst() else { return false }
         index.append(tag)
@@ -141,7 +142,7 @@ enum OrderedBytes {
 
     private static func integer(_ value: Int64) -> [UInt8] {
         let nearest = Double(value)
-        // 2^63 is a double, but no Int64: the difference is taken modulo 2^64.
+        // 2^63 is a double but not an Int64, so the difference is taken modulo 2^64.
         let whole = nearest >= 0x1p63 ? Int64.min : Int64(nearest)
         return number(nearest, rest: Int16(truncatingIfNeeded: value &- whole))
     }
@@ -155,7 +156,7 @@ enum OrderedBytes {
         return [Tag.number] + bigEndian(bits(value)) + [UInt8(rest >> 8), UInt8(truncatingIfNeeded: rest)]
     }
 
-    /// Eight bytes in numeric order; both zeros are equal.
+    /// Encodes a number as eight bytes in numeric order. Both zeros have the same bytes.
     static func coordinate(_ value: Double) -> [UInt8] { bigEndian(bits(value)) }
 
     static func coordinate(from bytes: ArraySlice<UInt8>) -> Double {
@@ -174,7 +175,7 @@ enum OrderedBytes {
 
     // MARK: - Ranges
 
-    /// The least bytes greater than everything with the prefix `bytes`.
+    /// The least bytes that are greater than all bytes with the prefix `bytes`.
     static func successor(_ bytes: [UInt8]) -> [UInt8] {
         var bytes = bytes
         while let last = bytes.popLast() {
@@ -186,11 +187,11 @@ enum OrderedBytes {
         return end
     }
 
-    /// Reverses the order.
+    /// Encodes the bytes for the reverse order.
     static func complement(_ bytes: [UInt8]) -> [UInt8] { bytes.map { ~$0 } }
 }
 
-/// Encodings in `from..<to`. Both bounds end where an encoding ends or can continue.
+/// The encodings from `from` up to but excluding `to`. An encoding ends, or can continue, at both bounds.
 struct ByteRange: Hashable {
     var from: [UInt8]
     var to: [UInt8]
@@ -202,7 +203,7 @@ struct ByteRange: Hashable {
         self.to = to
     }
 
-    /// All encodings with the prefix `bytes`.
+    /// The range of all encodings with the prefix `bytes`.
     init(prefix bytes: [UInt8]) {
         self.init(from: bytes, to: bytes.isEmpty ? OrderedBytes.end : OrderedBytes.successor(bytes))
     }
@@ -215,14 +216,14 @@ struct ByteRange: Hashable {
             to: to.lexicographicallyPrecedes(other.to) ? to : other.to)
     }
 
-    /// The range of the complements of these encodings.
+    /// The range of the complements of the encodings in this range.
     var complement: ByteRange {
         ByteRange(
             from: to == OrderedBytes.end ? [] : OrderedBytes.successor(OrderedBytes.complement(to)),
             to: from.isEmpty ? OrderedBytes.end : OrderedBytes.successor(OrderedBytes.complement(from)))
     }
 
-    /// The same encodings, each prefixed with `bytes`.
+    /// The range of the same encodings, each with the prefix `bytes`.
     func behind(_ bytes: [UInt8]) -> ByteRange {
         if bytes.isEmpty { return self }
         return ByteRange(

@@ -1,21 +1,22 @@
 import NephosStorage
 import NephosWire
 
-/// A stored record as conditions, orders and indexes see it: without encrypted fields.
+/// A stored record in the form that conditions, orders and indexes read: without encrypted fields.
 struct QueryableRow: QueryableRecord {
     let row: RecordRow
     let zoneID: ZoneIDDictionary
     private let fields: RecordFields
     private let creator: String?
     private let modifier: String?
-    /// The fields of a full-text search.
+    /// The names of the fields that a full-text search examines.
     private let searchableFields: [String]
 
     var recordName: String { row.name }
 
     /// - Parameters:
-    ///   - names: the fields to decode; nil decodes all.
-    ///   - creator: the name of the creator's user record; nil if no condition needs it.
+    ///   - names: the names of the fields to decode; nil decodes all fields.
+    ///   - creator: the name of the creator's user record; nil if it is not needed.
+    ///   - modifier: the name of the last modifier's user record; nil if it is not needed.
     init(
         _ row: RecordRow, zoneID: ZoneIDDictionary = .defaultZone, fields names: [String]? = nil,
         searchableFields: [String] = [], creator: String? = nil, modifier: String? = nil
@@ -28,7 +29,7 @@ struct QueryableRow: QueryableRecord {
         fields = Self.decode(row.fields, names)
     }
 
-    /// - Parameter fields: the decoded fields of the row, if known.
+    /// - Parameter fields: the decoded fields of the row.
     init(_ row: RecordRow, known fields: RecordFields, creator: String? = nil, modifier: String? = nil) {
         self.row = row
         self.fields = fields
@@ -71,8 +72,8 @@ struct QueryableRow: QueryableRecord {
 }
 
 extension QueryKey {
-    /// The schema's name for a record's change tag. Web Services have no other name for it, so queries treat it as a
-    /// field.
+    /// The schema's name for a record's change tag. Web Services have no other name for the change tag, so queries
+    /// treat it as a field.
     static let changeTagField = SystemField.etag.rawValue
 
     func value(in record: QueryableRow) -> FieldValue? {

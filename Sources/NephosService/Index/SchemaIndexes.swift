@@ -1,9 +1,9 @@
 import NephosStorage
 import NephosWire
 
-/// The indexes that a schema allows.
+/// The index signatures that a schema allows.
 extension IndexSignature {
-    /// Whether queries that the type allows may use the index. System fields can always be indexed; query validation
+    /// Whether queries on the record type may use the index. System fields can always be indexed; query validation
     /// checks whether they may be queried. An index of several fields must be declared.
     func isAllowed(by type: RecordTypeSchema?) -> Bool {
         guard let type, components.count < 2 || type.indexes.contains(self) else { return false }
@@ -18,11 +18,11 @@ extension IndexSignature {
         }
     }
 
-    /// The one-component indexes that a field's options allow queries to use.
+    /// The indexes with one component that a field's options let queries use.
     static func answering(_ options: IndexOptions, field: String, _ type: SchemaType) -> [IndexSignature] {
         let key = QueryKey(name: field)
         if key == .system(.recordName) { return [IndexSignature([])] }
-        // Queries by etag are rare: the first one makes the index.
+        // Queries by etag are rare, so the first such query makes the index.
         if field == SystemField.etag.rawValue { return [] }
         if type.scalar == .location && !type.isList {
             return options.isDisjoint(with: IndexComponent.Kind.cell.options)
@@ -34,7 +34,7 @@ extension IndexSignature {
 }
 
 extension IndexComponent.Kind {
-    /// The options that allow the kind; any one is enough.
+    /// The options that allow this kind of component; any one of them is enough.
     fileprivate var options: IndexOptions {
         switch self {
         case .equality: .queryable
@@ -47,9 +47,10 @@ extension IndexComponent.Kind {
 
 /// Adjusts a store's indexes to its new schema, in the transaction that changes the schema.
 ///
-/// An index that no query may use any more is dropped in that transaction; a background job removes its entries. The
-/// change defines two kinds of index, which the background builds: an index that it adds to a field that records may
-/// already have, and an index of several fields. A query makes any other index when it first needs it.
+/// The transaction drops an index that no query may use any more; a background job removes the index's entries. The
+/// transaction defines two kinds of index, which are then built in the background: an index that the change adds to a
+/// field that records may already have, and an index of several fields. Any other index is made by the first query that
+/// needs it.
 struct IndexAdjustment {
     let schema: Schema
     let old: Schema
@@ -87,7 +88,7 @@ struct IndexAdjustment {
     }
 }
 
-/// The build and removal progress of a store's indexes.
+/// The progress of a store's index builds and removals.
 enum IndexProgress {
     static func report(_ reader: StorageReader) throws -> IndexesReport {
         let zones = try reader.zones(after: 0, limit: .max).map(\.key)
@@ -109,7 +110,8 @@ enum IndexProgress {
         return IndexesReport(indexes: indexes)
     }
 
-    /// The built fraction: zones done, plus the part of the current zone by change sequence.
+    /// The built fraction of an index, from 0 to 1: the zones already built, plus the built part of the current zone,
+    /// measured by change sequence.
     private static func progress(
         _ row: IndexDefinitionRow, _ zones: [ZoneKey], _ reader: StorageReader
     ) throws -> Double {

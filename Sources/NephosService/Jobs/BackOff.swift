@@ -5,12 +5,12 @@ import Synchronization
 struct BackOff {
     private struct Failure {
         var count: Int
-        /// The time of the next attempt, milliseconds since 1970.
+        /// The time of the next attempt, in milliseconds since 1970.
         var due: Int64
     }
 
-    /// The maximum number of failures remembered; beyond it, the failure that is due first is evicted, and retried at
-    /// once.
+    /// The maximum number of failures remembered. If there are more, the failure that is due first is evicted, and its
+    /// work is retried at once.
     let limit: Int
     private var failures: [Int64: Failure] = [:]
 
@@ -20,12 +20,12 @@ struct BackOff {
 
     func waiting(at now: Int64) -> [Int64] { failures.filter { $0.value.due > now }.map(\.key) }
 
-    /// The earliest due time, milliseconds since 1970; nil if nothing failed.
+    /// The earliest time of a next attempt, in milliseconds since 1970; nil if no work has failed.
     var nextDue: Int64? { failures.values.map(\.due).min() }
 
     mutating func succeeded(_ id: Int64) { failures[id] = nil }
 
-    /// - Returns: the milliseconds until the next attempt.
+    /// - Returns: the number of milliseconds until the next attempt.
     mutating func failed(_ id: Int64, now: Int64) -> Int64 {
         let count = failures[id]?.count ?? 0
         let pause = min(Limits.firstJobPause << min(count, 30), Limits.longestJobPause)
@@ -42,7 +42,7 @@ final class RetryTimer: Sendable {
     private let task = Mutex<Task<Void, Never>?>(nil)
 
     /// Replaces the previous timer.
-    /// - Parameter due: milliseconds since 1970.
+    /// - Parameter due: the time to wake the loop, in milliseconds since 1970.
     func wake(at due: Int64, _ environment: ServiceEnvironment, _ wake: @escaping @Sendable () -> Void) {
         let pause = Duration.milliseconds(max(1, due - environment.now()))
         task.withLock { task in
@@ -52,7 +52,7 @@ final class RetryTimer: Sendable {
                     try await environment.sleep(pause)
                     wake()
                 } catch {
-                    // Cancelled: replaced by another timer, or the store closes.
+                    // The timer was cancelled: another timer replaced it, or the store closes.
                 }
             }
         }

@@ -1,15 +1,15 @@
 import NephosStorage
 
-/// The order of background jobs: round-robin by owner, and the owner's oldest job first, except that its notification
-/// jobs go before its others because they are short. A failed job is retried with back-off, and does not delay the
-/// others.
+/// The order of background jobs: round-robin by owner, and each owner's oldest job first. An owner's notification jobs
+/// precede its other jobs, because they are short. A failed job is retried with back-off, and does not delay other
+/// jobs.
 struct JobSchedule {
     private var failures = BackOff()
-    /// The owner of the last job.
+    /// The owner of the job that ran last.
     private var lastOwner = OwnerID(rawValue: .min)
 
-    /// The next job that is due; nil if none is.
-    /// - Parameter now: milliseconds since 1970.
+    /// The next job that is due; nil if no job is due.
+    /// - Parameter now: the present time, in milliseconds since 1970.
     func next(now: Int64, _ reader: StorageReader) throws -> JobRow? {
         guard
             let job = try first(after: lastOwner, now, reader) ?? first(after: OwnerID(rawValue: .min), now, reader)
@@ -17,7 +17,7 @@ struct JobSchedule {
         return try job.notifies ? job : notification(after: job, now, reader) ?? job
     }
 
-    /// A later notification job of the same owner.
+    /// A later notification job of the same owner that is due; nil if there is none.
     private func notification(after job: JobRow, _ now: Int64, _ reader: StorageReader) throws -> JobRow? {
         var position = JobPosition(job)
         for _ in 0..<Limits.jobsReadForNotification / Limits.jobsPerRead {
@@ -47,10 +47,10 @@ struct JobSchedule {
 
     mutating func succeeded(_ job: JobRow) { failures.succeeded(job.id) }
 
-    /// - Returns: the milliseconds until the next attempt.
+    /// - Returns: the number of milliseconds until the next attempt.
     mutating func failed(_ job: JobRow, now: Int64) -> Int64 { failures.failed(job.id, now: now) }
 
-    /// The earliest due time of a failed job, milliseconds since 1970; nil if none failed.
+    /// The earliest time of the next attempt of a failed job, in milliseconds since 1970; nil if no job has failed.
     var nextDue: Int64? { failures.nextDue }
 }
 

@@ -1,12 +1,12 @@
-/// The number of records in one background step, adapted so that a step blocks other writers for about
+/// The number of records per background step, adapted so that a step blocks other writers for about
 /// `Limits.backgroundStepTime`.
 struct PieceSize {
     private(set) var records = Limits.recordsPerBackgroundStep
 
-    /// The adapted size for another kind of item, of which `first` is the initial step size.
+    /// The adapted step size for another kind of item, whose initial step size is `first`.
     func count(of first: Int) -> Int { max(1, first * records / Limits.recordsPerBackgroundStep) }
 
-    /// Adapts the size to the duration of a step.
+    /// Adapts the step size to the duration of a step.
     mutating func took(_ duration: Duration) {
         if duration > Limits.backgroundStepTime {
             records = max(Limits.recordsPerBackgroundStep / 16, records / 2)

@@ -1,17 +1,17 @@
 import Synchronization
 
-/// Runs one kind of work when woken: one pass at a time, and another if it was woken during the pass.
+/// Runs one kind of work when woken. One pass runs at a time; if the loop is woken during a pass, another pass follows.
 final class WorkLoop: Sendable {
     private struct State {
         var isRunning = false
         var isClosed = false
-        /// Woken during a pass: run another before stopping.
+        /// Whether the loop was woken during the running pass, so that another pass must follow.
         var isWoken = false
-        /// The number of tasks that `begin` started and that still run.
+        /// The number of running tasks that `begin` started.
         var begun = 0
         var waiters: [CheckedContinuation<Void, Never>] = []
 
-        /// Takes the waiters if the loop is idle.
+        /// Removes and returns the waiters if the loop is idle; returns none otherwise.
         mutating func takeWaitersIfIdle() -> [CheckedContinuation<Void, Never>] {
             guard !isRunning, begun == 0 else { return [] }
             defer { waiters = [] }
@@ -21,11 +21,11 @@ final class WorkLoop: Sendable {
 
     private let state = Mutex(State())
 
-    /// Whether no new pass may begin.
+    /// Whether the loop is closed, so that no new pass may begin.
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// Wakes the loop: there may be work.
-    /// - Parameter pass: does the work; returns false if it failed, so that the retry waits for the next wake.
+    /// Wakes the loop, because there may be work.
+    /// - Parameter pass: does the work. Returns false if it failed; the loop then retries at the next wake.
     func wake(_ pass: @escaping @Sendable () async -> Bool) {
         let starts = state.withLock { state in
             if state.isClosed { return false }
@@ -39,7 +39,7 @@ final class WorkLoop: Sendable {
         if starts { Task { await self.run(pass) } }
     }
 
-    /// Starts work concurrent with the passes; `waitUntilIdle()` waits for it too.
+    /// Starts work that runs concurrently with the passes. `waitUntilIdle()` waits for this work too.
     func begin(_ work: @escaping @Sendable () async -> Void) {
         state.withLock { $0.begun += 1 }
         Task {
@@ -62,7 +62,7 @@ final class WorkLoop: Sendable {
         }
     }
 
-    /// Waits for the running pass, and begins no other.
+    /// Waits for the running pass, and starts no other pass.
     func close() async {
         state.withLock { $0.isClosed = true }
         await waitUntilIdle()

@@ -1,18 +1,18 @@
 import NephosStorage
 import NephosWire
 
-/// A change in a zone, stored until its fan-out is done. It holds the records that query subscriptions may match; for
-/// any other change, only that it occurred.
+/// A change in a zone, stored until its fan-out is done. The event contains the records that query subscriptions may
+/// match; of any other change it records only that the change occurred.
 enum ChangeEvent: Equatable {
-    /// Records were written or deleted.
+    /// Records were written or deleted. The list is empty if no query subscription can match them.
     case records([RecordChange])
-    /// The zone was made or deleted; a deletion also deletes the subscriptions to it.
+    /// The zone was created or deleted. `former` has the subscriptions that were deleted with the zone.
     case zone(former: [SubscriptionRow])
-    /// Content that an owner shares changed. The event's zone has the ID of that owner's zone, and as its owner the one
-    /// that stands for the notified account's shared database.
+    /// Content that another account shares has changed. The event's zone has the ID of the sharing owner's zone, and
+    /// the owner that stands for the notified account's shared database.
     case shared(by: OwnerID)
 
-    /// Whether an equal later event of the same zone makes this one redundant.
+    /// Whether a later equal event of the same zone makes this event redundant.
     var isHint: Bool {
         if case .shared = self { return true }
         return self == .records([])
@@ -20,7 +20,7 @@ enum ChangeEvent: Equatable {
 
     private enum Kind: UInt8 { case records, zone, shared }
 
-    /// - Parameter size: bytes after which an event ends and the next begins.
+    /// - Parameter size: the number of bytes of records at which an event ends and the next begins.
     /// - Returns: the bodies of as many events as the changes need.
     static func bodies(of changes: [RecordChange], size: Int = Limits.changeEventSize) -> [[UInt8]] {
         if changes.isEmpty { return [ChangeEvent.records([]).body] }
@@ -62,7 +62,7 @@ enum ChangeEvent: Equatable {
         return Array(bytes.bytes)
     }
 
-    /// Nil if the body is damaged.
+    /// Decodes an event; nil if the body is damaged.
     /// - Parameter zone: the event's zone.
     init?(_ body: [UInt8], in zone: ZoneKey) {
         var bytes = ByteReader(body)

@@ -1,5 +1,5 @@
 /// A process's in-memory state of the fan-out: the failed change events with their back-off, and the number of
-/// notifications of the current event for each account.
+/// notifications of the current event per account.
 struct FanOutAttempts {
     private var failures = BackOff(limit: Limits.failedChangeEvents)
     private var current: (event: Int64, counts: [Int64: Int])?
@@ -15,10 +15,10 @@ struct FanOutAttempts {
         current = isDone ? nil : (event, counts)
     }
 
-    /// - Returns: the milliseconds until the retry.
+    /// - Returns: the number of milliseconds until the retry.
     mutating func failed(_ event: Int64, now: Int64) -> Int64 { failures.failed(event, now: now) }
 
-    /// The time of the next retry of a failed event, milliseconds since 1970; nil without failed events.
+    /// The time of the next retry of a failed event, in milliseconds since 1970; nil without failed events.
     var nextDue: Int64? { failures.nextDue }
 
     mutating func forget(_ events: [Int64]) { for event in events { failures.succeeded(event) } }

@@ -1,24 +1,25 @@
 import NephosStorage
 import Synchronization
 
-/// The long polls that wait for notifications, by token. In memory: a waiting poll is a suspended task and nothing
-/// else.
+/// The long polls that wait for notifications, by token. The registry is in memory: a waiting poll is only a suspended
+/// task.
 package final class LongPollRegistry: Sendable {
-    /// A poll's receipt for the notification of the poll before it.
+    /// A poll's acknowledgement of the notification that the previous poll returned.
     package enum Receipt: Hashable, Sendable {
-        /// The poll itself is the receipt, as CloudKit JS polls. A notification that was not sent in full is not
-        /// acknowledged.
+        /// The poll itself is the receipt, as with the polls of CloudKit JS. A notification that was not sent in full
+        /// is not acknowledged.
         case implied
-        /// A receipt for exactly this one; nil acknowledges none.
+        /// A receipt for the notification with exactly this ID; nil acknowledges no notification.
         case exact(notificationID: String?)
     }
 
     private struct State {
-        /// The latest waiting poll of each token.
+        /// The waiting poll of each token. A later poll of a token replaces an earlier one.
         var waiters: [String: PollWaiter] = [:]
-        /// The last unacknowledged notification that was handed out for each token.
+        /// The last notification that a poll of each token received and has not acknowledged.
         var handedOut: [String: OutboxRow] = [:]
-        /// Ends expired polls. A single timer: one for each poll would cost more than the poll.
+        /// The task that ends expired polls. One timer serves all polls: a timer for each poll would cost more than the
+        /// poll.
         var timer: Task<Void, Never>?
         var isClosed = false
     }
@@ -26,7 +27,7 @@ package final class LongPollRegistry: Sendable {
     private let state = Mutex(State())
     private let looking = WorkLoop()
     private let environment: ServiceEnvironment
-    /// The duration of a poll.
+    /// The maximum duration of a poll.
     private let duration: Duration
 
     init(_ environment: ServiceEnvironment, pollDuration: Duration) {
@@ -34,7 +35,7 @@ package final class LongPollRegistry: Sendable {
         duration = pollDuration
     }
 
-    /// Registers a poll. It ends an earlier one of the same token: the client polls again.
+    /// Registers a poll. An earlier poll of the same token ends, because its client polls again.
     func enter(_ token: String, account: Int64) -> PollWaiter {
         let waiter = PollWaiter(enteredAt: environment.now(), account: account)
         let (old, isClosed) = state.withLock { state in
@@ -54,7 +55,7 @@ package final class LongPollRegistry: Sendable {
         }
     }
 
-    /// Wakes the waiting polls with committed notifications.
+    /// Wakes the polls that wait for these committed notifications.
     func wake(_ rows: [String: OutboxRow]) {
         let woken = state.withLock { state in
             rows.compactMap { token, row in state.waiters.removeValue(forKey: token).map { ($0, row) } }
@@ -62,7 +63,7 @@ package final class LongPollRegistry: Sendable {
         for (waiter, row) in woken { waiter.finish(row) }
     }
 
-    /// Finds commits of other servers for waiting polls, with one statement for a thousand polls.
+    /// Finds notifications that other servers committed for waiting polls, with one statement for a thousand polls.
     func look(in engine: any StorageEngine) {
         looking.wake { [self] in
             do {
@@ -100,7 +101,7 @@ package final class LongPollRegistry: Sendable {
         }
     }
 
-    /// Ends expired polls; returns the time until the next expiry, nil without waiting polls.
+    /// Ends expired polls. Returns the time until the next poll expires; nil if no poll is waiting.
     private func endDue() -> Duration? {
         let now = environment.now()
         let length = Int64(duration / .milliseconds(1))
@@ -126,7 +127,7 @@ package final class LongPollRegistry: Sendable {
         return pause
     }
 
-    /// Milliseconds: polls that expire within this time end together.
+    /// The minimum number of milliseconds between two checks: polls that expire within this time end together.
     private static let shortestPause: Int64 = 250
 
     // MARK: Receipts
@@ -135,19 +136,19 @@ package final class LongPollRegistry: Sendable {
         state.withLock { $0.handedOut[token] = row }
     }
 
-    /// Returns and forgets the notification that a poll may acknowledge.
+    /// Removes and returns the notification that the token's next poll may acknowledge; nil if there is none.
     func takeHandedOut(_ token: String) -> OutboxRow? {
         state.withLock { $0.handedOut.removeValue(forKey: token) }
     }
 
-    /// Reverts a hand-out whose answer was not sent in full.
+    /// Reverts the hand-out of a notification whose response was not sent in full.
     func takeBack(_ id: Int64, _ token: String) {
         state.withLock { state in
             if state.handedOut[token]?.id == id { state.handedOut[token] = nil }
         }
     }
 
-    /// Answers every waiting poll, and from now on every new one at once.
+    /// Ends every waiting poll without a notification. From now on, every new poll ends at once.
     func close() {
         let (waiters, timer) = state.withLock { state in
             state.isClosed = true
@@ -158,11 +159,11 @@ package final class LongPollRegistry: Sendable {
         for waiter in waiters { waiter.finish(nil) }
     }
 
-    /// The number of waiting polls.
+    /// The number of waiting polls, over all tokens.
     var waiting: Int { state.withLock { $0.waiters.count } }
 }
 
-/// A poll that waits or is about to; its notification may come before it waits.
+/// A poll that waits or is about to wait. Its notification may arrive before it waits.
 final class PollWaiter: Sendable {
     private enum State {
         case idle
@@ -171,9 +172,9 @@ final class PollWaiter: Sendable {
     }
 
     private let state = Mutex(State.idle)
-    /// Milliseconds since 1970.
+    /// The time at which the poll began, in milliseconds since 1970.
     let enteredAt: Int64
-    /// The account of the token.
+    /// The account of the poll's token.
     let account: Int64
 
     init(enteredAt: Int64, account: Int64) {
@@ -181,7 +182,7 @@ final class PollWaiter: Sendable {
         self.account = account
     }
 
-    /// Ends the wait; only the first call counts.
+    /// Ends the wait. Only the first call has an effect.
     func finish(_ row: OutboxRow?) {
         let continuation: CheckedContinuation<OutboxRow?, Never>? = state.withLock { state in
             switch state {
@@ -197,7 +198,7 @@ final class PollWaiter: Sendable {
         continuation?.resume(returning: row)
     }
 
-    /// - Returns: the notification; nil if the time is over, the task was cancelled, or another poll replaced this one.
+    /// - Returns: the notification; nil if the poll expired, its task was cancelled, or another poll replaced it.
     func wait() async -> OutboxRow? {
         await RequestTiming.waiting { await result() }
     }

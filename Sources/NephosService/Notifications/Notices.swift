@@ -1,17 +1,17 @@
 import NephosStorage
 
-/// A transaction's new outbox rows, for delivery after its commit.
+/// The outbox rows that a transaction inserted, to be delivered after the transaction's commit.
 struct Notices: Sendable {
-    /// The first new notification of each polled token.
+    /// The first new notification for each token of a polling client.
     private(set) var polled: [String: OutboxRow] = [:]
-    /// Whether there is a notification to send.
+    /// Whether a notification must be sent to a device or a web hook.
     private(set) var hasDue = false
 
     var isEmpty: Bool { polled.isEmpty && !hasDue }
 
     mutating func note(_ row: OutboxRow, _ destination: OutboxDestination) {
         if case .courier(let token) = destination {
-            // A notification replaces an earlier one of the same subject.
+            // A notification replaces an earlier notification with the same subject.
             let replaces = polled[token].map { !row.subject.isEmpty && $0.subject == row.subject } ?? true
             if replaces { polled[token] = row }
         } else {
@@ -22,9 +22,9 @@ struct Notices: Sendable {
 
 /// The destination of an outbox row, parsed from its `destination`.
 enum OutboxDestination: Hashable, Sendable {
-    /// A client that polls, by its token.
+    /// A client that polls, identified by its token.
     case courier(token: String)
-    /// A device, by its token.
+    /// A device, identified by its token.
     case device(token: String)
     case webHook(url: String)
 

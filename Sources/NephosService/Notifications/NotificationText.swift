@@ -6,10 +6,10 @@ import NephosWire
 /// (`CKSubscription.NotificationInfo`, Apple's documentation).
 struct NotificationText {
     private let info: NotificationInfoDictionary?
-    /// The fields named in the info.
+    /// The values of the fields that the info names.
     private let fields: RecordFields
 
-    /// - Parameter record: the record of a query notification; nil for the others.
+    /// - Parameter record: the record of a query notification; nil for other notifications.
     init(info: NotificationInfoDictionary?, record: RecordRow?) {
         self.info = info
         let names = info?.fieldNames ?? []
@@ -19,7 +19,7 @@ struct NotificationText {
             ? RecordFields() : encoded.flatMap { try? $0.selecting(names).decoded() } ?? RecordFields()
     }
 
-    /// Sets the visible parts. Without an info, or with an empty one, the notification is silent.
+    /// Sets the visible parts of the payload. Without an info, or with an empty one, the notification is silent.
     func fill(_ payload: inout NotificationPayload) {
         if let info {
             payload.alert = .init(
@@ -42,7 +42,8 @@ struct NotificationText {
         if payload.isSilent { payload.isContentAvailable = true }
     }
 
-    /// The values of `desiredKeys`: strings (truncated to 100 characters), numbers, dates, locations and references.
+    /// The values of the fields in `desiredKeys`: strings (truncated to 100 characters), numbers, dates, locations and
+    /// references.
     var additionalFields: [String: FieldValue] {
         var result: [String: FieldValue] = [:]
         for name in info?.additionalFields ?? [] {
@@ -56,8 +57,9 @@ struct NotificationText {
         return result
     }
 
-    /// The collapse ID, by which a notification replaces an older one on the device. In Apple's header the key names a
-    /// field, in its documentation it is the text itself: the value of a field of that name, else the text.
+    /// The collapse ID, by which a notification replaces an older one on the device; nil if there is none. According to
+    /// Apple's header `collapseIDKey` names a field; according to Apple's documentation it is the ID itself. So this is
+    /// the value of the field of that name, or else the text of `collapseIDKey`.
     var collapseID: String? {
         guard let key = info?.collapseIDKey, !key.isEmpty else { return nil }
         let text = value(key).map { Self.text($0) } ?? key
@@ -70,7 +72,8 @@ struct NotificationText {
         return text.isEmpty ? nil : String(text[..<end])
     }
 
-    /// The arguments of a localized text; empty for a field that is missing or has no text.
+    /// The arguments of a localized text; nil if it has none. The argument of a field that is missing or has no text is
+    /// empty.
     private func texts(_ names: [String]?) -> [String]? {
         guard let names, !names.isEmpty else { return nil }
         return names.map { name in value(name).map { Self.cut(Self.text($0)) } ?? "" }

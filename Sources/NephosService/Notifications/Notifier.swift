@@ -1,8 +1,8 @@
 import NephosStorage
 import NephosWire
 
-/// Inserts change events for the fan-out (`NotificationFanOut`) in the transaction that makes the change: so a crash
-/// loses none, and no writer waits for subscribers, however many they are.
+/// Inserts change events for the fan-out (`NotificationFanOut`) in the transaction that makes the change. So a crash
+/// loses no event, and no writer waits for subscribers, however many they are.
 struct Notifier: Sendable {
     /// The client that made the change, which is not notified (`CKSubscription`, Apple's documentation).
     struct Origin: Hashable, Sendable {
@@ -12,13 +12,13 @@ struct Notifier: Sendable {
 
     let watched: SubscriptionIndex
 
-    /// Collects the changes of a zone; nil if its database has no subscriber.
+    /// Collects the changes of a zone's records; nil if the zone's database has no subscriber.
     func changes(in zone: ZoneKey) -> RecordChanges? {
         watched.types(in: zone.owner).map { RecordChanges(watchedTypes: $0) }
     }
 
-    /// Inserts events for the changes of a zone's records.
-    /// - Returns: whether there is a subscriber to notify.
+    /// Inserts change events for the changes of a zone's records.
+    /// - Returns: whether events were inserted, so that subscribers must be notified.
     func notify(
         of changes: RecordChanges?, in zone: ZoneRow, by origin: Origin?, _ transaction: StorageTransaction
     ) throws -> Bool {
@@ -27,14 +27,14 @@ struct Notifier: Sendable {
         return true
     }
 
-    /// Inserts an event for a new zone.
+    /// Inserts a change event for a new zone.
     func notify(ofNew zone: ZoneRow, by origin: Origin?, _ transaction: StorageTransaction) throws -> Bool {
         guard watched.types(in: zone.key.owner)?.contains("") ?? false else { return false }
         try leave(ChangeEvent.zone(former: []).body, zone, origin, transaction)
         return true
     }
 
-    /// Inserts an event for a zone that is about to be deleted with its subscriptions.
+    /// Inserts a change event for a zone that is about to be deleted with its subscriptions.
     func notify(
         ofDeleted zone: ZoneRow, by origin: Origin?, _ transaction: StorageTransaction
     ) throws -> Bool {
@@ -47,7 +47,7 @@ struct Notifier: Sendable {
         return true
     }
 
-    /// Inserts an event for an account's shared database: another account's zone changed, or is no longer shared.
+    /// Inserts a change event for an account's shared database: another account's zone changed, or is no longer shared.
     func notify(
         account: Int64, ofSharedZone zone: ZoneRow, by origin: Origin?, _ transaction: StorageTransaction
     ) throws -> Bool {

@@ -1,7 +1,7 @@
 import NephosStorage
 import NephosWire
 
-/// Inserts notifications for the destinations of their accounts.
+/// Inserts notifications into the outbox, one row per destination of the notified account.
 struct OutboxWriter {
     let transaction: StorageTransaction
     private(set) var notices = Notices()
@@ -9,7 +9,7 @@ struct OutboxWriter {
     private let origin: Notifier.Origin?
     private let now: Int64
     private var known: [Int64: [OutboxDestination]] = [:]
-    /// Destinations whose queue may exceed the limit now.
+    /// The destinations whose queue may now exceed its limit.
     private var grown: [OutboxKey: Int64] = [:]
 
     private struct OutboxKey: Hashable {
@@ -27,7 +27,8 @@ struct OutboxWriter {
         self.now = now
     }
 
-    /// - Parameter subject: the notification replaces earlier ones with the same subject at a destination.
+    /// - Parameter subject: identifies notifications that replace each other: at each destination this one replaces
+    ///   earlier ones with the same subject. An empty subject replaces none.
     mutating func add(
         _ payload: NotificationPayload, collapseID: String?, account: Int64, subject: String
     ) throws {
@@ -52,7 +53,7 @@ struct OutboxWriter {
         try transaction.insert(row, at: places)
     }
 
-    /// Trims the queues of all destinations: evicts the oldest notifications.
+    /// Trims the queues of all destinations by evicting their oldest notifications.
     mutating func finish() throws -> Notices {
         for key in grown.sorted(by: { $0.value < $1.value }).map(\.key) {
             try transaction.removeOutbox(
@@ -77,7 +78,8 @@ struct OutboxWriter {
         return found
     }
 
-    /// The destinations of an account's notifications; without one, notifications would never be fetched.
+    /// The destinations of an account's notifications. Without a destination no notification is stored, because it
+    /// would never be fetched.
     static func destinations(
         of account: Int64, _ outlets: NotificationOutlets, by origin: Notifier.Origin?, _ reader: StorageReader
     ) throws -> [OutboxDestination] {

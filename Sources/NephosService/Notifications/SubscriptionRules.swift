@@ -4,8 +4,8 @@ import NephosWire
 /// The rules of valid subscriptions (`CKSubscription` and its subclasses, Apple's documentation; CloudKit Web Services,
 /// Subscription Dictionary).
 ///
-/// - Query subscriptions are for the public and the private database, zone subscriptions for the private, database
-///   subscriptions for the private and the shared.
+/// - Query subscriptions exist in the public and the private database, zone subscriptions in the private database, and
+///   database subscriptions in the private and the shared database.
 /// - A query subscription needs an existing record type, a condition that a query allows, and a trigger to fire on.
 /// - A notification includes at most three fields.
 enum SubscriptionRules {
@@ -75,8 +75,8 @@ enum SubscriptionRules {
 
 extension ServiceError {
     static let subscriptionNotFound = ServiceError(.notFound, .unknownItem, "Subscription not found")
-    /// Clients recognise a subscription that exists under another ID by this reason (CloudKit Web Services,
-    /// subscriptions/modify).
+    /// The error for a subscription that exists under another ID. Clients recognise it by this reason (CloudKit Web
+    /// Services, subscriptions/modify).
     static func duplicateSubscription(of id: String) -> ServiceError {
         var error = ServiceError(
             .internalError, .serverRejectedRequest, "could not find subscription we just created")

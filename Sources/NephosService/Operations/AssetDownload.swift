@@ -1,15 +1,15 @@
 import NephosStorage
 import NephosWire
 
-/// The rule that a file's address resolves while its account lives and, outside of the account's own database, while the
-/// record refers to the file and the account may read the record.
+/// The rule for download addresses. An address resolves while its account exists. Outside of the account's own
+/// database, the record must also still refer to the file, and the account must be able to read the record.
 struct AssetDownload {
     private let download: AssetTokens.Download
 
     init(_ download: AssetTokens.Download) { self.download = download }
 
-    /// The row of the address's file, and the account to which the address was given; nil if the address no longer
-    /// resolves.
+    /// The row of the address's file, and the account to which the address was given (nil for none). The whole result
+    /// is nil if the address no longer resolves.
     func file(
         _ schema: @autoclosure () throws -> Schema, _ reader: StorageReader
     ) throws -> (AssetRow, AccountRow?)? {

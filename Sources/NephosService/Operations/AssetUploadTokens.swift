@@ -1,7 +1,8 @@
 import NephosStorage
 import NephosWire
 
-/// `assets/upload`: one upload address per file, valid for one field of one record that the caller may save.
+/// `assets/upload`: creates one upload address per file. Each address is valid for one field of one record that the
+/// caller may save.
 struct AssetUploadTokens {
     let request: AssetUploadRequest
     let caller: Caller
@@ -50,8 +51,9 @@ struct AssetUploadTokens {
     }
 }
 
-/// The permissions for uploading a file for a field (the account may save the record) and for rereferencing one (it may
-/// read the record). The save itself is authorised again; this check keeps strangers' files away.
+/// The permissions for assets: an account may upload a file for a field if it may save the record, and may rereference
+/// a file if it may read the record. The save itself is authorised again; this check refuses the files of accounts that
+/// may not save.
 enum AssetRules {
     static func checkMaySave(
         _ field: AssetField, recordName: String, in zone: FoundZone, isNew: Bool, _ permissions: RecordPermissions,
@@ -59,7 +61,7 @@ enum AssetRules {
     ) throws {
         var stored = isNew ? nil : try reader.record(zone: zone.key, named: recordName)
         if let shared = zone.shared {
-            // A record that the account cannot see counts as new: creating it is what may be permitted.
+            // A record that the account cannot see counts as new, so this checks whether the account may create it.
             if stored != nil, try !shared.mayRead(recordName, reader) { stored = nil }
             let standings =
                 stored == nil ? shared.participations.map(\.standing) : [try shared.standing(on: recordName, reader)]
@@ -78,7 +80,8 @@ enum AssetRules {
             stored: stored.flatMap { $0.isDeleted ? nil : $0 })
     }
 
-    /// The assets of a field that the caller may read.
+    /// The assets of a field, if the caller may read the field's record.
+    /// - Throws: `recordNotFound` if the caller may not read the record.
     static func assets(
         of field: AssetField, in zone: FoundZone, _ permissions: RecordPermissions, _ reader: StorageReader
     ) throws -> [AssetValue] {

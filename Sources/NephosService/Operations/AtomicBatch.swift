@@ -1,4 +1,4 @@
-/// In an atomic batch one failure fails every other item of its zone with `batchRequestFailed`
+/// The rule that one failure in an atomic batch fails every other item of the same zone with `batchRequestFailed`
 /// (`CKModifyRecordsOperation.isAtomic`, Apple's documentation).
 enum AtomicBatch {
     static func settle(_ decisions: [ItemDecision]) -> [ItemDecision] {

@@ -1,11 +1,11 @@
 import NephosStorage
 import NephosWire
 
-/// `records/lookup`: the records of the given names, in request order.
+/// `records/lookup`: returns the records with the given names, in request order.
 struct LookupRecords {
     let request: LookupRecordsRequest
     let caller: Caller
-    /// Whether to encode the records as JSON, as a server does, or return values.
+    /// Whether the records are encoded as JSON, for a server, instead of returned as values.
     let encodesRecords: Bool
 
     init(
@@ -44,16 +44,16 @@ struct LookupRecords {
         return response
     }
 
-    /// Bytes reserved per record; most records fit.
+    /// The number of bytes reserved per record, into which most records fit.
     private static let recordSize = 1024
 
-    /// Adds an item's record to the response.
-    /// - Returns: the error if it could not.
+    /// Adds the record of an item to the response.
+    /// - Returns: the error if the record could not be added; otherwise nil.
     private func find(
         _ item: LookupRecordsRequest.Item, _ permissions: RecordPermissions, _ zones: inout [ZoneAddress: FoundZone?],
         _ records: RecordEncoder, _ room: inout Int, _ reader: StorageReader
     ) throws -> ServiceError? {
-        // A request may name the same record many times.
+        // The size of the response needs a bound, because a request may name the same record many times.
         if room <= 0 {
             return .limitExceeded(
                 "the answer holds \(Limits.lookupSize) bytes of records before this one; look up fewer at a time")
@@ -61,7 +61,7 @@ struct LookupRecords {
         let address = caller.address(item.zoneID ?? request.zoneID)
         guard let zone = try zone(at: address, &zones, room: room, reader) else {
             let error = try ZoneRegistry.notFound(address, caller, .toRead, reader)
-            // An error of the request's own zone is the request's error.
+            // An error of the zone that the request names for all items is an error of the whole request.
             if item.zoneID == nil { throw error }
             return error
         }
@@ -96,7 +96,7 @@ struct LookupRecords {
         return zone
     }
 
-    /// The distinct names to look up in a zone.
+    /// The distinct names of the records to look up in a zone.
     private func names(in address: ZoneAddress) -> [String] {
         let items = request.records.filter { caller.address($0.zoneID ?? request.zoneID) == address }
         return Array(Set(items.map { caller.currentUser.resolve($0.recordName) })).filter(\.isStorable)

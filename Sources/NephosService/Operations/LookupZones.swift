@@ -1,7 +1,7 @@
 import NephosStorage
 import NephosWire
 
-/// `zones/list` and `zones/lookup`.
+/// Implements `zones/list` and `zones/lookup`.
 enum LookupZones {
     /// Lists the default zone first, then the custom zones by name.
     static func list(_ caller: Caller, _ reader: StorageReader) throws -> ZonesResponse {
@@ -11,7 +11,7 @@ enum LookupZones {
         return ZonesResponse(zones: try ordered.map { .zone(try ZoneRegistry.dictionary($0, for: caller, reader)) })
     }
 
-    /// Lists the zones with content that is shared with the caller; there is no default zone.
+    /// Lists the zones with content that is shared with the caller. A shared database has no default zone.
     private static func listShared(_ caller: Caller, _ reader: StorageReader) throws -> ZonesResponse {
         let view = SharedDatabaseView(account: try caller.requireAccount(), reader: reader)
         return ZonesResponse(

@@ -1,21 +1,22 @@
 import NephosStorage
 import NephosWire
 
-/// All decisions of a batch for one zone. Only `apply` writes records.
+/// All decisions for one zone of a batch. Records are written only by `apply`.
 struct ModifyPlan {
     let decisions: [ItemDecision]
-    /// The records that the deletions cascade to in the transaction.
+    /// The names of the records to which the deletions cascade in the transaction.
     let cascade: [String]
-    /// The deleted records whose cascade runs in the background.
+    /// The names of the deleted records whose cascade runs in the background.
     let backgroundCascade: [String]
-    /// The reference graph of a large cascade.
+    /// The reference graph of a large cascade; nil for other cascades.
     private let graph: BatchGraph?
     /// The changes to the zone's shares.
     let sharing: SharePlan
-    /// The schema additions of the remaining saves, and the schema with them.
+    /// The record types and fields that the remaining saves add to the schema.
     let additions: SchemaAdditions
+    /// The schema with these additions.
     let schema: Schema
-    /// Whether the batch uses record types or fields that its schema lacks.
+    /// Whether the batch uses record types or fields that the schema it was planned with lacks.
     let needsSchemaRead: Bool
 
     init(
@@ -31,7 +32,7 @@ struct ModifyPlan {
         var additions = SchemaAdditions(maker: draft.maker)
         var growing = JustInTimeSchema(environment: draft.environment, schema: base, maker: draft.maker)
         if draft.hasGrown {
-            // The schema grows only by the saves that remain, which are known only now.
+            // Only the remaining saves extend the schema, and they are known only now.
             for case .save(let save) in decisions where growing.admits(save.row.type) {
                 let added = try growing.admit(save.fields, recordType: save.row.type).additions
                 additions.recordTypes += added.recordTypes
@@ -44,7 +45,8 @@ struct ModifyPlan {
 
     var leavesJobs: Bool { !backgroundCascade.isEmpty || !sharing.moves.isEmpty }
 
-    /// Writes the plan and returns each item's outcome.
+    /// Writes the plan.
+    /// - Returns: the outcome of each item.
     func apply(_ batch: ZoneBatch, in transaction: StorageTransaction) throws -> [RecordOutcome] {
         try additions.apply(in: transaction)
         let outcomes = try decisions.map { try apply($0, batch, transaction) }
@@ -54,7 +56,7 @@ struct ModifyPlan {
         return outcomes
     }
 
-    /// A zone's position in its database's feed is that of its newest record.
+    /// Moves the zone in the feed of its database, where a zone's position is the position of its newest record.
     private func noteChange(_ batch: ZoneBatch, in transaction: StorageTransaction) throws {
         let changes = decisions.contains { decision in
             switch decision {
@@ -88,7 +90,7 @@ struct ModifyPlan {
 }
 
 extension ModifyPlan {
-    /// Deletes the cascade in batches.
+    /// Deletes the records of the cascade in batches.
     private func deleteCascade(_ batch: ZoneBatch, in transaction: StorageTransaction) throws {
         for start in stride(from: 0, to: cascade.count, by: Limits.recordsPerCascadeRead) {
             let names = cascade[start..<min(start + Limits.recordsPerCascadeRead, cascade.count)]
@@ -102,8 +104,9 @@ extension ModifyPlan {
         }
     }
 
-    /// The live records of these names, as far as the deletion needs them: many were found before the write began. For
-    /// the others, a seek by number is shorter than by name.
+    /// The live records with these names, with as much of each record as the deletion needs: many were found before the
+    /// write began. Of the remaining records, those with a known number are read by number, which is faster than by
+    /// name.
     private func rows(
         _ names: ArraySlice<String>, _ batch: ZoneBatch, _ reader: StorageReader
     ) throws -> [RecordRow] {

@@ -1,10 +1,11 @@
 import NephosStorage
 import NephosWire
 
-/// `records/modify`: validates (no I/O), then loads, decides and applies in one transaction, then answers.
+/// `records/modify`: validates the request without I/O, then loads, decides and applies it in one transaction, then
+/// builds the response.
 ///
-/// Operations are decided zone by zone, as neither references nor atomicity cross zones. Their order within a zone does
-/// not matter: a record may come before the records it refers to.
+/// Operations are decided zone by zone, because neither references nor atomicity cross zones. The order of the
+/// operations in a zone does not matter: a record may precede the records to which it refers.
 struct ModifyRecords {
     let request: ModifyRecordsRequest
     let caller: Caller
@@ -13,14 +14,14 @@ struct ModifyRecords {
     let environment: ServiceEnvironment
     let configuration: ServiceConfiguration
 
-    /// One validated operation.
+    /// One operation of the request, with its validation result.
     struct Item {
         var address: ZoneAddress
         var operation: Result<ValidOperation, ServiceError>
     }
 
     private let items: [Item]
-    /// The items of each zone, in request order.
+    /// The indexes of each zone's items, in request order.
     private let zones: [(address: ZoneAddress, items: [Int])]
 
     // MARK: - Validate
@@ -61,9 +62,10 @@ struct ModifyRecords {
         }
     }
 
-    /// An operation without a required key, or with an invalid name, makes the request malformed. Our own library asks
-    /// for the server's record and gets every refusal at its item. A violation of the schema or the database is refused
-    /// at its item for every caller, so that one wrong record of a batch does not fail the others.
+    /// Validates each operation. An operation without a required key, or with an invalid name, makes the whole request
+    /// malformed; our own library, which asks for the server's record, instead gets every refusal at its item. A
+    /// violation of the schema or of the database's rules is refused at its item for every caller, so that one wrong
+    /// record of a batch does not fail the others.
     private static func validate(
         _ request: ModifyRecordsRequest, _ caller: Caller, _ environment: ServiceEnvironment
     ) throws(ServiceError) -> [Item] {
@@ -84,13 +86,14 @@ struct ModifyRecords {
         return items
     }
 
-    /// "One operation per record" (CloudKit Web Services, records/modify).
+    /// Groups the items by zone, and checks the rule "One operation per record" (CloudKit Web Services,
+    /// records/modify).
     private static func group(_ items: [Item]) throws(ServiceError) -> [(ZoneAddress, [Int])] {
         var groups: [(address: ZoneAddress, items: [Int])] = []
         var names: [Set<String>] = []
         var position = 0
         for (index, item) in items.enumerated() {
-            // Most items have the zone of the item before, and a request has few zones.
+            // Most items have the zone of the previous item, and a request has few zones, so a linear search is enough.
             if groups.isEmpty || groups[position].address != item.address {
                 position = groups.firstIndex { $0.address == item.address } ?? groups.count
                 if position == groups.count {
@@ -111,30 +114,31 @@ struct ModifyRecords {
 
     struct Applied: Sendable {
         var outcomes: [RecordOutcome]
-        /// The schema with these changes, if it was not known before.
+        /// The schema with this request's additions; nil if the cached schema was enough.
         var schema: Schema?
-        /// The schema cache's moment and version, if the plan began with the store's cached schema.
+        /// The moment and the version under which `schema` may be cached; nil if it may not be cached.
         var cached: (moment: SchemaCatalog.Moment, version: Int64)?
         var leftJobs: Bool
-        /// Whether subscribers must be notified.
+        /// Whether change events were stored, so that subscribers must be notified.
         var leftEvents = false
         /// The user record names of the accounts in the outcomes.
         var userRecordNames: [Int64: String]
-        /// The share details besides the record, for items that answer with a share.
+        /// The share details that a share has besides its record, by the index of the share's item.
         var shares: [Int: ShareDictionary] = [:]
-        /// The last parts of share URLs, for items that asked for them.
+        /// The last parts of share URLs, by the index of the item that requested one.
         var shortGUIDs: [Int: String] = [:]
-        /// Bytes stored of the outcome, for a repetition of the request.
+        /// The number of bytes stored as the request's outcome, for a repetition of the request.
         var outcomeBytes = 0
-        /// The reserved memory of the response's records.
+        /// The memory reserved for the records of the response.
         var room: AnswersInMemory.Room?
 
-        /// Whether something was saved or deleted, and whether something was refused.
+        /// Whether any operation was carried out.
         var changes: Bool { outcomes.contains { !$0.isRefused } }
+        /// Whether any operation was refused.
         var isRefusedInPart: Bool { outcomes.contains { $0.isRefused } }
     }
 
-    /// The store's parts that the decisions depend on.
+    /// The parts of the store on which the decisions depend.
     struct Inputs {
         let accounts: Accounts
         let indexes: IndexDefinitions
@@ -196,7 +200,7 @@ struct ModifyRecords {
         let operations = try indexes.map { try withoutSystemsNames(items[$0].operation, at: $0, transaction) }
         var plan = try batch.plan(operations, schema: schema)
         if plan.needsSchemaRead, applied.schema == nil {
-            // The cached schema may be stale: another transaction may have added what it lacks.
+            // The cached schema may be stale: another transaction may have added the types or fields that it lacks.
             schema = try Schema(transaction)
             plan = try batch.plan(operations, schema: schema)
             applied.schema = schema
@@ -219,8 +223,8 @@ struct ModifyRecords {
         try keepClientChangeToken(batch.zone, outcomes, in: transaction)
     }
 
-    /// Refuses operations on names reserved for the system: the caller must not change another user's record, and no
-    /// record has any other reserved name.
+    /// Refuses operations on record names that are reserved for the system. The caller must not change another user's
+    /// record, and no record has any other reserved name.
     private func withoutSystemsNames(
         _ operation: Result<ValidOperation, ServiceError>, at index: Int, _ reader: StorageReader
     ) throws -> Result<ValidOperation, ServiceError> {
@@ -232,8 +236,8 @@ struct ModifyRecords {
         return .failure(error)
     }
 
-    /// The zone stores the token data of the newest request that modified it (`clientChangeTokenData`, Apple's
-    /// documentation).
+    /// Stores the request's client change token in the zone. A zone has the token of the newest request that modified
+    /// the zone (`clientChangeTokenData`, Apple's documentation).
     private func keepClientChangeToken(
         _ zone: ZoneRow, _ outcomes: [RecordOutcome], in transaction: StorageTransaction
     ) throws {
@@ -242,8 +246,8 @@ struct ModifyRecords {
         if modifies { try transaction.setClientChangeToken(request.clientChangeToken, zone: zone.key) }
     }
 
-    /// Refuses the items of a missing zone. If the request names the zone, the request fails, except for our own
-    /// library, which gets every refusal at its item. If an item names the zone, that item fails.
+    /// Refuses the items of a missing zone. If an item names the zone, only that item fails. If the request names the
+    /// zone for all items, the request fails, except for our own library, which gets every refusal at its item.
     private func refuse(
         _ indexes: [Int], missing address: ZoneAddress, in applied: inout Applied, _ reader: StorageReader
     ) throws {

@@ -1,8 +1,8 @@
 import NephosStorage
 import NephosWire
 
-/// `subscriptions/modify`: saves and deletes the caller's subscriptions to a database. Operations are independent of
-/// each other.
+/// `subscriptions/modify`: saves and deletes the caller's subscriptions to a database. The operations of a request are
+/// independent of each other.
 struct ModifySubscriptions {
     let request: ModifySubscriptionsRequest
     let caller: Caller
@@ -99,7 +99,7 @@ struct ModifySubscriptions {
             throw ServiceError.limitExceeded(
                 "an account has at most \(Limits.subscriptionsPerDatabase) subscriptions in a database; delete some")
         }
-        // Before the commit, so that the next save notices the subscription.
+        // The type is inserted before the commit, so that the next save notices the subscription.
         watched.insert(row.recordType, in: owner)
         try transaction.insertSubscribedType(row.recordType, owner: owner)
         try transaction.put(row)
@@ -107,13 +107,14 @@ struct ModifySubscriptions {
         return subscription
     }
 
-    /// The record type that a subscription is matched by; empty for all. The type of a share's changes is unknown, so
-    /// subscriptions to the shared database match every type.
+    /// The record type whose changes the subscription matches; empty for all types. The type of a change in a share is
+    /// unknown, so subscriptions to the shared database match all types.
     private func matchedType(of subscription: SubscriptionDictionary) -> String {
         caller.scope == .shared ? "" : subscription.query?.recordType ?? subscription.recordType ?? ""
     }
 
-    /// The ID of a subscription's zone, 0 for all. Fills in the zone's owner.
+    /// The ID of the subscription's zone; 0 for all zones. Also completes the zone ID in the subscription with the
+    /// zone's owner.
     private func zone(
         of subscription: inout SubscriptionDictionary, _ reader: StorageReader
     ) throws -> Int64 {
@@ -130,17 +131,17 @@ struct ModifySubscriptions {
         return zone.key.id
     }
 
-    /// The query with its values converted to the fields' types; a query that could not run cannot be subscribed to.
+    /// The query with its values converted to the fields' types. A query that could not run is refused.
     private func fitted(_ query: Query, _ schema: Schema) throws -> Query {
         try QueryValidation(schema: schema, caller: caller, container: container, bounds: bounds)
             .fitted(query)
     }
 }
 
-/// An account's subscriptions to a database, read once for all operations of a request.
+/// An account's subscriptions to a database, which are read once for all operations of a request.
 private struct KnownSubscriptions {
-    /// The identity of a query subscription: a second one with the same subject is refused (CloudKit Web Services,
-    /// subscriptions/modify).
+    /// The identity of a query subscription. A second subscription with the same subject is refused (CloudKit Web
+    /// Services, subscriptions/modify).
     private struct Subject: Hashable {
         var recordType: String
         var condition: QueryExpression
@@ -169,7 +170,7 @@ private struct KnownSubscriptions {
 
     func has(_ id: String) -> Bool { subjects[ExactString(id)] != nil }
 
-    /// The ID of an existing subscription with the same subject.
+    /// The ID of another existing subscription with the same subject; nil if there is none.
     func duplicate(of subscription: SubscriptionDictionary, zone: Int64) -> String? {
         guard let id = Subject(subscription, zone: zone).flatMap({ ids[$0] }) else { return nil }
         return subscription.subscriptionID?.hasSameBytes(as: id) ?? false ? nil : id
@@ -188,7 +189,7 @@ private struct KnownSubscriptions {
     }
 }
 
-/// `subscriptions/list` and `subscriptions/lookup`.
+/// Implements `subscriptions/list` and `subscriptions/lookup`.
 enum SubscriptionLookup {
     static func list(
         _ caller: Caller, _ account: AccountRow, _ reader: StorageReader
@@ -215,8 +216,8 @@ enum SubscriptionLookup {
 }
 
 extension Caller {
-    /// The owner under which subscriptions to the database are stored. The shared database has no rows of its own; an
-    /// account's subscriptions to it are stored under its negative number.
+    /// The owner under which an account's subscriptions to the database are stored. The shared database has no rows of
+    /// its own, so subscriptions to it are stored under the account's negated ID.
     func subscriptionOwner(_ account: AccountRow) -> OwnerID {
         owner ?? OwnerID(rawValue: -account.id)
     }

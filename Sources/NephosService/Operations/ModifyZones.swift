@@ -1,8 +1,8 @@
 import NephosStorage
 import NephosWire
 
-/// `zones/modify`: makes and deletes custom zones of the private database. Making an existing zone is idempotent and
-/// returns it; deleting a zone deletes its records irrevocably, in the background.
+/// `zones/modify`: creates and deletes custom zones of the private database. Creating an existing zone is idempotent
+/// and returns that zone. Deleting a zone deletes its records irrevocably, in the background.
 struct ModifyZones {
     var request: ModifyZonesRequest
     var caller: Caller

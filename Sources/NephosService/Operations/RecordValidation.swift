@@ -1,12 +1,12 @@
 import NephosWire
 
 extension ServiceError {
-    /// In Apple's words; refused at the record.
+    /// The refusal of an encrypted field, in Apple's words. Only the record with the field is refused.
     fileprivate static let encryptedInPublicDatabase = invalid(
         "encrypted fields are not supported in the public database")
 
-    /// Whether an error of `RecordValidation` means that the operation is malformed regardless of the database and the
-    /// schema.
+    /// Whether this error of `RecordValidation` means that the operation is malformed regardless of the database and
+    /// the schema.
     var isMalformedOperation: Bool {
         code == .badRequest && clientCode == .invalidArguments && self != .encryptedInPublicDatabase
     }
@@ -16,18 +16,18 @@ extension ServiceError {
 ///
 /// - a record name has 1 to 255 printable ASCII characters and no leading underscore (user records have one, and only
 ///   their user may change them: the store knows the names of users);
-/// - a record type and a field's name are a letter followed by letters, digits and underscores, at most 255; field
-///   names with a leading underscore are reserved for the system;
+/// - the name of a record type or field is a letter followed by letters, digits and underscores, at most 255
+///   characters; field names with a leading underscore are reserved for the system;
 /// - a reference stays in its record's zone;
 /// - a parent reference has the action NONE;
-/// - a record holds at most 1 MB without its assets;
+/// - a record has at most 1 MB without its assets;
 /// - callers cannot create system types;
 /// - encrypted fields do not exist in the public database.
 struct RecordValidation {
     var scope: DatabaseScope
     var zone: ZoneAddress
-    /// The account whose user record may have a leading underscore in its name, and to which `__defaultOwner__`
-    /// resolves.
+    /// The caller. Its user record may have a leading underscore in the record name, and `__defaultOwner__` resolves to
+    /// that name.
     var user: CurrentUser
 
     func validate(
@@ -124,13 +124,13 @@ struct RecordValidation {
         var fields = fields
         for entry in fields.entries {
             if entry.name.utf8.first == UInt8(ascii: "_") {
-                // Apple's wording, which developers know.
+                // The reason has Apple's wording, which developers know.
                 throw ServiceError(
                     .accessDenied, .permissionFailure,
                     "Unprivileged attempt to insert a system field: \(Identifier.excerpt(entry.name)) (record '\(name)')"
                 )
             }
-            // An update may omit the type: then the stored record decides.
+            // An update may omit the record type; then the stored record's type decides.
             let isOfShare =
                 (recordType ?? SystemRecordType.share) == SystemRecordType.share
                 && SystemRecordType.shareFields[entry.name] != nil
@@ -153,13 +153,13 @@ struct RecordValidation {
         return fields
     }
 
-    /// The name of a field that only shares may have (`CKShare.SystemFieldKey`), if there is one.
+    /// The name of the first field that only shares may have (`CKShare.SystemFieldKey`); nil if there is no such field.
     static func shareField(in fields: RecordFields) -> String? {
         fields.entries.first { SystemRecordType.shareFields[$0.name] != nil }?.name
     }
 
-    /// The value with references into the record's own zone stripped of the zone, and the current user by its actual
-    /// name; nil if nothing changes.
+    /// The value as it is stored: references into the record's own zone omit the zone, and a placeholder for the
+    /// current user is replaced by the user's record name. Nil if the value stays as it is.
     private func keepingInZone(
         _ value: FieldValue, field: String, of name: String
     ) throws(ServiceError) -> FieldValue? {

@@ -1,9 +1,9 @@
 import NephosStorage
 import NephosWire
 
-/// `assets/rereference`: receipts for stored files, so that they need not be uploaded again.
+/// `assets/rereference`: returns receipts for stored files, so that clients need not upload them again.
 ///
-/// The request does not name the destination, so such a receipt is valid for any field of the zone.
+/// The request does not name the destination field, so such a receipt is valid for any field of the target zone.
 struct RereferenceAssets {
     let request: RereferenceRequest
     let caller: Caller
@@ -41,7 +41,7 @@ struct RereferenceAssets {
         return zone
     }
 
-    /// One value for each asset of the field.
+    /// The values with receipts, one for each asset of the field.
     private func values(
         _ field: AssetField, from source: FoundZone, to zone: FoundZone, _ permissions: RecordPermissions,
         _ transaction: StorageTransaction
@@ -60,7 +60,7 @@ struct RereferenceAssets {
             guard let content = value.content.flatMap(AssetContent.content),
                 let asset = try transaction.asset(owner: source.key.owner, content: content)
             else { throw ServiceError.noAsset(field.fieldName) }
-            // The file is retained as long as the receipt is valid, even if its record is deleted.
+            // The file is retained as long as the receipt is valid, even if the file's record is deleted.
             try transaction.keepAsset(
                 owner: asset.owner, content: content,
                 until: caller.assets.now + Limits.receiptLifetime + Limits.assetRetention)

@@ -1,20 +1,20 @@
 import NephosStorage
 
-/// The cascade of a batch's deletions.
+/// The cascade of the deletions in a batch.
 struct PlannedDeletion {
     var cascade: [String] = []
-    /// Whether the cascade runs in the transaction, not in the background.
+    /// Whether the cascade runs in the transaction instead of in the background.
     var isImmediate = true
-    /// The records deleted by name whose cascade runs in the background.
+    /// The names of the deleted records whose cascade runs in the background.
     var owners: [String] = []
-    /// The reference graph, if the cascade is large.
+    /// The reference graph of a large cascade; nil for other cascades.
     var graph: BatchGraph?
 }
 
-/// Plans a batch's deletions and the refusals that references demand.
+/// Plans a batch's deletions, and refuses the deletions that references prevent.
 extension ZoneBatch {
-    /// Finds the cascade, and refuses each deletion whose record or cascade includes one held by a record that stays. A
-    /// refusal can keep another record's holder alive, so this repeats until nothing changes.
+    /// Finds the cascade, and refuses each deletion whose record or cascade includes a record that a remaining record
+    /// holds. A refusal can make the holder of another record remain, so the search repeats until nothing changes.
     func planDeletion(
         _ decisions: inout [ItemDecision], _ permissions: RecordPermissions
     ) throws -> PlannedDeletion {
@@ -53,8 +53,8 @@ extension ZoneBatch {
         }
     }
 
-    /// A participant's deletion cascades to no root and no share, which only their owner may delete, nor to a record
-    /// held by one that the participant must not know of.
+    /// Whether a participant's deletion cascades to a record. It cascades to no root and no share, which only their
+    /// owner may delete, and to no record whose holder the participant must not know of.
     private func mayCascade(to name: String, _ spared: Set<String>) throws -> Bool {
         if spared.contains(name) { return false }
         guard let row = try reader.record(zone: zone.key, named: name) else { return true }

@@ -1,8 +1,9 @@
 import NephosStorage
 
-/// The rule that a record is not deleted while a record that stays is its child or validates it.
+/// The rule that a record is not deleted while a remaining record is its child or validates it.
 extension ZoneBatch {
-    /// - Returns: whether it refused a deletion.
+    /// Refuses the deletions of records that remaining records hold.
+    /// - Returns: whether a deletion was refused.
     func refuseHeld(
         _ decisions: inout [ItemDecision], _ dead: Set<String>, _ graph: BatchGraph, _ permissions: RecordPermissions
     ) throws -> Bool {
@@ -18,8 +19,8 @@ extension ZoneBatch {
         return refused
     }
 
-    /// A record that keeps another from being deleted. In the public database any account may create unlimited
-    /// references to it, so only some are examined there.
+    /// A record that prevents the deletion of `row`; nil if there is none. In the public database any account may
+    /// create unlimited references to `row`, so only some of them are examined there.
     private func holder(of row: RecordRow, _ dead: Set<String>, _ graph: BatchGraph) throws -> String? {
         try graph.firstSource(
             of: row.name, kinds: BatchGraph.holding, reading: caller.scope == .public ? Limits.holdersRead : .max
@@ -28,8 +29,9 @@ extension ZoneBatch {
         }
     }
 
-    /// In the public database, where any account may refer to any record, only records of the same creator hold a
-    /// record. Nothing holds a share: its owner's deletion ends it.
+    /// Whether a record that refers to `row` prevents its deletion. In the public database any account may refer to any
+    /// record, so there only records of the same creator do. No record prevents the deletion of a share, because the
+    /// owner's deletion ends the share.
     private func holds(_ holder: String, _ row: RecordRow) throws -> Bool {
         if row.type == SystemRecordType.share { return false }
         if caller.scope != .public { return true }
@@ -37,12 +39,14 @@ extension ZoneBatch {
         return (creator ?? merge.account) == row.createdBy
     }
 
-    /// Refuses the deletions that cascade to a record which is the parent of, or is validated by, a record that stays.
-    /// Otherwise a child would remain whose parent's name another record may take, in another share. A participant's
-    /// deletion spares such a record if the participant must not know of it, because a refusal would reveal it.
+    /// Refuses the deletions that cascade to a record which is the parent of, or is validated by, a remaining record.
+    /// Otherwise a child would remain, and another record, in another share, could take its parent's name. If a
+    /// participant must not know of a record to which its deletion cascades, the deletion spares that record instead,
+    /// because a refusal would reveal it.
     ///
-    /// Does not apply to the public database, where any account could keep others from deleting their own records.
-    /// - Returns: whether it refused or spared a record.
+    /// This rule does not apply to the public database, where any account could prevent others from deleting their own
+    /// records.
+    /// - Returns: whether a deletion was refused or a record was spared.
     func refuseHeldCascade(
         _ decisions: inout [ItemDecision], _ cascade: CascadeDelete, _ dead: Set<String>, _ graph: BatchGraph,
         _ spared: inout Set<String>

@@ -1,7 +1,7 @@
 import NephosStorage
 import NephosWire
 
-/// Decides each operation by itself: permissions, save policy, files, keys, schema.
+/// Decides each operation on its own, by permissions, save policy, files, keys and schema.
 extension ZoneBatch {
     func decide(
         _ operation: Result<ValidOperation, ServiceError>, _ known: [[UInt8]: RecordRow],
@@ -25,7 +25,7 @@ extension ZoneBatch {
         let standing = stored == nil ? nil : try shared?.standing(on: valid.recordName, reader)
         do {
             try permissions.check(valid, stored: stored)
-            // A caller that may not read the record learns only that the name is taken.
+            // A caller that may not read the record learns only that its name is taken.
             if valid.operationType == .create, let stored, !permissions.mayRead(stored) {
                 return .refuse(.recordExists, server: nil)
             }
@@ -55,7 +55,8 @@ extension ZoneBatch {
         }
     }
 
-    /// A participant must not learn the parent of a shared root: the parent stays, and naming any gets the same error.
+    /// The refusal of a participant's change of a shared root's parent; nil if the parent is not set. A participant
+    /// must not learn the parent, so it stays, and naming any invisible record gets the same error.
     private func refusalToMove(_ root: RecordRow, _ operation: ValidOperation) throws -> ServiceError? {
         guard case .set(let parent) = operation.parent else { return nil }
         return try isVisible(parent.recordName)
@@ -63,7 +64,7 @@ extension ZoneBatch {
             : ReferenceRules.missingTarget(ReferenceEdge(target: parent.recordName, kind: .parent), of: root.name)
     }
 
-    /// - Parameter standing: the caller's standing towards the record, if the zone is another account's.
+    /// - Parameter standing: the caller's standing on the record; nil if the caller owns the zone.
     private func delete(
         _ stored: RecordRow, _ standing: ShareAccess.Standing?
     ) throws(ServiceError) -> ItemDecision {
@@ -108,8 +109,8 @@ extension ZoneBatch {
 }
 
 extension ValidOperation {
-    /// The operation, marked as a share's if it is one: shares are always saved if they are unchanged (`CKShare`,
-    /// Apple's documentation).
+    /// The operation, changed to compare the change tag if the record is a share: shares are always saved only if they
+    /// are unchanged on the server (`CKShare`, Apple's documentation).
     fileprivate func asShareIfShare(_ stored: RecordRow?) -> ValidOperation {
         guard isOfShare || stored?.type == SystemRecordType.share else { return self }
         var operation = self

@@ -2,40 +2,40 @@ import NephosStorage
 import NephosWire
 
 extension ZoneBatch {
-    /// The rules of a whole batch, in their order.
+    /// The rules of a whole batch, in the order in which they are applied.
     enum Rule: CaseIterable {
-        /// The quota of the database's files.
+        /// A database's files fit into its quota.
         case quota
-        /// Owners, parents and validated records that are neither stored nor saved by the batch.
+        /// Owners, parents and validated records are stored, or saved by the batch.
         case targets
-        /// The number of records that one record owns.
+        /// The number of records that one record owns is limited.
         case sources
-        /// Records that are their own ancestors.
+        /// No record is its own ancestor.
         case circles
-        /// Deletions of records that others hold, and the cascade of the deletions.
+        /// A record that a remaining record holds is not deleted; the deletions cascade.
         case deletion
-        /// Shares of the batch's hierarchies.
+        /// The shares of the batch's record hierarchies are valid.
         case hierarchy
-        /// Keys of encrypted values.
+        /// Encrypted values have the keys that their readers have.
         case keys
     }
 
-    /// A batch as decided so far.
+    /// The decisions for a batch so far.
     private struct Decided {
         var decisions: [ItemDecision]
         var draft: JustInTimeSchema
         let permissions: RecordPermissions
         var sharing: SharePlanner?
         var deletion: PlannedDeletion?
-        /// The number of refusals when the deletion was planned.
+        /// The number of refusals at the time when the deletion was planned.
         var refusalsInDeletion = 0
-        /// The groups whose owner must wrap keys later.
+        /// The groups whose owner must wrap keys after the commit.
         var keyAttention: Set<String> = []
 
         var refusals: Int { decisions.count(where: \.isRefusal) }
     }
 
-    /// Decides the batch: reads the store, but writes nothing.
+    /// Decides the batch. This reads the store, but writes nothing.
     func plan(_ operations: [Result<ValidOperation, ServiceError>], schema: Schema) throws -> ModifyPlan {
         var decided = try decideItems(operations, schema)
         decided.sharing = try SharePlanner(self, operations)
@@ -53,8 +53,9 @@ extension ZoneBatch {
             graph: decided.deletion?.graph, sharing: sharePlan, base: schema, draft: decided.draft)
     }
 
-    /// Applies the rules until none refuses. A refusal can remove another save's target, keep a record's holder alive or
-    /// change a share, so after one they restart from the first that depends on others.
+    /// Applies the rules until no rule refuses. A refusal can remove the target of another save, make the holder of a
+    /// record remain, or change a share. So after a refusal the rules restart from the first one that depends on other
+    /// items.
     private func settle(_ decided: inout Decided) throws {
         let rules = Rule.allCases
         var position = 0
@@ -65,13 +66,13 @@ extension ZoneBatch {
                 position += 1
                 continue
             }
-            // The cascade may include a deletion that a later rule refused.
+            // The planned cascade may include a deletion that a later rule has refused.
             if rules[position] == .hierarchy || rules[position] == .keys { decided.deletion = nil }
             position = 1
         }
     }
 
-    /// - Returns: false if the rules before have to see the result although nothing was refused.
+    /// - Returns: false if the earlier rules must be applied again although nothing was refused.
     private func apply(_ rule: Rule, _ decided: inout Decided) throws -> Bool {
         switch rule {
         case .quota: try refuseUploadsWithoutRoom(&decided.decisions)
@@ -88,8 +89,8 @@ extension ZoneBatch {
         return true
     }
 
-    /// Plans the deletion, unless nothing was refused since it was planned.
-    /// - Returns: whether no save may refer to a record of the cascade.
+    /// Plans the deletion, unless nothing was refused since it was last planned.
+    /// - Returns: whether the earlier rules need not examine the cascade.
     private func planDeletion(_ decided: inout Decided) throws -> Bool {
         if decided.deletion != nil, decided.refusals == decided.refusalsInDeletion { return true }
         let planned = try planDeletion(&decided.decisions, decided.permissions)
@@ -102,7 +103,7 @@ extension ZoneBatch {
         _ operations: [Result<ValidOperation, ServiceError>], _ schema: Schema
     ) throws -> Decided {
         let names = operations.compactMap { try? $0.get().recordName }
-        // Keyed by bytes: different names may be equal strings.
+        // The keys are bytes, because different names may be equal strings.
         let known = try Dictionary(
             reader.records(zone: zone.key, named: names).map { (Array($0.name.utf8), $0) }, uniquingKeysWith: { $1 })
         try checkSize(operations, known)
@@ -117,7 +118,7 @@ extension ZoneBatch {
         return decided
     }
 
-    /// Bounds the size of the stored records that the batch's saves merge with or replace.
+    /// Limits the total size of the stored records that the batch's saves merge with or replace.
     private func checkSize(
         _ operations: [Result<ValidOperation, ServiceError>], _ known: [[UInt8]: RecordRow]
     ) throws(ServiceError) {
@@ -132,7 +133,7 @@ extension ZoneBatch {
         }
     }
 
-    /// Refuses saves of files that exceed the database's quota, even if it already has their content.
+    /// Refuses saves of files that exceed the database's quota, even if the database already has the files' content.
     private func refuseUploadsWithoutRoom(_ decisions: inout [ItemDecision]) throws {
         var used: Int64?
         for (index, decision) in decisions.enumerated() {
@@ -146,8 +147,8 @@ extension ZoneBatch {
         }
     }
 
-    /// Refuses saves whose values are sealed with keys other than their readers'.
-    /// - Parameter attention: the groups whose owner must wrap keys later.
+    /// Refuses saves of values that are sealed with other keys than their readers have.
+    /// - Parameter attention: receives the groups whose owner must wrap keys after the commit.
     private func refuseKeys(
         _ decisions: inout [ItemDecision], _ sharing: SharePlanner?, _ schema: Schema, _ attention: inout Set<String>
     ) throws {

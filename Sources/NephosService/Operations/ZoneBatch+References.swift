@@ -1,12 +1,12 @@
 import NephosStorage
 import NephosWire
 
-/// The rules of references.
+/// The rules for references.
 extension ZoneBatch {
     /// Refuses saves whose owner, parent or validated record is neither stored nor saved by the batch. A refusal can
-    /// remove another save's target, so this repeats until nothing changes.
-    /// - Parameter gone: the cascade of the deletions. It includes records owned by its members; no record that stays
-    ///   may refer to one.
+    /// remove the target of another save, so the check repeats until nothing changes.
+    /// - Parameter gone: the names of the records to which the deletions cascade. Records that these own are also among
+    ///   them; no remaining record may refer to one of them.
     func refuseSavesWithoutTarget(_ decisions: inout [ItemDecision], gone names: [String]) throws {
         let demands = decisions.contains {
             if case .save(let save) = $0 { !save.demandedTargets.isEmpty } else { false }
@@ -47,11 +47,11 @@ extension ZoneBatch {
         _ edges: [ReferenceEdge], _ alive: inout [String: Bool]
     ) throws -> ReferenceEdge? {
         for edge in edges.sorted(by: { ($0.target, $0.kind.rawValue) < ($1.target, $1.kind.rawValue) }) {
-            // No record has a name with other characters, though one may be canonically equivalent.
+            // No record's name has other characters, though a name may be canonically equivalent to one that has.
             if !edge.target.hasASCIIOnly { return edge }
             if alive[edge.target] == nil {
                 let stored = try reader.record(zone: zone.key, named: edge.target)
-                // A damaged record exists, too.
+                // A damaged record counts as existing.
                 alive[edge.target] =
                     try stored.map { try ($0.isDamaged || !$0.isDeleted) && isVisible($0.name) } ?? false
             }
@@ -60,7 +60,7 @@ extension ZoneBatch {
         return nil
     }
 
-    /// Refuses saves that would exceed the limit of records that one record owns.
+    /// Refuses saves that exceed the number of records that one record may own.
     func refuseTooManySources(_ decisions: inout [ItemDecision]) throws {
         var counts: [OwnedRecords: Int] = [:]
         for (index, decision) in decisions.enumerated() {
@@ -75,14 +75,15 @@ extension ZoneBatch {
         }
     }
 
-    /// The owned records that count towards one limit: those of one creator. In the public database and in a share any
-    /// account may refer to a record; no account can use up another's limit, or learn of its references.
+    /// The owned records that count towards one limit: the records of one creator. In the public database and in a
+    /// share any account may refer to a record, so an account must neither use up another account's limit nor learn of
+    /// its references.
     private struct OwnedRecords: Hashable {
         var owner: String
         var creator: Int64
     }
 
-    /// The number of stored records that one owns, minus those that the batch removes.
+    /// The number of stored records that count towards one limit, minus the records that the batch removes.
     private func count(_ owned: OwnedRecords, _ decisions: [ItemDecision]) throws -> Int {
         let edge = ReferenceEdge(target: owned.owner, kind: .deleteSelf)
         func sources(_ limit: Int) throws -> [ReferenceRow] {

@@ -2,8 +2,9 @@ import NephosStorage
 import NephosWire
 
 extension ZoneBatch {
-    /// The last part of the URL of a share of the record, now or later; nil if the record cannot be shared. A share
-    /// that ends at its creation reserves it (CloudKit Web Services, `createShortGUID`).
+    /// The last part of the URL of the record's present or future share; nil if the record cannot be shared. For a
+    /// future share, the URL is reserved by storing a share that ends at its creation (CloudKit Web Services,
+    /// `createShortGUID`).
     func findOrMakeShortGUID(of record: RecordRow, in transaction: StorageTransaction) throws -> String? {
         guard caller.scope == .private, ZoneRules.hasChangeFeed(zone.name), record.type != SystemRecordType.share else {
             return nil

@@ -1,9 +1,9 @@
 package import NephosWire
 
-/// A request of `records/query`, decoded once for all requests with the same body.
+/// A request of `records/query`, which is decoded once for all requests with the same body.
 package final class DecodedQuery: Sendable {
     package let request: QueryRecordsRequest
-    /// Cache key: the query and its zones on the wire, without the page.
+    /// The cache key: the query and its zones as sent, without the page.
     let text: QueryBytes
 
     package init(_ request: QueryRecordsRequest) {
@@ -14,8 +14,8 @@ package final class DecodedQuery: Sendable {
     }
 }
 
-/// The decoded-request cache, keyed by body: decoding a short query takes as long as finding ten records. Requests for
-/// later pages are unique and not cached.
+/// The decoded-request cache, keyed by request body: decoding a short query takes as long as finding ten records.
+/// Requests for later pages are unique, so they are not cached.
 final class DecodedQueries: Sendable {
     private let cache = QueryCache<QueryBytes, DecodedQuery>(capacity: Limits.queryCacheSize)
 

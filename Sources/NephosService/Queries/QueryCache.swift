@@ -3,9 +3,9 @@ import Synchronization
 
 /// A cache of decoded queries or of plans, in two generations.
 ///
-/// Uses move an entry to the young generation. Once that holds half of the capacity it becomes the old one, and entries of
-/// the former old one are evicted. The capacity is in bytes, by the cost that the caller gives for each entry. Keys are
-/// compared whole.
+/// A hit moves the entry to the young generation. Once the young generation uses half of the capacity, it becomes the
+/// old one, and the entries of the former old one are evicted. The capacity is in bytes; the caller states the cost of
+/// each entry. Keys are compared as a whole.
 final class QueryCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private typealias Generation = [Key: (value: Value, cost: Int)]
 
@@ -27,7 +27,7 @@ final class QueryCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    /// Bytes.
+    /// The maximum total cost of the entries, in bytes.
     private let capacity: Int
     private let state = Mutex(State())
 
@@ -35,7 +35,7 @@ final class QueryCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         self.capacity = capacity
     }
 
-    /// The most that one entry may cost, so that a caller cannot fill the cache with few requests.
+    /// The maximum cost per entry, in bytes, so that a caller cannot fill the cache with few requests.
     private var mostPerEntry: Int { capacity / 512 }
 
     var count: Int { state.withLock { $0.young.count + $0.old.count } }
@@ -50,8 +50,8 @@ final class QueryCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         return value
     }
 
-    /// Caches a value in place of the key's old one. A value over `mostPerEntry` is not cached.
-    /// - Parameter cost: approximate bytes of key and value.
+    /// Caches a value in place of the key's old value. A value that costs more than `mostPerEntry` is not cached.
+    /// - Parameter cost: the approximate number of bytes of the key and the value.
     func insert(_ value: Value, for key: Key, cost: Int) {
         if cost > mostPerEntry { return }
         let evicted = state.withLock { state in
@@ -63,7 +63,7 @@ final class QueryCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 }
 
-/// Bytes as a cache key, hashed once.
+/// Bytes that serve as a cache key and are hashed once.
 struct QueryBytes: Hashable, Sendable {
     let bytes: [UInt8]
     private let hash: Int
@@ -82,6 +82,6 @@ struct QueryBytes: Hashable, Sendable {
 
     func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 
-    /// Number of values, names and members, which take more memory decoded than encoded.
+    /// An estimate of the number of values, names and members, which take more memory decoded than encoded.
     var partCount: Int { bytes.count { $0 == UInt8(ascii: ",") } + 1 }
 }

@@ -1,36 +1,39 @@
 import NephosStorage
 
-/// The end of a page, opaque to clients as a continuation marker.
+/// The end of a page, which clients receive as an opaque continuation marker.
 ///
-/// Paging is stable under concurrent writes: no record comes twice, and a record that matches throughout is not missed.
+/// Paging is stable under concurrent writes: no record is returned twice, and a record that matches throughout is not
+/// missed.
 ///
-/// - In an order by name a record cannot move, and the position alone is enough.
-/// - Otherwise the marker also has the change sequence at the first page and the returned records. A record written
-///   since then may have moved: it comes at its new position unless it was returned before. At the end of the order,
-///   the change feed since the first page gives the records written meanwhile. Those that match and were not returned
-///   come last: they had moved from after a page to before it.
+/// - In an order by name a record cannot move, so the position alone is enough.
+/// - In other orders the marker also has the change sequence at the first page and the returned records. A record
+///   written since then may have moved: it is returned at its new position unless it was returned before. At the end of
+///   the order, the change feed since the first page gives the records written meanwhile. Records that match and were
+///   not returned are returned last: they had moved from after a page to before it.
 /// - At most `QueryBounds.rememberedResults` are remembered. After that, only records written since the first page are
-///   added. A record written later that was not remembered counts as returned: it never comes twice, but may be missed.
+///   added. A record written later that was not remembered counts as returned: it is never returned twice, but may be
+///   missed.
 struct QueryCursor: Equatable {
     enum Phase: Equatable {
-        /// After this result.
+        /// The next page begins after this result.
         case ordered(QueryPosition)
-        /// In the change feed of the zone with this id, or the next one, after this sequence.
+        /// The next page begins after this sequence in the change feed of the zone with this ID, or of the zones that
+        /// follow it.
         case changes(zone: Int64, sequence: Int64)
     }
 
     var phase: Phase
-    /// The change sequence at the first page; 0 for a stable order.
+    /// The change sequence when the first page was read; 0 for a stable order.
     var start: Int64
-    /// The change sequence when the page was read; 0 for a stable order.
+    /// The change sequence when the last page was read; 0 for a stable order.
     var seen: Int64 = 0
     var given: GivenRecords
-    /// The order, if the service chose it.
+    /// The order as text, if the service chose it; otherwise nil.
     var order: String?
 
     private static let version: UInt8 = 4
 
-    /// - Parameter query: the query and its zones.
+    /// - Parameter query: the encoded query and its zones, to which the marker is bound.
     func text(_ strings: TokenCodec, query: [UInt8]) -> String {
         strings.text(bytes, for: .continuationMarker, of: query)
     }
@@ -66,7 +69,7 @@ struct QueryCursor: Equatable {
         self.order = order
     }
 
-    /// Nil if the text is not a marker of this query.
+    /// Decodes a continuation marker; nil if the text is not a marker of this query.
     init?(_ text: String, _ strings: TokenCodec, query: [UInt8]) {
         guard let bytes = strings.content(of: text, for: .continuationMarker, of: query) else { return nil }
         self.init(bytes: bytes)
@@ -97,19 +100,19 @@ struct QueryCursor: Equatable {
     }
 }
 
-/// The results of the pages so far, as record numbers.
+/// The records that the pages so far returned, by record number.
 struct GivenRecords: Equatable {
-    /// Bytes of a number in a marker.
+    /// The number of bytes per record number in a marker.
     private static let size = 6
 
     private var numbers: [Int64] = []
-    /// The change sequence at which the memory became full.
+    /// The change sequence at which the maximum number of records was reached; nil before that.
     private(set) var fullSince: Int64?
     private var known: Set<Int64>?
 
     init() {}
 
-    /// Nil if the bytes are malformed.
+    /// Decodes record numbers; nil if the bytes are malformed.
     init?(bytes: [UInt8], fullSince: Int64?) {
         guard bytes.count % Self.size == 0 else { return nil }
         self.fullSince = fullSince
@@ -125,12 +128,12 @@ struct GivenRecords: Equatable {
 
     var count: Int { numbers.count }
 
-    /// Bytes of the numbers in a marker.
+    /// The number of bytes of all record numbers in a marker.
     var byteCount: Int { Self.size * count }
 
     fileprivate func write(to bytes: inout ByteWriter) {
         bytes.append(upTo: byteCount + 2) { output in
-            // Each store writes eight bytes; the next one overwrites the last two.
+            // Each store writes eight bytes, and the next store overwrites the last two of them.
             for (index, number) in numbers.enumerated() {
                 output.storeBytes(of: (number << 16).bigEndian, toByteOffset: index * Self.size, as: Int64.self)
             }
@@ -138,7 +141,7 @@ struct GivenRecords: Equatable {
         }
     }
 
-    /// Reserves capacity for `count` more.
+    /// Reserves capacity for `count` more record numbers.
     mutating func reserve(_ count: Int) { numbers.reserveCapacity(numbers.count + count) }
 
     mutating func insert(_ number: RowNumber) {

@@ -5,16 +5,16 @@ import NephosWire
 /// Resolves the assets of a save to files:
 ///
 /// - an asset with a receipt resolves to the uploaded file, if the receipt was given to this account for this field of
-///   this record; repeating the receipt is a retry; the wrapped key of a sealed file comes with it;
-/// - an asset without a receipt must equal a stored value of this very field, and leaves its file unchanged;
-/// - any other is refused: a client's description of a file does not prove that it may have the file.
+///   this record; using the receipt again is a retry; a sealed file has its wrapped key with it;
+/// - an asset without a receipt must equal a stored value of the same field, and leaves that value's file unchanged;
+/// - any other asset is refused: a client's description of a file does not prove that the client may have the file.
 struct AssetAdmission {
     let access: AssetAddresses
     let zone: ZoneKey
     let scope: DatabaseScope
     let reader: StorageReader
 
-    /// The asset fields in their stored form, and the unsaved uploads that the save moves into the database.
+    /// The fields with their assets in stored form, and the unsaved uploads that the save moves into the database.
     func admit(
         _ fields: RecordFields, of recordName: String, stored: RecordRow?
     ) throws -> (fields: RecordFields, uploads: [AssetRow]) {
@@ -72,9 +72,10 @@ struct AssetAdmission {
         throw refusal(target, "its receipt has expired: upload the file again")
     }
 
-    /// The file of a receipt: an upload of the account's, or a file of the database.
+    /// The file of a receipt, which is an unsaved upload of the account or a file of the database; nil if it no longer
+    /// exists.
     private func file(of receipt: AssetTokens.Receipt) throws -> AssetRow? {
-        // A receipt for any field is for a file of the database.
+        // A receipt for any field belongs to a file of the database.
         guard UnsavedUpload.isOne(for: receipt.target), !receipt.target.isAnyField else {
             return try reader.asset(owner: zone.owner, content: receipt.content)
         }

@@ -1,20 +1,20 @@
 import NephosStorage
 
 /// Checks that the parent chains below a moved record stay within `Limits.parentDepth`. Every stored chain is within
-/// it, so only chains that the move lengthens are checked.
+/// the limit, so only chains that the move lengthens are checked.
 struct ChainLength {
     let zone: ZoneKey
-    /// The parents of the records that the batch saves.
+    /// The parents of the records that the batch saves, by record name; a nil parent is none.
     let parents: [String: String?]
     let reader: StorageReader
 
-    /// - Parameter ancestors: the record's number of ancestors after the move.
+    /// - Parameter ancestors: the number of the record's ancestors after the move.
     func error(moving save: PlannedSave, under ancestors: Int) throws -> ServiceError? {
         let name = save.row.name
         let room = Limits.parentDepth - ancestors
         if let depth = try depth(below: name) { return depth > room ? ReferenceRules.tooDeep : nil }
         if try ancestors <= storedAncestors(of: save) { return nil }
-        // This also counts records that the batch moves out of the subtree, so the count is an upper bound.
+        // The count includes records that the batch moves out of the subtree, so it is an upper bound.
         let limit = Limits.recordsBelowMove
         let (depth, count) = try reader.extent(zone: zone, below: name, kind: .parent, limit: limit + 1)
         if depth > room { return ReferenceRules.tooDeep }
@@ -24,7 +24,8 @@ struct ChainLength {
                 + " has; move what is below it in parts")
     }
 
-    /// The depth of the subtree below a record, level by level; nil if it exceeds the bound of a commit.
+    /// The depth of the subtree below a record, found level by level; nil if the subtree has more than
+    /// `Limits.sharedRecordsPerCommit` records.
     private func depth(below name: String) throws -> Int? {
         var level = [name]
         var depth = 0
@@ -44,7 +45,7 @@ struct ChainLength {
         }
     }
 
-    /// Whether the record stays below `parent`. A record that the batch moves is checked from its own position.
+    /// Whether a record stays below `parent`. A record that the batch moves away is checked at its own position.
     private func stays(_ name: String, below parent: String) -> Bool {
         guard let saved = parents[name] else { return true }
         return saved == parent

@@ -3,14 +3,15 @@ import NephosStorage
 import NephosWire
 
 /// Checks encrypted values as far as the service can (`CKRecord.encryptedValues`, Apple's documentation;
-/// Documentation/Encryption.md): they arrive encrypted, in the known format, each under a key that the record's readers
-/// find beside it. The group key that must wrap that key is known once the batch's shares are (`KeyPlan`).
+/// Documentation/Encryption.md). A value must arrive encrypted, in the known format, under a record key that the
+/// record's readers find stored with the record. The group key that must wrap that record key is known only after the
+/// batch's shares are (`KeyPlan`).
 struct EncryptionRules {
     let zone: ZoneKey
     let scope: DatabaseScope
     let reader: StorageReader
 
-    /// - Returns: the save's use of record keys; nil if it has none.
+    /// - Returns: the record keys that the save brings and uses; nil if it has no encrypted values and brings no keys.
     func admit(_ operation: ValidOperation) throws -> RecordKeyUse? {
         var used: [String: SealedFieldValue] = [:]
         for entry in operation.fields.entries where entry.field.isEncrypted {
@@ -44,7 +45,8 @@ struct EncryptionRules {
 
     private func sealed(_ value: FieldValue, field: String, of name: String) throws(ServiceError) -> SealedFieldValue {
         guard case .sealed(let sealed) = value else {
-            // Apple's service encrypts values sent in the clear. This one cannot, and must not see them.
+            // Apple's service encrypts values that are sent in the clear. This service cannot encrypt them, and must
+            // not see them.
             throw .invalid(
                 "field '\(field)' of record '\(name)' is encrypted, and the value is not: clients encrypt it"
                     + " (CKRecord.encryptedValues), or send back what they got")
@@ -55,23 +57,23 @@ struct EncryptionRules {
         return sealed
     }
 
-    /// The first byte of an encrypted value.
+    /// The first byte of an encrypted value, which identifies the format.
     static let format: UInt8 = 1
 }
 
 /// The record keys that a save brings and uses.
 struct RecordKeyUse {
-    /// The record's stored keys, before the save.
+    /// The keys stored for the record before the save.
     var stored: [KeyRow]
     var brought: [WrappedRecordKey]
-    /// The sealed values of the save, by field.
+    /// The encrypted values of the save, by field.
     var used: [String: SealedFieldValue]
-    /// The wrapped keys of asset files in the save, with their fields.
+    /// The wrapped keys of the asset files in the save, each with its field.
     var seals: [(field: String, seal: AssetSeal)]
 }
 
 extension AssetSeal {
-    /// The ID of the record key that wrapped it; nil if it has not the form.
+    /// The ID of the record key under which the file's key is wrapped; nil if the seal is malformed.
     var keyID: [UInt8]? {
         guard case .wrapped(let bytes) = self, bytes.count == Limits.wrappedAssetKeySize else { return nil }
         return Array(bytes[1...WrappedRecordKey.idSize])
@@ -79,7 +81,7 @@ extension AssetSeal {
 }
 
 extension SealedFieldValue {
-    /// The ID of the key that sealed it.
+    /// The ID of the record key with which the value is sealed.
     var keyID: [UInt8] { Array(bytes[1...WrappedRecordKey.idSize]) }
 }
 
@@ -89,7 +91,7 @@ extension WrappedRecordKey {
             && (groupKeyID.isEmpty || groupKeyID.count == GroupKeyID.size)
     }
 
-    /// The key's row. Its ID includes the group, because a key is wrapped once for each group.
+    /// The stored form of the key. The row's ID includes the group, because a key is wrapped once for each group.
     func row(zone: ZoneKey, recordName: String) -> KeyRow {
         var stored = self
         stored.groupKeyID = []
@@ -100,7 +102,7 @@ extension WrappedRecordKey {
 }
 
 extension KeyRow {
-    /// A number as a big-endian ID, so that IDs sort like their numbers.
+    /// The big-endian bytes of a number as a row's ID, so that IDs sort like their numbers.
     static func id(_ number: Int64) -> [UInt8] {
         stride(from: Int64(56), through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> $0) }
     }

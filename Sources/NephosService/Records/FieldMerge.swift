@@ -1,11 +1,11 @@
 import NephosStorage
 import NephosWire
 
-/// Merges a save into the stored record: changed fields replace the stored ones, a cleared field is removed, the rest
-/// stays byte for byte. Dates and users are set by the server (`CKRecord`, Apple's documentation).
+/// Merges a save into the stored record. Sent fields replace the stored fields, a cleared field is removed, and all
+/// other fields stay byte for byte. The server sets dates and users (`CKRecord`, Apple's documentation).
 struct FieldMerge {
     var zone: ZoneKey
-    /// Milliseconds since 1970.
+    /// The time of the save, in milliseconds since 1970.
     var now: Int64
     var account: Int64
 
@@ -33,7 +33,8 @@ struct FieldMerge {
         return row
     }
 
-    /// The fields of a replacement, plus the stored fields that it keeps. It keeps none from a record of another type.
+    /// The fields of a replacement, plus the stored fields that the replacement keeps. It keeps no fields of a record
+    /// of another type.
     private static func kept(
         _ operation: ValidOperation, _ stored: RecordRow, type: String, _ fields: RecordFields
     ) throws -> EncodedFields {
@@ -57,15 +58,15 @@ struct FieldMerge {
         return row
     }
 
-    /// Refuses a record that exceeds its size limit after merging.
+    /// Refuses a record that exceeds the size limit after the merge.
     static func checkSize(_ row: RecordRow) throws(ServiceError) {
-        // The encoded form is never smaller than the data, so the common case needs no decoding.
+        // The encoded form is never smaller than the data, so most records need no decoding.
         guard row.fields.count > Limits.recordSize else { return }
         guard let fields = try? EncodedFields(bytes: row.fields).decoded() else { return }
         try RecordSize.check(fields, of: row.name)
     }
 
-    /// The record after a change that has no fields.
+    /// The record with the time and the user of this save.
     func touched(_ stored: RecordRow) -> RecordRow {
         var row = stored
         row.modifiedAt = now

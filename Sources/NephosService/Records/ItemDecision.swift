@@ -3,12 +3,12 @@ import NephosWire
 
 /// The decision for one item of a batch.
 enum ItemDecision {
-    // Boxed: decisions are passed around, and a planned save is large.
+    // The save is boxed, because decisions are passed around and a planned save is large.
     indirect case save(PlannedSave)
     case delete(RecordRow)
-    /// The caller leaves the share of the record.
+    /// A participant deletes this share record, so the participant leaves the share.
     case leave(RecordRow)
-    /// There is nothing to delete, which is a success.
+    /// The record does not exist. Its deletion is a success.
     case nothing
     case refuse(ServiceError, server: RecordRow?)
 
@@ -18,32 +18,32 @@ enum ItemDecision {
     }
 }
 
-/// The record after the save; its sequence is assigned when it is written.
+/// A save that is decided but not written. The sequence of `row` is assigned when the record is written.
 struct PlannedSave {
     var row: RecordRow
-    /// The stored record; nil for a new one.
+    /// The stored record; nil for a new record.
     var stored: RecordRow?
-    /// The sent fields, for the schema.
+    /// The sent fields, from which the schema may grow.
     var fields: RecordFields
     var oldEdges: Set<ReferenceEdge>
     var newEdges: Set<ReferenceEdge>
-    /// Whether `fields` are all fields of the saved record.
+    /// Whether `fields` contains all fields of the saved record.
     var isWhole: Bool
-    /// Whether the save drops some fields that were not sent and keeps others.
+    /// Whether the save keeps some of the stored fields that were not sent and drops others.
     var keepsSome = false
-    /// The caller's uploads that the save transfers to the database.
+    /// The caller's unsaved uploads that the save moves into the database.
     var uploads: [AssetRow] = []
-    /// The keys of the save's encrypted values.
+    /// The record keys to store with the save.
     var keys: [KeyRow] = []
-    /// Keys that no value of the record needs any more.
+    /// The stored record keys that no value of the record needs any more.
     var droppedKeys: [KeyRow] = []
-    /// The record's key use, until the needed keys are known.
+    /// The record keys that the save brings and uses; nil if it has no encrypted values and brings no keys.
     var keyUse: RecordKeyUse?
 
-    /// Whether a record that the caller cannot see has the name: then the save is refused, after all other checks
-    /// passed.
+    /// Whether the name belongs to a record that the caller cannot see. The save is then refused after all other checks
+    /// have passed.
     var isNameTaken = false
 
-    /// The field values that index maintenance need not decode again.
+    /// The field values in decoded form, so that index maintenance need not decode them again.
     var known: KnownFields { isWhole ? .all(fields) : keepsSome ? .none : .sent(fields) }
 }

@@ -1,26 +1,26 @@
 import NephosWire
 
-/// How an index finds the records that a condition matches, and possibly others.
+/// The way in which an index finds the records that a condition matches. It may also find other records.
 indirect enum QueryAccess: Sendable {
-    /// A value to look up. A value that names a zone exists only in that zone.
+    /// A value to look up in an index. If the value names a zone, only that zone can contain it; nil is any zone.
     struct Point: Hashable, Sendable {
         var bytes: [UInt8]
         var zoneID: ZoneIDDictionary?
     }
 
-    /// Records with one of the values.
+    /// Finds the records with one of the values.
     case points(IndexComponent, [Point])
-    /// Records with a value in a range of the order.
+    /// Finds the records with a value in a range of the order.
     case range(QueryKey, ByteRange)
-    /// Records with a list element in a range of the equality index.
+    /// Finds the records with a list element in a range of the equality index.
     case elements(IndexComponent, ByteRange)
-    /// Records with a location within a radius, in metres.
+    /// Finds the records with a location within a radius, in metres, of a point.
     case circle(QueryKey, LocationValue, Double)
-    /// Records by name.
+    /// Finds the records with these names.
     case names([ReferenceValue])
     case union([QueryAccess])
 
-    /// Whether the access can find nothing.
+    /// Whether the access can find no record.
     var isEmpty: Bool {
         switch self {
         case .points(_, let points): points.isEmpty
@@ -32,12 +32,12 @@ indirect enum QueryAccess: Sendable {
     }
 }
 
-/// One conjunct of a query's condition: all must hold.
+/// One conjunct of a query's condition. A record matches the query if it matches all conjuncts.
 struct QueryConjunct: Sendable {
     var expression: QueryExpression
-    /// Nil if no index helps.
+    /// The access through an index; nil if no index helps.
     var access: QueryAccess?
-    /// Whether all records that the access finds are certain to match.
+    /// Whether all records that the access finds certainly match.
     var isExact: Bool
 
     init(_ expression: QueryExpression, searchableFields: [String]) {
@@ -45,8 +45,8 @@ struct QueryConjunct: Sendable {
         (access, isExact) = Self.access(for: expression, searchableFields)
     }
 
-    /// The conjuncts of a query. A search for all of several words, or for a list with all of several elements, becomes
-    /// one conjunct for each.
+    /// The conjuncts of a query. A search for all of several words becomes one conjunct per word, and a search for a
+    /// list with all of several elements becomes one conjunct per element.
     static func conjuncts(of query: ValidQuery) -> [QueryConjunct] {
         let parts: [QueryExpression] =
             switch query.condition {
@@ -81,7 +81,7 @@ struct QueryConjunct: Sendable {
             guard accesses.count == parts.count else { return (nil, false) }
             return (.union(accesses), conjuncts.allSatisfy(\.isExact))
         case .and(let parts):
-            // Each access finds all matches, so choose the best.
+            // Each part's access finds all matches, so the most selective one is enough.
             let conjuncts = parts.map { QueryConjunct($0, searchableFields: searchableFields) }
             let best = conjuncts.compactMap(\.access).min { $0.rank < $1.rank }
             return (best, false)
@@ -97,7 +97,7 @@ struct QueryConjunct: Sendable {
         case (.equals, _), (.listContains, _): return points(key, [value])
         case (.in, .list(_, let values)), (.listContainsAny, .list(_, let values)): return points(key, values)
         case (.listContainsAll, .list(_, let values)):
-            // Without a value, every list matches.
+            // If the condition lists no values, every list matches.
             guard let first = values.first else { return (nil, false) }
             let (access, isExact) = points(key, [first])
             return (access, isExact && values.count == 1)
@@ -108,7 +108,7 @@ struct QueryConjunct: Sendable {
                 OrderedBytes.holds(prefix: prefix)
             )
         case (.listMemberBeginsWith, .string(let prefix)):
-            // Equality folds case and accents; an ASCII prefix stays a prefix after folding.
+            // Equality folds case and accents. An ASCII prefix is still a prefix after folding.
             let ascii = String(decoding: prefix.utf8.prefix { $0 < 0x80 }, as: UTF8.self)
             let folded = OrderedBytes.prefix(QuerySemantics.equalityForm(ascii))
             return (.elements(IndexComponent(.equality, key), ByteRange(prefix: folded)), false)
@@ -175,7 +175,7 @@ struct QueryConjunct: Sendable {
 }
 
 extension QueryAccess {
-    /// Lower is better.
+    /// The rank of the access by how selective it is likely to be; lower is better.
     fileprivate var rank: Int {
         switch self {
         case .names: 0

@@ -1,25 +1,25 @@
 import NephosStorage
 import NephosWire
 
-/// A validated query, with values converted to the types of their fields.
+/// A validated query, whose values are converted to the types of their fields.
 struct ValidQuery: Sendable {
     var recordType: String
-    /// In normal form.
+    /// The condition in normal form.
     var condition: QueryExpression
     var sort: [QuerySortDescriptor]
     /// The fields of a search that names no field.
     var searchableFields: [String]
-    /// Numeric and date fields, which no index truncates.
+    /// The numeric and date fields, which no index truncates.
     var numericFields: Set<String> = []
-    /// Set if grants let the caller read only its own records.
+    /// The restriction to the caller's own records; nil if the caller may read all records.
     var restriction: CreatorRestriction?
 }
 
-/// The condition added to a query if only a record's creator may read it.
+/// The condition that is added to a query if only the creator of a record may read it.
 struct CreatorRestriction: Sendable {
-    /// The caller's account.
+    /// The ID of the caller's account.
     var account: Int64
-    /// One of the query's conditions.
+    /// The added condition, which is one of the query's conditions.
     var filter: Filter
 }
 
@@ -27,11 +27,12 @@ struct CreatorRestriction: Sendable {
 ///
 /// - the type exists and is not `Users`;
 /// - a query without a condition needs `___recordID` QUERYABLE;
-/// - equality and membership need a QUERYABLE field, orderings and prefixes a SORTABLE one, searches a SEARCHABLE one,
-///   `NEAR` either of the first two;
-/// - a comparator fits the field's type: lists have their own;
-/// - `parent` and `share` are fields of that name if the type has them, else the record's own;
-/// - a value has the field's type: INT64 and DOUBLE count as one, an untyped value may be read as the field's type;
+/// - equality and membership need a QUERYABLE field, orderings and prefixes a SORTABLE field, searches a SEARCHABLE
+///   field, and `NEAR` a QUERYABLE or SORTABLE field;
+/// - a comparator fits the field's type; lists have comparators of their own;
+/// - `parent` and `share` are the type's fields of that name if it has them, else the record's own parent and share;
+/// - a value has the field's type; INT64 and DOUBLE count as one type, and an untyped value may be read as the field's
+///   type;
 /// - a sort key is SORTABLE; a location sorts only by distance;
 /// - encrypted fields, BYTES and assets cannot be queried. Sorting by an encrypted field has no effect.
 struct QueryValidation {
@@ -52,7 +53,7 @@ struct QueryValidation {
             searchableFields: check.searchableFields, numericFields: check.numericFields)
     }
 
-    /// The query with values converted to the types of their fields, for matching records as they change.
+    /// The query with its values converted to the types of their fields, for matching records when they change.
     func fitted(_ query: Query) throws(ServiceError) -> Query {
         try checkSize(query)
         let check = try typeCheck(query)
@@ -65,7 +66,7 @@ struct QueryValidation {
         return fitted
     }
 
-    /// Checked first, because the cost of later steps grows faster than the number of conditions.
+    /// Checks the size of a query first, because the cost of later steps grows faster than the number of conditions.
     private func checkSize(_ query: Query) throws(ServiceError) {
         var filters = query.filterBy.count
         var bytes = query.filterBy.reduce(0) { $0 + $1.fieldValue.storedSize }
@@ -93,7 +94,7 @@ struct QueryValidation {
         if query.recordType == SystemRecordType.user {
             throw .invalid("Can't query system types: records of type 'Users' are fetched by their names")
         }
-        // Schema names are ASCII, but other strings may be canonically equivalent to them.
+        // Schema names are ASCII, but other strings may be canonically equivalent to a schema name.
         guard query.recordType.hasASCIIOnly, let type = schema.recordTypes[query.recordType] else {
             throw ServiceError(
                 .badRequest, .unknownItem,
@@ -103,7 +104,8 @@ struct QueryValidation {
         return TypeCheck(validation: self, recordType: query.recordType, type: type)
     }
 
-    /// A suggestion in development only: a guessing caller must not learn production's schema.
+    /// Suggests a similar name in development only, because a caller that guesses names must not learn production's
+    /// schema.
     fileprivate func suggestion(for name: String, among known: some Sequence<String>) -> String {
         guard caller.storeID.environment == ContainerEnvironment.development.rawValue else { return "" }
         return Suggestion.clause(for: name, among: known)
@@ -123,10 +125,10 @@ private struct TypeCheck {
         Set(type.fields.filter { $0.value.type.isNumeric }.keys)
     }
 
-    /// A key's type and index options.
+    /// The type and the index options of a key; nil if the record type has no such field.
     private func definition(of key: QueryKey) -> SchemaField? {
         switch key {
-        // The schema cannot declare these two fields: they are always QUERYABLE.
+        // The schema cannot declare the fields `parent` and `share`: they are always QUERYABLE.
         case .system(.parent), .system(.share): SchemaField(SchemaType(.reference), .queryable)
         case .system(let field): type.fields[field.schemaName]
         case .field(let name): name.hasASCIIOnly ? type.fields[name] : nil
@@ -267,7 +269,7 @@ private struct TypeCheck {
             return .timestamp(Timestamp(milliseconds: Int64(time)))
         case (.reference, .reference(let reference)): return .reference(fit(reference, filter.key))
         case (.reference, .string(let name)):
-            // `recordName = "…"`: a plain name is enough for system fields.
+            // For system fields a plain record name is enough: `recordName = "…"`.
             guard case .system = filter.key else { break }
             return .reference(fit(ReferenceValue(recordName: name), filter.key))
         default: break
@@ -277,7 +279,7 @@ private struct TypeCheck {
                 + " value type \(value.type.wireName)")
     }
 
-    /// Resolves the caller's own zones and users to their actual names.
+    /// Resolves the caller's own zone and the current-user placeholder to their actual names.
     private func fit(_ reference: ReferenceValue, _ key: QueryKey) -> ReferenceValue {
         var reference = validation.caller.currentUser.resolve(reference)
         reference.action = .none
@@ -306,7 +308,7 @@ private struct TypeCheck {
                 }
             }
             try require(.sortable, of: descriptor.key)
-            // A repeated key has no effect.
+            // A key that repeats an earlier sort key has no effect.
             if descriptor.relativeLocation == nil,
                 sort.contains(where: { $0.key == descriptor.key && $0.relativeLocation == nil })
             {

@@ -3,11 +3,12 @@ import NephosStorage
 /// The names of records: 1 to 255 printable ASCII characters, without a leading underscore (`CKRecord.ID`, Apple's
 /// documentation).
 enum RecordName {
-    /// Whether only the system gives such a name. These include the names of user records, which only the store can
-    /// tell apart.
+    /// Whether only the system gives such a name. The names of user records are among them; only the store knows which
+    /// names these are.
     static func isSystems(_ name: String) -> Bool { name.utf8.first == UInt8(ascii: "_") }
 
-    /// Why a caller may not save a record with a system name: it is another user's record, or no record has that name.
+    /// The reason that the caller may not save a record with a system name: it is another user's record, or no record
+    /// has that name. Nil if the caller may save it.
     static func refusalOfSystems(
         _ name: String, _ caller: Caller, _ reader: StorageReader
     ) throws -> ServiceError? {
@@ -16,7 +17,7 @@ enum RecordName {
         return .invalid("recordName '\(Identifier.excerpt(name))' must not begin with an underscore")
     }
 
-    /// The checks of a name that need no store.
+    /// Checks a record name, as far as this needs no store.
     static func check(_ name: String) throws(ServiceError) {
         let bytes = name.utf8
         if bytes.isEmpty { throw .invalid("recordName must not be empty") }
@@ -33,6 +34,6 @@ enum RecordName {
 
 /// The names of system records.
 enum SystemRecordName {
-    /// `CKRecordNameZoneWideShare`.
+    /// The name of a zone-wide share: `CKRecordNameZoneWideShare`.
     static let zoneWideShare = "cloudkit.zoneshare"
 }

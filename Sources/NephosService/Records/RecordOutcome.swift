@@ -1,6 +1,6 @@
 import NephosStorage
 
-/// The outcome of one item.
+/// The outcome of one item of a batch.
 enum RecordOutcome: Sendable {
     case saved(RecordRow)
     case deleted(type: String?)
@@ -8,7 +8,7 @@ enum RecordOutcome: Sendable {
 
     var isRefused: Bool { if case .refused = self { true } else { false } }
 
-    /// The record in the response.
+    /// The record that the response contains; nil if it contains none.
     var row: RecordRow? {
         switch self {
         case .saved(let row): row

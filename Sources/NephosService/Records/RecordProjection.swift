@@ -1,15 +1,15 @@
 import NephosStorage
 import NephosWire
 
-/// The requested format of records: all stored fields or some, and optionally numbers as strings.
+/// The format of records that a request asks for: all stored fields or some, and optionally numbers as strings.
 final class RecordProjection {
     private let desiredKeys: DesiredKeys?
     private let numbersAsStrings: Bool
-    /// The zone as the item named it; nil if it is the request's.
+    /// The zone ID as the item spelled it; nil if the item uses the request's zone.
     private let zoneID: ZoneIDDictionary?
-    /// Whether the recipient is a participant, who must not learn the parent of a shared root.
+    /// Whether the recipient is a participant. Participants must not learn the parent of a shared root.
     private let isShared: Bool
-    /// Makes the URLs of assets; nil if no record can have one.
+    /// Makes the addresses of assets; nil if no record can have an asset.
     private let assets: AssetAddresses?
 
     init(
@@ -38,7 +38,7 @@ final class RecordProjection {
             share: row.share.map { ReferenceValue(recordName: $0) })
     }
 
-    /// The error in place of a record whose stored bytes are damaged.
+    /// The error that replaces a record whose stored bytes are damaged.
     func damaged(_ recordName: String, _ requestID: String) -> RecordResult {
         var error = ServiceError.damagedRecord.dictionary(requestID: requestID)
         error.recordName = recordName
@@ -46,17 +46,17 @@ final class RecordProjection {
         return .failure(error)
     }
 
-    /// Writes the same dictionary directly from the database's memory.
+    /// Writes the record's dictionary as JSON, directly from the database's memory.
     func write(_ record: RecordRowView, _ users: UserNames, to writer: inout JSONWriter) throws {
         try withBytes(of: record, users) { $0.write(to: &writer, zoneID: zoneID) }
     }
 
-    /// Writes the same in packed form.
+    /// Writes the record in packed form.
     func write(_ record: RecordRowView, _ users: UserNames, to writer: inout PackedRecordsWriter) throws {
         try withBytes(of: record, users) { writer.record($0) }
     }
 
-    /// Calls `body` with the response form of a record.
+    /// Calls `body` with the form of the record that the response contains.
     @inline(__always)
     private func withBytes(
         of record: RecordRowView, _ users: UserNames, _ body: (RecordDictionaryView) -> Void

@@ -1,7 +1,7 @@
 import NephosWire
 
-/// "The data that a record stores must not exceed 1 MB. Assets don't count toward this limit" (`CKRecord`, Apple's
-/// documentation). The stored size counts, however the data was sent.
+/// The size limit of a record: "The data that a record stores must not exceed 1 MB. Assets don't count toward this
+/// limit" (`CKRecord`, Apple's documentation). The size is that of the stored data, in whatever form the data was sent.
 enum RecordSize {
     static func check(_ fields: RecordFields, of name: String) throws(ServiceError) {
         let size = fields.storedSize

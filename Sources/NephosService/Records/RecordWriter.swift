@@ -1,9 +1,9 @@
 import NephosStorage
 import NephosWire
 
-/// Writes a record and all data derived from it, by the difference of old and new.
+/// Writes a record and all data derived from it, by the diff of the old and the new record.
 enum RecordWriter {
-    /// - Parameter separates: whether the save needs a sequence that other rows' sequences can be compared with.
+    /// - Parameter separates: whether the save needs a sequence with which the sequences of other rows can be compared.
     static func save(
         _ save: PlannedSave, separates: Bool = false, _ indexes: IndexWriter, _ changes: RecordChanges?,
         in transaction: StorageTransaction
@@ -26,8 +26,8 @@ enum RecordWriter {
         return row
     }
 
-    /// - Parameter separates: whether later steps use the deletion's sequence to separate saves before it from saves
-    ///   after it.
+    /// - Parameter separates: whether later steps use the sequence of the deletion to distinguish saves before it from
+    ///   saves after it.
     static func delete(
         _ row: RecordRow, separates: Bool = false, _ merge: FieldMerge, _ indexes: IndexWriter,
         _ changes: RecordChanges?, in transaction: StorageTransaction
@@ -43,7 +43,8 @@ enum RecordWriter {
         return tombstone
     }
 
-    /// Deletes live records of one zone, and returns their tombstones.
+    /// Deletes live records of one zone.
+    /// - Returns: the tombstones of the records.
     static func delete(
         _ rows: [RecordRow], _ merge: FieldMerge, _ indexes: IndexWriter, _ changes: RecordChanges?,
         in transaction: StorageTransaction

@@ -1,13 +1,13 @@
 import NephosStorage
 import NephosWire
 
-/// References whose target must exist, and references that keep their target from being deleted alone.
+/// The rules for references whose target must exist, and for references that prevent the deletion of their target.
 ///
 /// "The parent record must exist on the server when you save the child, or must be part of the same save operation.
-/// Otherwise, the operation fails" (`CKRecord.parent`, Apple's documentation); the same holds for `deleteSelf`, whose
-/// target owns the record, and for `VALIDATE`. A record cannot be deleted while another that stays has it as its parent
-/// or validates it. In the public database only records of the same creator count, so that no account can keep others
-/// from deleting their own records. A plain reference may dangle.
+/// Otherwise, the operation fails" (`CKRecord.parent`, Apple's documentation). The same applies to `deleteSelf`, whose
+/// target owns the record, and to `VALIDATE`. A record cannot be deleted while a remaining record has it as its parent
+/// or validates it. In the public database only records of the same creator count, so that no account can prevent
+/// others from deleting their own records. The target of a plain reference need not exist.
 enum ReferenceRules {
     /// Whether the target must exist when a reference of this kind is saved.
     static func demandsTarget(_ kind: ReferenceRow.Kind) -> Bool {
@@ -17,7 +17,7 @@ enum ReferenceRules {
         }
     }
 
-    /// "The action must be `CKRecord.ReferenceAction.none`" (`CKRecord.parent`, Apple's documentation).
+    /// Checks the rule "The action must be `CKRecord.ReferenceAction.none`" (`CKRecord.parent`, Apple's documentation).
     static func checkAction(_ action: ReferenceValue.Action, of name: String) throws(ServiceError) {
         if action != .none { throw .invalid("the parent reference of record '\(name)' must have the action NONE") }
     }
@@ -29,7 +29,7 @@ enum ReferenceRules {
         )
     }
 
-    /// In the wording of Apple's service.
+    /// The error for too many owned records, in the wording of Apple's service.
     static func tooManySources(of target: String) -> ServiceError {
         .limitExceeded(
             "Limit exceeded for number of owning references to single record: at most \(Limits.deleteSelfSources) may"
@@ -37,8 +37,8 @@ enum ReferenceRules {
     }
 
     /// - Parameters:
-    ///   - source: nil if the caller must not know it.
-    ///   - owned: the held record, if the deletion would cascade to it.
+    ///   - source: the record that prevents the deletion; nil if the caller must not know it.
+    ///   - owned: the held record, if the deletion would cascade to it; nil if the deleted record itself is held.
     static func held(_ name: String, by source: String?, through owned: String? = nil) -> ServiceError {
         let holder = source.map { "'\($0)'" } ?? "another record"
         let along = owned.map { " takes '\($0)' along, which" } ?? ""
@@ -47,8 +47,9 @@ enum ReferenceRules {
         )
     }
 
-    /// Why a record cannot have its new parent: it is its own descendant, or has too many ancestors. Nil if it can.
-    /// - Parameter parents: the parents of the records that the batch saves.
+    /// The reason that a record cannot have its new parent: the parent is a descendant of the record, or the record
+    /// gets too many ancestors. Nil if it can have that parent.
+    /// - Parameter parents: the parents of the records that the batch saves, by record name.
     static func circle(
         _ save: PlannedSave, _ parents: [String: String?], _ reader: StorageReader
     ) throws -> ServiceError? {
@@ -59,7 +60,8 @@ enum ReferenceRules {
             if step == save.row.name {
                 return .invalid("the parent of record '\(step)' is one of its own descendants")
             }
-            // A cycle of other records is refused at those; then this record's parent is missing.
+            // The chain ends in a cycle of other records. Their own saves are refused, so this record's parent is then
+            // missing.
             if !seen.insert(step).inserted { return nil }
             count += 1
             if count > Limits.parentDepth {
@@ -75,7 +77,7 @@ enum ReferenceRules {
 }
 
 extension PlannedSave {
-    /// The references whose target must exist for this save: new ones of the kinds that demand it.
+    /// The references of this save whose target must exist: the new references of kinds that demand a target.
     var demandedTargets: [ReferenceEdge] {
         if newEdges.isEmpty { return [] }
         return newEdges.subtracting(oldEdges).filter { ReferenceRules.demandsTarget($0.kind) }

@@ -1,26 +1,27 @@
 import NephosStorage
 import NephosWire
 
-/// The effect of an operation on the stored record, decided from the two alone (CloudKit Web Services, records/modify;
-/// `RecordSavePolicy` for the native names):
+/// The effect of an operation on the stored record, decided from the operation and the record alone (CloudKit Web
+/// Services, records/modify; `RecordSavePolicy` for the native names):
 ///
-/// - `create` refuses a record that exists;
-/// - `update` and `replace` need a record that exists, and its change tag (`ifServerRecordUnchanged`);
+/// - `create` refuses an existing record;
+/// - `update` and `replace` need an existing record and its change tag (`ifServerRecordUnchanged`);
 /// - `forceUpdate` and `forceReplace` overwrite any record (`changedKeys`, `allKeys`);
-/// - an update keeps the fields it does not mention, a replacement drops them except those in `keep` (our extension);
+/// - an update keeps the fields that it does not mention; a replacement drops them except those in `keep` (our
+///   extension);
 /// - `delete` needs the record and, if a tag is given, that tag; `forceDelete` succeeds without a record;
 /// - a conflict precedes all other errors and returns the server's record;
-/// - `forceUpdate` and `forceReplace` over a record of another type change it to the sent type and drop all old fields
-///   ("For all other save policies, the server overwrites the contents of the existing record"; `CKRecord.recordID`,
-///   Apple's documentation). This neither creates nor replaces system types.
+/// - `forceUpdate` and `forceReplace` over a record of another type change the record to the sent type and drop all old
+///   fields ("For all other save policies, the server overwrites the contents of the existing record";
+///   `CKRecord.recordID`, Apple's documentation). This neither creates nor replaces system types.
 enum SaveDecision: Equatable {
     case insert
     case merge(into: RecordRow)
     case replace(RecordRow)
     case delete(RecordRow)
-    /// There is nothing to delete, which is a success.
+    /// The record does not exist. Its deletion is a success.
     case nothingToDelete
-    /// Refused; a conflict carries the server's record.
+    /// The operation is refused. A conflict has the server's record; otherwise `server` is nil.
     case refuse(ServiceError, server: RecordRow? = nil)
 
     fileprivate var saves: Bool {
@@ -32,7 +33,7 @@ enum SaveDecision: Equatable {
 }
 
 enum SavePolicy {
-    /// - Parameter stored: the record of that name; nil if there is none or only a tombstone.
+    /// - Parameter stored: the record with that name; nil if there is none or only a tombstone.
     static func decide(_ operation: ValidOperation, stored: RecordRow?) -> SaveDecision {
         guard let stored else { return decideWithoutRecord(operation) }
         let decision = decide(operation, over: stored)

@@ -1,15 +1,15 @@
 import NephosStorage
 
 /// The cascade of a deletion. "Deleting the target (owner) record deletes all its source records. The deletion of any
-/// owned records can trigger further deletions"; with several owners the deletion of any one is enough
-/// (`CKRecord.Reference`, Apple's documentation). Depth, breadth and cycles do not matter: each record is deleted once.
+/// owned records can trigger further deletions". If a record has several owners, the deletion of any one is enough
+/// (`CKRecord.Reference`, Apple's documentation). Each record is deleted once, regardless of depth, breadth and cycles.
 struct CascadeDelete {
-    /// The records that the deletion cascades to, in discovery order.
+    /// The names of the records to which the deletion cascades, in the order of their discovery.
     private(set) var names: [String] = []
-    /// For each cascaded record, one of its owners.
+    /// One of the owners of each cascaded record, by the cascaded record's name.
     private var owners: [String: String] = [:]
 
-    /// The record deleted by name whose cascade includes `name`.
+    /// The name of the explicitly deleted record whose cascade includes `name`; nil if `name` is not in the cascade.
     func origin(of name: String) -> String? {
         var origin: String?
         var step = name
@@ -21,8 +21,8 @@ struct CascadeDelete {
     }
 
     /// - Parameters:
-    ///   - deleted: the records deleted by name.
-    ///   - sources: returns the records with a `deleteSelf` reference to each given record, in the order given.
+    ///   - deleted: the names of the records that are deleted explicitly.
+    ///   - sources: returns, for each given record in order, the records that refer to it with `deleteSelf`.
     static func plan(
         deleting deleted: [String], sources: ([String]) throws -> [Set<String>]
     ) rethrows -> CascadeDelete {

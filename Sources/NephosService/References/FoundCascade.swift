@@ -1,21 +1,23 @@
 import NephosStorage
 
 /// The cascade of a large deletion, found before its write begins. So the write, which blocks all other writers of the
-/// store, neither searches for it nor reads its records. It only rereads the records written in the zone meanwhile.
+/// store, neither searches for the cascade nor reads the cascaded records. The write rereads only the records that were
+/// written in the zone meanwhile.
 struct FoundCascade: Sendable {
-    /// The records deleted by name.
+    /// The names of the records that are deleted explicitly.
     let names: [String]
-    /// The cascade if nothing was written meanwhile, and all deleted records.
+    /// The cascade, if nothing was written in the zone meanwhile.
     private(set) var plan = CascadeDelete()
+    /// The names of all deleted records, both explicitly and by the cascade.
     private(set) var dead: Set<String> = []
-    /// Whether a record that stays may hold one of the deleted records.
+    /// Whether a remaining record may prevent the deletion of one of the deleted records.
     private(set) var isHeld = false
-    /// The cascade in storage order.
+    /// The names of the cascaded records in storage order.
     private(set) var inStoredOrder: [String] = []
-    /// The zone's change sequence before the first read.
+    /// The change sequence of the zone before the search began.
     private let sequence: Int64
     private var sources: [String: [Source]] = [:]
-    /// The records without their fields, except those whose fields a deletion needs.
+    /// The found records without their fields. Records whose fields the deletion needs are missing here.
     private var rows: [String: RecordRow] = [:]
     private var numbers: [String: RowNumber] = [:]
 
@@ -24,34 +26,34 @@ struct FoundCascade: Sendable {
         var kind: ReferenceRow.Kind
     }
 
-    /// The reference kinds that matter to a deletion: those that cascade and those that hold.
+    /// The kinds of references that matter to a deletion: those by which it cascades, and those that prevent it.
     static let kinds: [ReferenceRow.Kind] = [.deleteSelf] + BatchGraph.holding
 
-    /// Nil if the record's sources are unknown.
+    /// The records that refer to a record with one of the kinds; nil if they are unknown.
     func sources(of name: String, kinds: [ReferenceRow.Kind]) -> Set<String>? {
         sources[name].map { found in Set(found.lazy.filter { kinds.contains($0.kind) }.map(\.name)) }
     }
 
-    /// A record as found, without its fields; nil if its fields must be read or it was not found.
+    /// A record as found, without its fields; nil if it was not found or its fields must be read.
     func row(_ name: String) -> RecordRow? { rows[name] }
     func number(_ name: String) -> RowNumber? { numbers[name] }
 
-    /// The records written in the zone since the search.
-    /// - Returns: nil if there are too many, or some tombstones may have been purged.
+    /// The records that were written in the zone since the search began.
+    /// - Returns: nil if there are too many of them, or if tombstones among them may have been purged.
     func changes(in zone: ZoneRow, _ reader: StorageReader) throws -> [RecordRow]? {
         if zone.purgedUntil > sequence { return nil }
         let limit = Limits.changesBesideCascade
         let rows = try reader.records(zone: zone.key, after: sequence, limit: limit + 1, size: Limits.lookupSize)
         guard rows.count <= limit, let last = rows.last else { return rows.isEmpty ? [] : nil }
-        // The read may have stopped at the size limit.
+        // The read may have stopped at the size limit before the last record.
         return try reader.hasRecord(zone: zone.key, after: last.sequence) ? nil : rows
     }
 }
 
-// MARK: - Finding it
+// MARK: - The search
 
 extension FoundCascade {
-    /// Finds the whole cascade of the records, over as many snapshots as it needs.
+    /// Finds the whole cascade of the deletion of these records, over as many snapshots as necessary.
     init(deleting names: [String], in zone: ZoneKey, _ engine: any StorageEngine) async throws {
         self.names = names
         sequence = try await engine.read { try $0.completeUpTo(zone: zone) }
@@ -71,12 +73,12 @@ extension FoundCascade {
         inStoredOrder = inStoredOrder(plan.names)
     }
 
-    /// The names in storage order, as far as it is known.
+    /// Sorts record names into storage order. Names with unknown numbers come last.
     func inStoredOrder(_ names: [String]) -> [String] {
         names.map { (number: numbers[$0]?.value ?? .max, name: $0) }.sorted { $0 < $1 }.map(\.name)
     }
 
-    /// Some records and the references to them.
+    /// A part of the search: some records and the references to them.
     private struct Piece: Sendable {
         var references: [ReferenceRow]
         var rows: [RecordRow] = []
@@ -97,7 +99,7 @@ extension FoundCascade {
         }
     }
 
-    /// - Returns: the cascade of `targets` that was not reached before.
+    /// - Returns: the cascade of `targets` that was not found before.
     private mutating func add(_ piece: Piece, of targets: [String]) -> [String] {
         var next: [String] = []
         for target in targets { sources[target] = [] }
@@ -106,7 +108,7 @@ extension FoundCascade {
             if row.kind == .deleteSelf, dead.insert(row.source).inserted { next.append(row.source) }
         }
         numbers.merge(piece.numbers) { $1 }
-        // Bounded in memory; the write reads the rest.
+        // The number of records in memory is limited; the write reads the remaining ones.
         if rows.count < Limits.recordsKeptOfCascade {
             for row in piece.rows { rows[row.name] = row }
         }
@@ -114,21 +116,21 @@ extension FoundCascade {
     }
 }
 
-/// A deletion's cascade is so large that it must be found before the write begins.
+/// Thrown if a deletion's cascade is so large that it must be found before the write begins.
 struct LargeCascade: Error {
     let zone: ZoneKey
-    /// The records deleted by name.
+    /// The names of the records that are deleted explicitly.
     let names: [String]
 }
 
-/// The cascades found for the zones of a request.
+/// The cascades that were found for the zones of a request.
 struct FoundCascades: Sendable {
     private var zones: [ZoneKey: FoundCascade] = [:]
-    /// Whether the write itself searches for the cascade, whatever its size.
+    /// Whether the write itself searches for the cascade, however large the cascade is.
     private(set) var isFinal: Bool
     private var attempts = 0
 
-    /// - Parameter isFinal: whether the store has no writer that blocks all others.
+    /// - Parameter isFinal: whether writes of the store do not block all other writers.
     init(isFinal: Bool) { self.isFinal = isFinal }
 
     subscript(zone: ZoneKey) -> FoundCascade? { zones[zone] }
@@ -136,7 +138,8 @@ struct FoundCascades: Sendable {
     mutating func find(_ cascade: LargeCascade, _ engine: any StorageEngine) async throws {
         zones[cascade.zone] = try await FoundCascade(deleting: cascade.names, in: cascade.zone, engine)
         attempts += 1
-        // Each zone of the request may have one. Beyond that, writes are so fast that another search is of no use.
+        // Each zone of the request may need one search. If even more searches are needed, other writers are so fast
+        // that another search would also be outdated.
         if attempts > zones.count + 1 { isFinal = true }
     }
 }

@@ -1,13 +1,13 @@
 import NephosStorage
 import NephosWire
 
-/// A reference between two records of a zone, of a kind that matters when the target is deleted.
+/// A reference from one record of a zone to another, of a kind that matters if the target is deleted.
 struct ReferenceEdge: Hashable {
     var target: String
     var kind: ReferenceRow.Kind
 }
 
-/// Derives a record's edges.
+/// Derives the edges of a record from its parent, its share and its fields.
 enum ReferenceGraph {
     static func edges(of row: RecordRow) -> Set<ReferenceEdge> {
         var edges: Set<ReferenceEdge> = []
@@ -24,17 +24,17 @@ enum ReferenceGraph {
     }
 }
 
-/// The edges of a zone after the saves of a batch.
+/// The edges between the records of a zone after the saves of a batch.
 struct BatchGraph {
-    /// The kinds that forbid deleting their target while their source stays.
+    /// The kinds of edges that prevent the deletion of their target while their source remains.
     static let holding: [ReferenceRow.Kind] = [.parent, .validate]
 
     let zone: ZoneKey
     let reader: StorageReader
-    /// The edges of each saved record.
+    /// The edges of each saved record, by record name.
     private var saved: [String: Set<ReferenceEdge>] = [:]
     private var savedSources: [String: Set<String>] = [:]
-    /// The cascade found before the write began; `saved` overrides it.
+    /// The cascade that was found before the write began, which `saved` overrides; nil if none was found.
     private(set) var found: FoundCascade?
 
     init(zone: ZoneKey, reader: StorageReader) {
@@ -42,7 +42,7 @@ struct BatchGraph {
         self.reader = reader
     }
 
-    /// Takes over a cascade found before the write began, unless too much may have changed since.
+    /// Uses a cascade that was found before the write began, unless too much may have changed since the search.
     mutating func use(_ found: FoundCascade, in zone: ZoneRow) throws {
         guard let changes = try found.changes(in: zone, reader) else { return }
         self.found = found
@@ -56,12 +56,13 @@ struct BatchGraph {
         }
     }
 
-    /// The cascade found before the write began, if nothing changed since and the batch saves nothing.
+    /// The cascade that was found before the write began; nil if a record was written since the search or the batch
+    /// saves one.
     func unchanged(deleting names: [String]) -> FoundCascade? {
         saved.isEmpty && found?.names == names ? found : nil
     }
 
-    /// A cascaded record as found, without its fields; nil if it may have changed since.
+    /// A cascaded record as the search found it, without its fields; nil if it may have changed since.
     func unchangedRow(_ name: String) -> RecordRow? { saved[name] == nil ? found?.row(name) : nil }
 
     mutating func save(_ source: String, edges: Set<ReferenceEdge>) {
@@ -69,7 +70,7 @@ struct BatchGraph {
         for edge in edges { savedSources[edge.target, default: []].insert(source) }
     }
 
-    /// The records that refer to each of several targets with one of `kinds`, in the order of the targets.
+    /// The records that refer to each target with one of `kinds`, in the order of the targets.
     func sources(of targets: [String], kinds: [ReferenceRow.Kind]) throws -> [Set<String>] {
         var sources: [String: Set<String>] = [:]
         var unknown: [String] = []
@@ -89,8 +90,9 @@ struct BatchGraph {
         }
     }
 
-    /// The first source by name that refers to `target` with one of `kinds` and is `wanted`.
-    /// - Parameter limit: the stored references to examine.
+    /// The first record by name that refers to `target` with one of `kinds` and for which `wanted` is true; nil if
+    /// there is none.
+    /// - Parameter limit: the maximum number of stored references to examine.
     func firstSource(
         of target: String, kinds: [ReferenceRow.Kind], reading limit: Int = .max, where wanted: (String) throws -> Bool
     ) throws -> String? {

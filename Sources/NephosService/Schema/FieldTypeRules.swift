@@ -1,12 +1,12 @@
 import FoundationEssentials
 import NephosWire
 
-/// Whether a value may be saved in a field of a type: "each field keeps its type". A DOUBLE field accepts any number,
-/// and an INT64 field a whole one, whatever type it was sent with, if the conversion is lossless: an app's `NSNumber`
-/// has no other type. A value sent without a type may be read as another one: a string as BYTES, a whole number as
-/// TIMESTAMP (CloudKit Web Services, Field Dictionary).
+/// The rules for the values that may be saved in a field of a type: "each field keeps its type". A DOUBLE field accepts
+/// any number, and an INT64 field a whole number, whatever type the number was sent with, if the conversion is
+/// lossless: an app's `NSNumber` does not distinguish them. A value that is sent without a type may be read as another
+/// type: a string as BYTES, a whole number as TIMESTAMP (CloudKit Web Services, Field Dictionary).
 enum FieldTypeRules {
-    /// - Returns: the value converted to the field's type, or nil if it already has that type.
+    /// - Returns: the value converted to the field's type; nil if it already has that type.
     static func fit(
         _ field: Field, to type: SchemaType, name: String, recordType: String
     ) throws(ServiceError) -> FieldValue? {
@@ -19,7 +19,7 @@ enum FieldTypeRules {
         guard value.type.isList == type.isList else { throw mismatch(field, value, type, name, recordType) }
         let scalar = value.type.scalar
         if type.accepts(scalar) { return nil }
-        // An empty list has no element type; the field's applies.
+        // An empty list has no element type, so it gets the field's.
         if scalar == .unknown { return .list(of: type.scalar.wire, []) }
         guard !field.hasDeclaredType || type.isNumber, let read = reread(value, as: type) else {
             throw mismatch(field, value, type, name, recordType)
@@ -27,8 +27,8 @@ enum FieldTypeRules {
         return read
     }
 
-    /// Whether an encrypted value may be saved in a field. It keeps its own type: the service cannot convert an
-    /// encrypted whole number to a fraction, and an app's `NSNumber` does not distinguish them.
+    /// Whether an encrypted value may be saved in a field. The value keeps its own type: the service cannot convert an
+    /// encrypted whole number to a fraction, and an app's `NSNumber` does not distinguish the two.
     private static func accepts(_ sealed: FieldType, _ type: SchemaType) -> Bool {
         guard sealed.isList == type.isList else { return false }
         switch sealed.scalar {
@@ -59,7 +59,7 @@ enum FieldTypeRules {
         return .invalid(mismatch(prefix + value.type.wireName, type, name, recordType))
     }
 
-    /// Apple's words.
+    /// The reason for the refusal of a value, in Apple's words.
     private static func mismatch(
         _ value: String, _ type: SchemaType, _ name: String, _ recordType: String
     ) -> String {
@@ -82,7 +82,7 @@ enum FieldTypeRules {
         return rereadScalar(value, as: type.scalar)
     }
 
-    /// Nil if no date has exactly this time.
+    /// The date with exactly this time; nil if there is none.
     private static func timestamp(_ milliseconds: Int64) -> FieldValue? {
         let time = Timestamp(milliseconds: milliseconds)
         return time.milliseconds == milliseconds ? .timestamp(time) : nil

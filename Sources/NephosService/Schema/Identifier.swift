@@ -1,4 +1,4 @@
-/// The names of record types and fields: a letter, then letters, digits and underscores.
+/// The rule for the names of record types and fields: a letter, then letters, digits and underscores.
 enum Identifier {
     static func isValid(_ name: String) -> Bool {
         var name = name
@@ -12,7 +12,7 @@ enum Identifier {
         (byte | 0x20) >= UInt8(ascii: "a") && (byte | 0x20) <= UInt8(ascii: "z")
     }
 
-    /// The name, truncated to fit into an error's reason.
+    /// The name, truncated to fit into the reason of an error.
     static func excerpt(_ name: String) -> String {
         name.count <= 40 ? name : name.prefix(40) + "…"
     }

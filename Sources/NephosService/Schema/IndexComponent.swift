@@ -1,20 +1,21 @@
 import NephosWire
 
-/// The system fields of every record in queries. (The schema's own list is `SystemField`.)
+/// The system fields that every record has in queries. (The schema's own list is `SystemField`.)
 typealias QuerySystemField = NephosWire.SystemField
 
-/// One field's part of an index.
+/// The part of an index that one field supplies.
 struct IndexComponent: Hashable, Sendable {
     enum Kind: Character, Hashable, Sendable {
         /// The value for equality, or each element of a list. A record without a value has no entry.
         case equality = "="
-        /// The value in ascending order. A record without a value has an entry, before all others.
+        /// The value in ascending order. A record without a value has an entry that precedes all others.
         case ascending = "+"
-        /// The value in descending order.
+        /// The value in descending order. A record without a value has an entry that follows all others.
         case descending = "-"
-        /// The words of a text, or of a list's texts.
+        /// Each word of a text, or of the texts of a list.
         case token = "~"
-        /// The cell of a location, and the location. A record without one has an entry, before all others.
+        /// The cell of a location, followed by the location. A record without a location has an entry that precedes all
+        /// others.
         case cell = "@"
     }
 
@@ -26,7 +27,7 @@ struct IndexComponent: Hashable, Sendable {
         self.key = key
     }
 
-    /// The field's name in the schema.
+    /// The name of the field in the schema.
     var field: String {
         switch key {
         case .field(let name): name
@@ -35,7 +36,7 @@ struct IndexComponent: Hashable, Sendable {
         }
     }
 
-    /// The schema language's option for this kind of index.
+    /// The option of the schema language that allows this kind of index.
     var option: String {
         switch kind {
         case .equality: "QUERYABLE"
@@ -46,17 +47,17 @@ struct IndexComponent: Hashable, Sendable {
     }
 }
 
-/// The components of an index: an entry's value is the concatenation of the record's component values. Without
-/// components, the index lists the records of its type by name.
+/// The components of an index. The value of an index entry is the concatenation of the values that the record has for
+/// each component. An index without components lists the records of its type by name.
 ///
-/// At most one component can have several values for a record, such as a list or a text: `IndexEntries` makes an entry
-/// for each.
+/// At most one component can have several values for a record, such as a list or a text. `IndexEntries` makes one entry
+/// per value.
 struct IndexSignature: Hashable, Sendable {
     var components: [IndexComponent]
 
     init(_ components: [IndexComponent]) { self.components = components }
 
-    /// The stored form: `=list,-___modTime`. Field names contain no commas.
+    /// The stored form of the signature, such as `=list,-___modTime`. Field names contain no commas.
     var text: String { components.map { "\($0.kind.rawValue)\($0.field)" }.joined(separator: ",") }
 
     init?(_ text: String) {

@@ -1,26 +1,26 @@
-/// A field's query options: the field options of the CloudKit Schema Language.
+/// The query options of a field: the field options of the CloudKit Schema Language.
 package struct IndexOptions: OptionSet, Hashable, Sendable {
     package let rawValue: UInt8
     package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// Equality, membership, and list containment.
+    /// Allows equality, membership, and list containment.
     package static let queryable = IndexOptions(rawValue: 1 << 0)
-    /// Ranges, prefixes and sort order.
+    /// Allows ranges, prefixes and sort order.
     package static let sortable = IndexOptions(rawValue: 1 << 1)
-    /// Full-text search by words.
+    /// Allows full-text search by words.
     package static let searchable = IndexOptions(rawValue: 1 << 2)
 
-    /// In the order of Apple's exports.
+    /// The options with their names in the schema language, in the order of Apple's exports.
     static let named: [(option: IndexOptions, name: String)] = [
         (.queryable, "QUERYABLE"), (.searchable, "SEARCHABLE"), (.sortable, "SORTABLE"),
     ]
 
-    /// The options' names in the schema language.
+    /// The names of the options in the schema language.
     var names: [String] { Self.named.filter { contains($0.option) }.map(\.name) }
 }
 
 extension IndexOptions {
-    /// The indexes of a field that a save creates ("CloudKit creates indexes for most field types automatically in
+    /// The options of a field that a save creates ("CloudKit creates indexes for most field types automatically in
     /// development"; `CKQuery`, Apple's documentation).
     static func automatic(for type: SchemaType) -> IndexOptions {
         if type.isEncrypted { return [] }
@@ -33,7 +33,8 @@ extension IndexOptions {
         }
     }
 
-    /// The indexes that a field of the type can have. Other options have no effect, even where they are tolerated.
+    /// The options that take effect on a field of the type. Other options have no effect, even where they are
+    /// tolerated.
     static func possible(for type: SchemaType) -> IndexOptions {
         if type.isEncrypted { return [] }
         switch type.scalar {
@@ -44,8 +45,8 @@ extension IndexOptions {
         }
     }
 
-    /// Options without effect that are not errors: Apple's exported schemas of apps on Core Data and SwiftData have
-    /// `BYTES QUERYABLE SORTABLE`, and a list may be declared sortable.
+    /// The options without effect on the type that are no errors: Apple's exported schemas of apps on Core Data and
+    /// SwiftData have `BYTES QUERYABLE SORTABLE`, and a list may be declared sortable.
     static func tolerated(for type: SchemaType) -> IndexOptions {
         if type.isEncrypted { return [] }
         if type.scalar == .bytes { return [.queryable, .sortable] }

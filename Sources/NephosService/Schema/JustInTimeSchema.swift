@@ -1,21 +1,21 @@
 import NephosStorage
 import NephosWire
 
-/// A save's additions to the schema. In development "the first time you set a value for a key and save the record, the
-/// server associates that type with the key for all records of the same type"; in production an unknown type or field
-/// is an error (`CKRecord`, Apple's documentation).
+/// The record types and fields that a save adds to the schema. In development "the first time you set a value for a key
+/// and save the record, the server associates that type with the key for all records of the same type"; in production
+/// an unknown type or field is an error (`CKRecord`, Apple's documentation).
 struct SchemaAdditions: Equatable {
     struct AddedField: Equatable {
         var recordType: String
         var field: String
         var type: SchemaType
-        /// The saving account, if it did not make the type.
+        /// The ID of the saving account; nil if that account also made the record type.
         var maker: Int64?
     }
 
     var recordTypes: [String] = []
     var fields: [AddedField] = []
-    /// The saving account's number.
+    /// The ID of the saving account; nil if no account is counted.
     var maker: Int64?
 
     var isEmpty: Bool { recordTypes.isEmpty && fields.isEmpty }
@@ -39,7 +39,7 @@ struct SchemaAdditions: Equatable {
 /// Checks records against a schema that grows with them.
 struct JustInTimeSchema {
     let environment: ContainerEnvironment
-    /// The saving account's number; nil if no account is counted.
+    /// The ID of the saving account; nil if no account is counted.
     let maker: Int64?
     /// The schema with all additions so far.
     private(set) var schema: Schema
@@ -51,11 +51,12 @@ struct JustInTimeSchema {
         self.schema = schema
     }
 
-    /// Whether the schema defines the fields of the type's records. Shares need no type in production's schema: theirs
-    /// is the system's (`CKRecord.SystemType.share`).
+    /// Whether the schema defines the fields of the record type. Shares need no type in production's schema, because
+    /// the system defines their fields (`CKRecord.SystemType.share`).
     func admits(_ recordType: String) -> Bool { recordType != SystemRecordType.share || environment == .development }
 
-    /// Returns the fields as `admit(_:recordType:)` fits them.
+    /// Returns the fields fitted to the schema, as `admit(_:recordType:)` does, or to the system's definition of
+    /// shares.
     mutating func admit(
         _ fields: RecordFields, ofRecordOf recordType: String
     ) throws(ServiceError) -> RecordFields {
@@ -69,8 +70,8 @@ struct JustInTimeSchema {
         return fitted
     }
 
-    /// Fits a record's fields to the schema: values without a type get the field's.
-    /// - Returns: the fields, and the schema additions of their save.
+    /// Fits a record's fields to the schema. A value without a type gets the field's type.
+    /// - Returns: the fields, and the additions that their save makes to the schema.
     mutating func admit(
         _ fields: RecordFields, recordType: String
     ) throws(ServiceError) -> (fields: RecordFields, additions: SchemaAdditions) {
@@ -108,7 +109,7 @@ struct JustInTimeSchema {
         return (fitted, additions)
     }
 
-    /// The type of a new field, from its first value.
+    /// The type of a new field, inferred from the field's first value.
     private func inferredType(
         of value: FieldValue, _ entry: RecordFields.Entry, _ recordType: String
     ) throws(ServiceError) -> SchemaType {
@@ -117,7 +118,7 @@ struct JustInTimeSchema {
                 "Cannot create or modify field '\(entry.name)' in record '\(recordType)' in production schema")
         }
         guard let type = SchemaType(inferredFrom: value, isEncrypted: entry.field.isEncrypted) else {
-            // Apple's words, familiar to developers.
+            // Apple's words, which developers know.
             throw .invalid(
                 "cannot use an empty list to initialize a new field (field '\(entry.name)' in record type"
                     + " '\(recordType)' should be more precise)")

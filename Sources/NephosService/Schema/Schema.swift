@@ -1,22 +1,23 @@
 import NephosStorage
 
-/// A container's schema in one environment: its record types and roles, without the order and comments of a
+/// The schema of a container in one environment: its record types and roles, without the order and the comments of a
 /// declaration.
 package struct Schema: Equatable, Sendable {
     private(set) var recordTypes: [String: RecordTypeSchema] = [:]
-    /// The roles of `CREATE ROLE`.
+    /// The roles that `CREATE ROLE` defines.
     private(set) var roles: Set<String> = []
-    /// The account numbers of each role's members. Not part of the schema language: an import leaves them unchanged.
+    /// The IDs of the accounts that have each role. The schema language does not contain them, so an import leaves them
+    /// unchanged.
     private(set) var members: [String: Set<Int64>] = [:]
 
-    /// The number of the account whose save made a type, in development. Not part of the schema language either.
+    /// The ID of the account whose save made each record type in development. The schema language does not contain it.
     private(set) var makers: [String: Int64] = [:]
-    /// The fields of a type that other accounts' saves made, by account number.
+    /// The fields that the saves of other accounts than the type's maker made, by record type and account ID.
     private(set) var fieldMakers: [String: [Int64: Set<String>]] = [:]
 
     package init() {}
 
-    /// The schema of every new container: the type of its users.
+    /// The schema of every new container, which has only the type of user records.
     static let initial = Schema(recordTypes: [SystemRecordType.user: RecordTypeSchema(automatic: SystemRecordType.user)]
     )
 
@@ -42,43 +43,43 @@ package struct Schema: Equatable, Sendable {
 
     func hasRecordType(_ name: String) -> Bool { recordTypes[name] != nil }
 
-    /// A record type; nil if unknown.
+    /// A record type; nil if the schema does not define it.
     func recordType(_ name: String) -> RecordTypeSchema? { recordTypes[name] }
 
-    /// The type of a field, a system field included.
+    /// The type of a field, including system fields; nil if the field is unknown.
     func type(of field: String, in recordType: String) -> SchemaType? { recordTypes[recordType]?.fields[field]?.type }
 
-    /// The indexes of a field; none if it is unknown.
+    /// The index options that take effect on a field; empty if the field is unknown.
     func options(of field: String, in recordType: String) -> IndexOptions {
         recordTypes[recordType]?.fields[field]?.indexes ?? []
     }
 
-    /// Whether some field may hold values sealed with a record's key: encrypted values, files of assets.
+    /// Whether a field may contain values that are sealed with a record's key: encrypted values, or files of assets.
     var hasSealedFields: Bool {
         recordTypes.values.contains { type in
             type.fields.values.contains { $0.type.isEncrypted || $0.type.scalar == .asset }
         }
     }
 
-    /// Whether this schema has sealed fields and the old one had none: existing shares then have no keys.
+    /// Whether this schema has sealed fields and the old schema had none. In that case existing shares have no keys.
     func beginsToSeal(after old: Schema) -> Bool { hasSealedFields && !old.hasSealedFields }
 
-    /// The grants on the type's records in the public database; the standard grants if the type declares none.
+    /// The grants on the records of a type in the public database; the standard grants if the type declares none.
     func grants(of recordType: String) -> Grants {
         guard let type = recordTypes[recordType] else { return [:] }
         return type.grants.isEmpty ? .standard(for: recordType) : type.grants
     }
 
-    /// An account's roles.
+    /// The names of the roles that an account has.
     func roles(of account: Int64) -> [String] {
-        // Nearly always empty.
+        // Most schemas have no members.
         members.isEmpty ? [] : members.compactMap { $0.value.contains(account) ? $0.key : nil }
     }
 
-    /// The number of types that an account's saves made.
+    /// The number of record types that the saves of an account made.
     func typesMade(by account: Int64) -> Int { makers.count { $0.value == account && recordTypes[$0.key] != nil } }
 
-    /// The number of fields that an account's saves made in another's type.
+    /// The number of fields that the saves of an account made in a record type of another account.
     func fieldsMade(by account: Int64, in recordType: String) -> Int {
         guard let fields = recordTypes[recordType]?.fields else { return 0 }
         return fieldMakers[recordType]?[account]?.count { fields[$0] != nil } ?? 0
@@ -86,22 +87,22 @@ package struct Schema: Equatable, Sendable {
 
     // MARK: - Growth
 
-    /// Adds a type as a development save does.
+    /// Adds a record type as a save in development does.
     mutating func add(recordType: String, maker: Int64? = nil) {
         guard recordTypes[recordType] == nil else { return }
         recordTypes[recordType] = RecordTypeSchema(automatic: recordType)
         makers[recordType] = maker
     }
 
-    /// Adds a field as a development save does, with the automatic indexes of its type.
-    /// - Parameter maker: the account, if it did not make the type.
+    /// Adds a field as a save in development does, with the automatic indexes of its type.
+    /// - Parameter maker: the ID of the saving account; nil if that account made the record type.
     mutating func add(field: String, _ type: SchemaType, to recordType: String, maker: Int64? = nil) {
         recordTypes[recordType, default: RecordTypeSchema(automatic: recordType)].fields[field] =
             SchemaField(automatic: type)
         if let maker { fieldMakers[recordType, default: [:]][maker, default: []].insert(field) }
     }
 
-    /// Sets a whole type.
+    /// Adds or replaces a whole record type.
     mutating func set(_ type: RecordTypeSchema, named name: String) { recordTypes[name] = type }
 
     mutating func add(role: String) { roles.insert(role) }

@@ -1,13 +1,14 @@
 import NephosStorage
 
-/// The cached schema of the store. Changes and drops are announced, so no save or query is decided by dropped content.
+/// The cached schema of the store. Changes and drops are announced (`beginChange`), so no save or query is decided by
+/// dropped content.
 ///
-/// Additions by saves need no announcement: the cache may lack them, so a missing element is looked up in the store. A
-/// type that the cache lacks was made by a save, and therefore has the standard grants.
+/// Additions by saves need no announcement: the cache may lack them, so an element that it lacks is looked up in the
+/// store. A record type that the cache lacks was made by a save, and therefore has the standard grants.
 typealias SchemaCatalog = VersionedCache<Schema>
 
 extension VersionedCache<Schema> {
-    /// The schema as a transaction that runs at `moment`, or a snapshot that was taken after it, must see it.
+    /// The schema that a transaction that runs at `moment`, or a snapshot that was taken after it, must see.
     func schema(asOf moment: Moment, _ reader: StorageReader) throws -> Schema {
         try content(asOf: moment, reader) { try Schema(reader) }
     }

@@ -1,12 +1,12 @@
-/// The manual commands on a schema: each plans a change, which the service then executes.
+/// The commands on a schema. Each one plans a change, which the service then executes.
 package enum SchemaCommands {
-    /// The schema in the CloudKit Schema Language.
+    /// The schema as text in the CloudKit Schema Language.
     package static func export(_ schema: Schema) -> String { SchemaPrinter.print(schema) }
 
-    /// Validates a text as a schema by itself, regardless of existing schemas.
+    /// Validates a text as a schema, regardless of existing schemas.
     package static func validate(_ text: String) -> [SchemaFinding] {
         do throws(SchemaSyntaxError) {
-            // An import into an empty schema.
+            // Validating is planning an import into an empty schema.
             return SchemaEvolution.importing(try SchemaParser.parse(text), into: Schema(), production: Schema())
                 .findings
         } catch {
@@ -14,7 +14,7 @@ package enum SchemaCommands {
         }
     }
 
-    /// Plans the import of a text into development. An invalid text changes nothing.
+    /// Plans the import of a text into the development schema. An invalid text changes nothing.
     package static func planImport(
         _ text: String, development: Schema, production: Schema
     ) -> SchemaPlan {
@@ -28,21 +28,21 @@ package enum SchemaCommands {
         }
     }
 
-    /// Plans the deployment of development's schema to production.
+    /// Plans the deployment of the development schema to production.
     package static func planDeployment(of development: Schema, to production: Schema) -> SchemaPlan {
         var plan = SchemaEvolution.deploying(development, to: production)
         plan.changes = SchemaChanges.sentences(from: production, to: plan.schema)
         return plan
     }
 
-    /// Plans a reset: development gets production's schema, and all its records are erased.
+    /// Plans a reset: the development schema becomes production's, and all records in development are erased.
     package static func planReset(of development: Schema, to production: Schema) -> SchemaPlan {
         SchemaPlan(
             findings: [], schema: production, losses: SchemaChanges.losses(from: development, to: production),
             indexChanges: [], changes: SchemaChanges.sentences(from: development, to: production))
     }
 
-    /// The positions of a text's declarations; empty for an invalid text.
+    /// The positions of the declarations in a text; empty if the text is invalid.
     static func positions(_ text: String) -> [SchemaElement: SchemaPosition] {
         (try? SchemaParser.parse(text))?.positions ?? [:]
     }

@@ -1,7 +1,7 @@
-/// A field of a record type: its type and query options.
+/// A field of a record type, with its type and query options.
 struct SchemaField: Hashable, Sendable {
     var type: SchemaType
-    /// As declared, including options without effect on the type.
+    /// The options as declared, including options that have no effect on the field's type.
     var options: IndexOptions
 
     init(_ type: SchemaType, _ options: IndexOptions = []) {
@@ -9,16 +9,16 @@ struct SchemaField: Hashable, Sendable {
         self.options = options
     }
 
-    /// A field that a save creates in development.
+    /// Creates a field as a save does in development.
     init(automatic type: SchemaType) {
         self.init(type, .automatic(for: type))
     }
 
-    /// The options that take effect.
+    /// The options that take effect on the field's type.
     var indexes: IndexOptions { options.intersection(.possible(for: type)) }
 }
 
-/// The system fields of every record, by their names in the schema (`CKRecord.SystemFieldKey`, and `___etag`).
+/// The system fields of every record, named as in the schema (`CKRecord.SystemFieldKey`, and `___etag`).
 enum SystemField: String, CaseIterable, Sendable {
     case createTime = "___createTime"
     case createdBy = "___createdBy"
@@ -35,7 +35,7 @@ enum SystemField: String, CaseIterable, Sendable {
         }
     }
 
-    /// All system fields, with these options as far as their types allow.
+    /// All system fields with the given options; an option that a type does not allow has no effect.
     static func fields(_ options: IndexOptions) -> [String: SchemaField] {
         var fields: [String: SchemaField] = [:]
         for field in allCases { fields[field.rawValue] = SchemaField(field.type, options) }

@@ -1,6 +1,6 @@
 import NephosStorage
 
-/// The encoding of a schema in the store's record types and schema fields; no other code depends on it. Composite
+/// Encodes a schema in the store's record types and schema fields. No other code depends on the encoding. Composite
 /// indexes are stored separately (`IndexAdjustment`).
 ///
 /// | record type | field | type |
@@ -13,17 +13,17 @@ import NephosStorage
 /// | empty | `@`, the type | `MADE`, the number of the account whose save made it. Empty: no save did |
 /// | empty | `@`, the type, `@`, the field | the same for a field that another account's save made than the type's |
 ///
-/// Schema rows are never deleted: an obsolete row is overwritten with a value that says so. A type that a save made
-/// thus has one row and one for each of its own fields.
+/// Schema rows are never deleted: an obsolete row is overwritten with a value that marks it as obsolete. A record type
+/// that a save made thus has one row for itself and one for each of its own fields.
 enum SchemaRows {
     private static let unindexed = "UNINDEXED"
     private static let dropped = "DROPPED"
     private static let role = "ROLE"
     private static let member = "MEMBER"
     private static let made = "MADE "
-    /// The field name of a row for the type itself.
+    /// The field name in a row about the record type itself.
     private static let typeItself = ""
-    /// The type name of a row for the container.
+    /// The record type name in a row about the container.
     private static let container = ""
 
     // MARK: - Reading
@@ -67,7 +67,7 @@ enum SchemaRows {
         return Schema(recordTypes: types, roles: roles, members: members, makers: makers, fieldMakers: fieldMakers)
     }
 
-    /// Adds the account that made a type, or a field, by its first save.
+    /// Adds the account whose first save made a record type or a field.
     private static func addMaker(
         _ row: SchemaFieldRow, _ makers: inout [String: Int64], _ fieldMakers: inout [String: [Int64: Set<String>]]
     ) {
@@ -94,7 +94,7 @@ enum SchemaRows {
         SchemaFieldRow(recordType: name, field: typeItself, type: "")
     }
 
-    /// - Parameter maker: nil if no save made the type.
+    /// - Parameter maker: the ID of the account whose save made the type; nil if no save did.
     static func row(maker: Int64?, ofRecordType name: String) -> SchemaFieldRow {
         SchemaFieldRow(recordType: container, field: "@\(name)", type: maker.map { "\(made)\($0)" } ?? "")
     }
@@ -113,13 +113,13 @@ enum SchemaRows {
         SchemaFieldRow(recordType: container, field: "\(role)@\(account)", type: isMember ? member : "")
     }
 
-    /// Rewrites the stored schema from `old` to `new`.
+    /// Rewrites the stored schema from `old` to `new`, by writing the rows that differ.
     static func write(_ new: Schema, replacing old: Schema, in transaction: StorageTransaction) throws {
         for role in new.roles.symmetricDifference(old.roles) {
             try transaction.put(
                 SchemaFieldRow(
                     recordType: container, field: role, type: new.roles.contains(role) ? Self.role : ""))
-            // No account has a deleted role, even if the role is created again.
+            // The members lose a deleted role, so no account has the role if it is created again.
             for account in old.members[role] ?? [] {
                 try transaction.put(row(ofMember: account, role: role, isMember: false))
             }
@@ -156,7 +156,7 @@ enum SchemaRows {
 }
 
 extension Schema {
-    /// Replaces the stored schema with this one; the store has no other content of `old`.
+    /// Replaces the stored schema `old` with this one. The store must contain exactly `old`.
     func write(replacing old: Schema, in transaction: StorageTransaction) throws {
         try SchemaRows.write(self, replacing: old, in: transaction)
     }

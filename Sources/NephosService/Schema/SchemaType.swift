@@ -1,8 +1,8 @@
 import NephosWire
 
-/// A field's type in the CloudKit Schema Language: `STRING`, `LIST<REFERENCE>`, `ENCRYPTED BYTES`, …. A number that a
-/// save adds is a `NUMBER`: it accepts integers and fractions alike, as `NSNumber` does (`CKRecord`, Apple's
-/// documentation: "stores any numerical information").
+/// The type of a field in the CloudKit Schema Language: `STRING`, `LIST<REFERENCE>`, `ENCRYPTED BYTES`, …. A number
+/// field that a save adds is a `NUMBER`, which accepts integers and fractions alike, as `NSNumber` does (`CKRecord`,
+/// Apple's documentation: "stores any numerical information").
 struct SchemaType: Hashable, Sendable {
     enum Scalar: String, Hashable, Sendable, CaseIterable {
         case asset = "ASSET"
@@ -30,8 +30,8 @@ struct SchemaType: Hashable, Sendable {
         }
     }
 
-    /// The preferred reading of a `NUMBER`, for readers that distinguish integers from fractions: `NUMBER PREFERRED AS
-    /// INT64`.
+    /// The preferred reading of a `NUMBER` (`NUMBER PREFERRED AS INT64`), for readers that distinguish integers from
+    /// fractions.
     enum NumberPreference: String, Hashable, Sendable, CaseIterable {
         case double = "DOUBLE"
         case int64 = "INT64"
@@ -40,7 +40,7 @@ struct SchemaType: Hashable, Sendable {
     var scalar: Scalar
     var isList: Bool
     var isEncrypted: Bool
-    /// Only for a `NUMBER`.
+    /// The preferred reading of a `NUMBER`; nil without a preference and for other types.
     var preference: NumberPreference?
 
     init(_ scalar: Scalar, isList: Bool = false, isEncrypted: Bool = false, preference: NumberPreference? = nil) {
@@ -52,8 +52,8 @@ struct SchemaType: Hashable, Sendable {
 
     /// The type that a first value gives its field; nil for an empty list, which has no element type.
     ///
-    /// A plain number becomes a `NUMBER`. The schema language has no encrypted `NUMBER`, so an encrypted number gets
-    /// the value's own type.
+    /// The field of a plain number becomes a `NUMBER`. The schema language has no encrypted `NUMBER`, so the field of
+    /// an encrypted number gets the value's own type.
     init?(inferredFrom value: FieldValue, isEncrypted: Bool) {
         let scalar: Scalar
         switch value.type.scalar {
@@ -70,21 +70,21 @@ struct SchemaType: Hashable, Sendable {
         self.init(scalar, isList: value.type.isList, isEncrypted: isEncrypted)
     }
 
-    /// Parses a type of the schema language.
+    /// Parses a type of the schema language; nil if the text is not one.
     init?(_ text: String) {
         guard let definition = SchemaParser.fieldDefinition(text), definition.options.isEmpty else { return nil }
         self = definition.type
     }
 
-    /// The type in the schema language.
+    /// The type as text in the schema language.
     var text: String {
         var element = (isEncrypted ? "ENCRYPTED " : "") + scalar.rawValue
         if let preference { element += " PREFERRED AS " + preference.rawValue }
         return isList ? "LIST<\(element)>" : element
     }
 
-    /// Whether values of the scalar can be encrypted: the service must be able to read a reference, and an asset is
-    /// encrypted in its own way (`CKRecord.encryptedValues`, Apple's documentation).
+    /// Whether values of the scalar type can be encrypted. References cannot, because the service must be able to read
+    /// them; assets are encrypted in their own way (`CKRecord.encryptedValues`, Apple's documentation).
     static func canBeEncrypted(_ scalar: Scalar) -> Bool {
         switch scalar {
         case .bytes, .double, .int64, .location, .string, .timestamp: true
@@ -92,7 +92,7 @@ struct SchemaType: Hashable, Sendable {
         }
     }
 
-    /// Whether each value is a single number or date: an index stores these untruncated.
+    /// Whether each value is a single number or date. An index never truncates these values.
     var isNumeric: Bool {
         switch scalar {
         case .double, .int64, .number, .timestamp: !isList
@@ -100,10 +100,10 @@ struct SchemaType: Hashable, Sendable {
         }
     }
 
-    /// Whether values are stored as numbers of one kind; NUMBER stores both kinds.
+    /// Whether values are stored as numbers of one kind, integers or fractions. A NUMBER stores both kinds.
     var isNumber: Bool { scalar == .int64 || scalar == .double }
 
-    /// Whether the scalar accepts a value of the wire type.
+    /// Whether the field's scalar type accepts a value of the wire type.
     func accepts(_ type: FieldType.Scalar) -> Bool {
         switch (scalar, type) {
         case (.asset, .asset), (.bytes, .bytes), (.double, .double), (.int64, .int64), (.location, .location),

@@ -4,7 +4,8 @@ import NephosThreads
 package import NephosWire
 import Synchronization
 
-/// A file being uploaded: one task appends its bytes, piece by piece. It is discarded unless finished.
+/// A file that is being uploaded. One task appends the file's bytes, piece by piece. The file is discarded unless
+/// `finish` is called.
 package final class AssetUpload: Sendable {
     private let store: Store
     private let token: AssetTokens.Upload
@@ -13,12 +14,12 @@ package final class AssetUpload: Sendable {
     private let file: any AssetFileWriter
     private let hashes = Hashes()
     private let size = Mutex(Int64(0))
-    /// Bytes that the client announced; nil if unknown.
+    /// The number of bytes that the client announced; nil if it announced none.
     private let announced: Int64?
 
-    /// The hashes of the content so far. Pieces may update them on different threads.
+    /// The hashes of the content that has arrived so far. Pieces may update the hashes on different threads.
     private final class Hashes: @unchecked Sendable {
-        // `@unchecked`: pieces are appended one at a time.
+        // `@unchecked`: one task appends the pieces, one at a time.
         let content = StreamingHash(.content)
         let checksum = FileChecksum()
     }
@@ -35,7 +36,7 @@ package final class AssetUpload: Sendable {
         self.announced = announced
     }
 
-    /// Adds a piece.
+    /// Appends a piece to the file.
     package func append(_ piece: [UInt8]) async throws(ServiceError) {
         let total = size.withLock { size in
             size += Int64(piece.count)
@@ -58,8 +59,8 @@ package final class AssetUpload: Sendable {
         }
     }
 
-    /// Adds a file's bytes.
-    /// - Parameter progress: called with the bytes appended so far.
+    /// Appends the bytes of a local file.
+    /// - Parameter progress: called with the number of bytes appended so far.
     package func append(
         contentsOfFile path: String, progress: @escaping @Sendable (Int64) -> Void
     ) async throws(ServiceError) {
@@ -80,8 +81,8 @@ package final class AssetUpload: Sendable {
         }
     }
 
-    /// Publishes the file.
-    /// - Returns: the value that a client saves in the field.
+    /// Publishes the uploaded file.
+    /// - Returns: the value with which a client saves the file in a field.
     package func finish() async throws(ServiceError) -> UploadedFile {
         let size = size.withLock { $0 }
         guard announced == nil || announced == size else {

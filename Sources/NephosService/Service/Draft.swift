@@ -1,18 +1,19 @@
 import NephosCrypto
 import NephosStorage
 
-/// A container's in-memory store for accounts that read it before its first write. It keeps only the
-/// promises of its answers; the store that the first write makes starts with them, so that names and tokens stay valid.
+/// The in-memory store of a container for accounts that read the container before its first write. A draft keeps only
+/// what its responses promised: the store that the first write makes starts with these promises, so that names and
+/// tokens stay valid.
 final class Draft: Sendable {
-    /// The initial content of the store.
+    /// The initial content of the store, as the responses of a draft promised it.
     struct Promise: Sendable {
         var secret: [UInt8]
-        /// In the order of creation.
+        /// The accounts, in the order of creation.
         var accounts: [AccountRow]
-        /// The change sequence that tokens may name.
+        /// The highest change sequence that tokens may name.
         var sequence: Int64
 
-        /// Writes the promised content to an empty store.
+        /// Writes the promised accounts to an empty store, and advances its change sequence.
         func keep(_ environment: ServiceEnvironment, in transaction: StorageTransaction) throws {
             for account in accounts {
                 _ = try Accounts.findOrMake(
@@ -26,9 +27,9 @@ final class Draft: Sendable {
 
     init(_ store: Store) { self.store = store }
 
-    /// Returns the name of an account's user record. It is derived from the account's name, so that it stays the same
-    /// after the draft is evicted, or on another or restarted server.
-    /// - Parameter place: distinguishes these stores from those in other locations.
+    /// Returns the name of an account's user record. The name is derived from the account's name, so that it stays the
+    /// same after the draft is evicted, and on another or a restarted server.
+    /// - Parameter place: the location of the stores, which distinguishes them from stores in other locations.
     static func userRecordName(of account: String, in id: StoreID, _ place: String) -> String {
         let hash = StreamingHash(.blake2b)
         for part in [place, id.container, id.environment, AccountName.canonical(account)] {

@@ -1,18 +1,18 @@
 import NephosStorage
 import NephosWire
 
-/// A notification that answers a poll.
+/// A notification that a poll returns.
 package struct PolledNotification: Sendable {
-    /// Its JSON (`NotificationPayload`).
+    /// The notification's JSON (`NotificationPayload`).
     package var payload: [UInt8]
-    /// Reports whether the answer was sent in full; must be called with false if it was not.
+    /// Reports whether the response was sent in full. The transport must call this with false if it was not.
     package var wasSent: @Sendable (Bool) -> Void
 }
 
-/// A poll by a push token (CloudKit Web Services, web courier). The bearer of the token may poll.
+/// A poll by a push token (CloudKit Web Services, web courier). Every bearer of the token may poll.
 ///
-/// A notification stays in the outbox until its receipt, so a crash or a broken connection delivers it twice rather
-/// than never.
+/// A notification stays in the outbox until the client acknowledges it, so a crash or a broken connection delivers the
+/// notification twice rather than never.
 struct LongPoll {
     let token: String
     let receipt: LongPollRegistry.Receipt
@@ -21,12 +21,12 @@ struct LongPoll {
 
     private var destination: String { OutboxDestination.courier(token: token).text }
 
-    /// - Returns: nil if no notification came before the poll's time was over.
+    /// - Returns: the next notification; nil if none arrived within the poll's duration.
     func next() async throws -> PolledNotification? {
         let row = try await store.engine.read { [token] in try $0.pushToken(token) }
         guard let row else { throw ServiceError.unknownPushToken }
         try await acknowledge(row)
-        // Enter, then read: a commit from now on finds the poll waiting.
+        // The poll is registered before the read, so a commit from now on finds the poll waiting.
         let waiter = store.longPolls.enter(token, account: row.account)
         defer { store.longPolls.leave(token, waiter) }
         let waiting = try await store.engine.read { [destination] in
@@ -46,7 +46,8 @@ struct LongPoll {
         }
     }
 
-    /// The next poll may reach another server, so the store records the hand-out.
+    /// Hands out a notification of a store that several servers share. The next poll may reach another server, so the
+    /// store records the hand-out.
     private func handOutForAll(_ row: OutboxRow) async throws -> PolledNotification {
         try await store.engine.write { [token] in try $0.noteHandedOut(row.id, token: token) }
         let (engine, environment, token) = (store.engine, environment, token)
@@ -65,7 +66,7 @@ struct LongPoll {
         }
     }
 
-    /// Removes the notification that the client acknowledges, and updates when the client was last seen.
+    /// Removes the notification that the client acknowledges, and updates the time at which the client was last seen.
     private func acknowledge(_ row: PushTokenRow) async throws {
         let last = store.longPolls.takeHandedOut(token)
         let isShared = store.engine.isShared
@@ -92,7 +93,7 @@ struct LongPoll {
         }
     }
 
-    /// After a restart, the last hand-out is unknown, so the outbox is searched.
+    /// Searches the outbox for a notification, because after a restart the last hand-out is unknown.
     private func find(_ notificationID: String, _ account: Int64) async throws -> Int64? {
         try await store.engine.read { [destination] in
             try $0.outbox(account: account, destination: destination, limit: Limits.notificationsPerRead)

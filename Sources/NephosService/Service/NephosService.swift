@@ -3,8 +3,8 @@ import NephosThreads
 import NephosWire
 import Synchronization
 
-/// The service's entry points. Every transport (HTTP, the caller's own process) calls them; they throw one type of
-/// error, `ServiceError`.
+/// The entry points of the service. Every transport (HTTP, the caller's own process) calls these methods. They throw
+/// one type of error, `ServiceError`.
 package final class NephosService: Sendable {
     let stores: Stores
     package let environment: ServiceEnvironment
@@ -24,21 +24,21 @@ package final class NephosService: Sendable {
         self.configuration = configuration
     }
 
-    /// The age of the oldest open write transaction, which delays change feeds, and the name of the program that began
-    /// it; nil for storage that serialises writes.
+    /// The age in seconds of the oldest open write transaction, which delays change feeds, and the name of the program
+    /// that began the transaction; nil for storage that serialises writes.
     package var horizonHolder: (seconds: Double, applicationName: String)? {
         stores.horizonHolder.map { ($0.seconds, $0.applicationName) }
     }
 
-    // MARK: - Life
+    // MARK: - Lifecycle
 
-    /// Opens the existing stores, so that interrupted work continues without waiting for a request.
+    /// Opens all existing stores, so that interrupted work continues without waiting for a request.
     package func resume() async {
         await stores.takeUpWork()
     }
 
-    /// Opens stores with pending work at intervals until the task is cancelled: those that failed to open, and those
-    /// that another server left.
+    /// Opens stores with pending work at intervals until the task is cancelled: stores that failed to open, and stores
+    /// whose work another server left.
     package func takeUpWork() async {
         while !Task.isCancelled {
             do {
@@ -50,8 +50,8 @@ package final class NephosService: Sendable {
         }
     }
 
-    /// Returns once the background is idle: deferred cascades of the default zone, purges of deleted zones' records,
-    /// index builds, notifications that are due.
+    /// Returns once the background is idle: no deferred cascades of the default zone, purges of deleted zones' records,
+    /// index builds or due notifications are left.
     package func settle() async {
         for store in stores.all {
             await store.background.settle()
@@ -62,7 +62,8 @@ package final class NephosService: Sendable {
         }
     }
 
-    /// Answers the waiting polls, and from now on every poll at once, because the server is about to stop.
+    /// Ends all waiting polls without a notification. From now on every poll ends at once, because the server is about
+    /// to stop.
     package func endPolls() {
         pollsHaveEnded.store(true, ordering: .releasing)
         for store in stores.all { store.longPolls.close() }
@@ -72,7 +73,7 @@ package final class NephosService: Sendable {
 
     var openStores: [Store] { stores.all }
 
-    /// Finishes accepted work, then closes every store.
+    /// Finishes the accepted work, then closes every store.
     package func close() async {
         endPolls()
         await stores.close()
@@ -80,14 +81,14 @@ package final class NephosService: Sendable {
 
     // MARK: - Every request
 
-    /// - Parameter reads: whether the request only reads; then it does not make the container.
+    /// - Parameter reads: whether the request only reads. Such a request does not create the container.
     func perform<Response: Sendable>(
         _ context: RequestContext, reads: Bool = false, _ body: (Store, Caller) async throws -> Response
     ) async throws(ServiceError) -> Response {
         do {
             try context.checkContainer()
             let id = StoreID(container: context.container, environment: context.environment.rawValue)
-            // A caller without an account can only read, and a read makes no store.
+            // A caller without an account can only read, and a read creates no store.
             if context.account == nil {
                 return try await stores.usingExistingOrBlank(id) { store in
                     try await body(store, try await store.caller(context))
@@ -104,23 +105,23 @@ package final class NephosService: Sendable {
         }
     }
 
-    /// Throws unless the caller may read: anybody may read the public database; the others need an account
-    /// (`CKContainer`, Apple's documentation).
+    /// Throws unless the caller may read the database. Every caller may read the public database; the other databases
+    /// need an account (`CKContainer`, Apple's documentation).
     func checkMayRead(_ caller: Caller) throws(ServiceError) {
         if caller.scope != .public { _ = try caller.requireAccount() }
     }
 
-    /// Throws for the public database, which has no change feed (`CKFetchDatabaseChangesOperation`, Apple's
-    /// documentation), and for callers without an account.
+    /// Throws unless the caller may fetch the changes of the database. The public database has no change feed
+    /// (`CKFetchDatabaseChangesOperation`, Apple's documentation), and the other databases need an account.
     func checkMayFollow(_ caller: Caller) throws(ServiceError) {
         _ = try caller.requireAccount()
         if caller.scope == .public { throw .badDatabase("the public database has no change feed") }
     }
 
-    /// Translates an error. Failures below the service's rules are logged, not sent.
+    /// Translates an error to a `ServiceError`. Errors of storage and threads are logged, and clients do not see them.
     func translate(_ error: any Error, requestID: String) -> ServiceError {
         if let error = error as? ServiceError { return error }
-        // A name of a required object fails at its item; this covers the others.
+        // A name with a NUL in an item is refused at the item; this covers the request's other names.
         if (error as? StorageError)?.code == .text {
             return .invalid("a name in the request holds a NUL, which no name may")
         }

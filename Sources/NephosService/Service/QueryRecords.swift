@@ -1,15 +1,16 @@
 import NephosStorage
 import NephosWire
 
-/// `records/query`: validate, plan, read one page. Builds missing indexes of the plan first.
+/// `records/query`: validates and plans a query, and reads one page. If the plan needs missing indexes, they are built
+/// first.
 ///
-/// A class, because closures capture it whole.
+/// A class, because closures capture the whole value.
 final class QueryRecords: Sendable {
     private let decoded: DecodedQuery
     private let caller: Caller
     private let container: String
     private let bounds: QueryBounds
-    /// Whether to encode the records as JSON, as a server does, or return values.
+    /// Whether the records are encoded as JSON, for a server, instead of returned as values.
     private let encodesRecords: Bool
 
     init(
@@ -31,12 +32,12 @@ final class QueryRecords: Sendable {
 
     private struct Page: Sendable {
         var response: QueryRecordsResponse
-        /// The number of candidates examined, if the response has a marker.
+        /// The number of candidates examined; only set if the response has a marker.
         var looks = 0
     }
 
-    /// Counts matches page by page up to a bound of examined candidates; then the response has a marker. A page has its
-    /// own snapshot, so that a long count is no long read.
+    /// Counts the matches page by page, until all are counted or the examined candidates reach a bound; then the
+    /// response has a marker. Each page has its own snapshot, so a long count is not a long read.
     private func count(on store: Store) async throws -> QueryRecordsResponse {
         var total = QueryRecordsResponse(records: [], continuationMarker: request.continuationMarker, count: 0)
         var looks = 0
@@ -61,7 +62,7 @@ final class QueryRecords: Sendable {
                     "the records that have the same value in the first field of the order have more than"
                         + " \(bounds.sortedBytes) bytes: declare an index of all its fields in the schema")
             } catch let missing as MissingIndexes {
-                // The schema may have changed since: then the next attempt refuses the query.
+                // The schema may have changed since the plan; then the next attempt refuses the query.
                 let isAllowed = try await store.indexBuilder.make(missing.signatures, of: request.query.recordType)
                 if !isAllowed && wasDisallowed {
                     throw ServiceError.invalid("the schema changed since the query's first page: begin again")
@@ -84,9 +85,9 @@ final class QueryRecords: Sendable {
         }
     }
 
-    // MARK: - In a snapshot
+    // MARK: - Reads in a snapshot
 
-    /// The catalogs' moments just before a snapshot is taken.
+    /// The moments of the schema and the index cache just before a snapshot is taken.
     private struct Moments: Sendable {
         var schema: SchemaCatalog.Moment
         var indexes: IndexCatalog.Moment
@@ -96,9 +97,10 @@ final class QueryRecords: Sendable {
         _ marker: String?, _ store: Store, _ moments: Moments, _ bounds: QueryBounds, _ reader: StorageReader
     ) throws -> Page {
         if marker != nil { try store.validity.refresh(reader) }
-        // Zones first: without the zone the type does not matter.
+        // The zones come first: if the zone is missing, the error does not depend on the record type.
         let zones = try zones(reader)
-        // Read versions before the schema and the indexes: a plan may be newer than its versions, never older.
+        // The versions are read before the schema and the indexes, so a cached plan may be newer than its versions, but
+        // never older.
         let key = marker == nil ? try planKey(store, moments, zones, reader) : nil
         let known = bounds.collects ? key.flatMap { store.plannedQueries.find($0) } : nil
         let query = try known?.query ?? validated(store, moments.schema, reader)
@@ -139,7 +141,7 @@ final class QueryRecords: Sendable {
 
     // MARK: - Preparation
 
-    /// Nil while the schema or the indexes change.
+    /// The key of the query in the plan cache; nil while the schema or the indexes change.
     private func planKey(
         _ store: Store, _ moments: Moments, _ zones: [QueryZone], _ reader: StorageReader
     ) throws -> PlannedQueries.Key? {
@@ -151,7 +153,8 @@ final class QueryRecords: Sendable {
             hidesRecords: zones.contains(where: \.hidesRecords))
     }
 
-    /// A page's records; "more than 200 are not sent" (CloudKit Web Services, Data Size Limits).
+    /// The maximum number of records of the page; "more than 200 are not sent" (CloudKit Web Services, Data Size
+    /// Limits).
     private var limit: Int {
         if request.wantsCount { return .max }
         return min(max(1, request.resultsLimit ?? bounds.resultsPerPage), bounds.resultsPerPage)
@@ -169,7 +172,7 @@ final class QueryRecords: Sendable {
         do throws(ServiceError) {
             return try validate(known)
         } catch {
-            // The cached schema may be stale: a missing type or field may exist by now.
+            // The cached schema may be stale: a type or field that it lacks may exist by now.
             let schema = try Schema(reader)
             let query = try validate(schema)
             store.schemas.remember(schema, at: try reader.version(of: .catalog), asOf: moment)
@@ -184,7 +187,8 @@ final class QueryRecords: Sendable {
                 "the continuationMarker is not one of this query's: send what the last page gave, with the query of the first page"
             )
         }
-        // Positions in an order by name stay valid; other markers refer to lost changes.
+        // Positions in an order by name stay valid after a restore. Other markers refer to changes that the restore
+        // lost.
         if [cursor.start, cursor.seen].contains(where: caller.tokenCodec.isLost) {
             throw .invalid("the store was restored from a backup since the query's last page: begin again")
         }
@@ -200,7 +204,7 @@ final class QueryRecords: Sendable {
             }
             return try reader.zones(owner: owner).sorted { $0.key.id < $1.key.id }.map(zone)
         }
-        // The start of the next page depends on the zone's complete sequence.
+        // The start of the next page depends on the zone's complete sequence, which this reads with the zone.
         reader.expectFeeds()
         let address = caller.address(request.zoneID)
         guard let found = try ZoneRegistry.find(address, caller, reader) else {
@@ -209,12 +213,12 @@ final class QueryRecords: Sendable {
         return [QueryZone(found.row, found.zoneID(for: caller), found.shared)]
     }
 
-    // MARK: - Answer
+    // MARK: - Response
 
-    /// Bytes reserved per record; most records fit.
+    /// The number of bytes reserved per record, into which most records fit.
     private static let recordSize = 1024
 
-    /// Nil if the query only counts records.
+    /// The encoder of the page's records; nil if the query only counts records.
     private func encoder(_ page: QueryPage) -> RecordEncoder? {
         if request.wantsCount { return nil }
         return RecordEncoder(
@@ -222,7 +226,7 @@ final class QueryRecords: Sendable {
             page.reader, caller)
     }
 
-    /// One for each zone: records name their zone in a query of all zones.
+    /// The record format of each zone. In a query of all zones, each record names its zone.
     private func projections(_ zones: [QueryZone]) -> [RecordProjection] {
         zones.map { zone in
             RecordProjection(

@@ -1,14 +1,14 @@
 import NephosStorage
 import Synchronization
 
-/// The readiness check: whether writes commit. A load balancer asks before it sends requests.
+/// The readiness check: whether writes commit. A load balancer asks for it before it sends requests.
 ///
-/// A check takes a change sequence in the open stores through the write queue, as a save does. Checks are coalesced:
-/// one a second at most, and one at a time; callers get an answer in time even if a check hangs.
+/// A check takes a change sequence in each of several open stores, through the write queue, as a save does. Checks are
+/// coalesced: at most one per second, and one at a time. Callers get a result in time even if a check hangs.
 actor Readiness {
     private let stores: Stores
     private let environment: ServiceEnvironment
-    /// The result of the last check, and its time in milliseconds since 1970.
+    /// The time of the last check, in milliseconds since 1970, and its result; nil before the first check.
     private var last: (time: Int64, problem: String?)?
     private var check: Task<Void, Never>?
     private var isLate = false
@@ -19,7 +19,7 @@ actor Readiness {
         self.environment = environment
     }
 
-    /// Returns the reason that writes fail; nil if they succeed.
+    /// Returns the reason that writes fail; nil if writes succeed.
     func problem() async -> String? {
         if check == nil, let last, (0..<Limits.readinessInterval).contains(environment.now() - last.time) {
             return last.problem
@@ -66,15 +66,16 @@ actor Readiness {
     }
 }
 
-/// The failure of a store's test write.
+/// The failure of a test write to a store.
 struct WriteProblem: Sendable {
     let what: String
-    /// For the log.
+    /// The error, which is only logged.
     let cause: any Error
 }
 
 extension Stores {
-    /// Writes in the most recently used stores; if none is open, in one existing store.
+    /// Writes to the most recently used stores; if no store is open, to one existing store. Returns the first failure;
+    /// nil if all writes succeed.
     nonisolated func problemOfWriting() async -> WriteProblem? {
         do {
             let open = usedLast(Limits.storesPerReadinessCheck)
@@ -94,7 +95,7 @@ extension Stores {
                         _ = try await store.engine.write { try $0.nextSequence() }
                         return nil
                     } catch {
-                        // It was idle and is closed.
+                        // The store was closed because it was idle.
                         if (error as? StorageError)?.code == .closed { return nil }
                         let name = "container \(store.id.container), \(store.id.environment)"
                         return WriteProblem(what: "the store of \(name), cannot be written", cause: error)
@@ -107,6 +108,6 @@ extension Stores {
 }
 
 extension NephosService {
-    /// Returns the reason that writes fail; nil if they succeed. For operators.
+    /// Returns the reason that writes fail, for operators; nil if writes succeed.
     package func problemOfWriting() async -> String? { await readiness.problem() }
 }

@@ -1,14 +1,14 @@
 import NephosStorage
 package import NephosWire
 
-/// Executes the plans of `SchemaCommands`, each in one transaction of the changed store.
+/// Executes the plans of `SchemaCommands`, each in one transaction of the store that it changes.
 struct SchemaAdministration {
     let environment: ServiceEnvironment
 
     // MARK: - Import
 
-    /// Replaces the schema of development with a text.
-    /// - Parameter isDryRun: only reports the changes.
+    /// Replaces the development schema with the schema in the text.
+    /// - Parameter isDryRun: whether to only report the changes.
     func importSchema(
         _ text: String, into store: Store, production: Schema, isDryRun: Bool
     ) async throws -> SchemaReport {
@@ -26,7 +26,7 @@ struct SchemaAdministration {
             let outcome = try await change(store) { transaction -> ImportOutcome in
                 let old = try Schema(transaction)
                 let plan = SchemaCommands.planImport(text, development: old, production: production)
-                // A save may have added types or fields meanwhile, which the check did not cover.
+                // A save may have added types or fields meanwhile, which the check did not examine.
                 guard plan.isAllowed, check.losses.isSuperset(of: plan.losses) else { return .changedMeanwhile(plan) }
                 guard let changed = try check.lookingAtChanges(in: transaction) else { return .changedMeanwhile(plan) }
                 let lost = changed.findings(positions)
@@ -54,7 +54,7 @@ struct SchemaAdministration {
 
     // MARK: - Deployment
 
-    /// Adds development's schema to that of production.
+    /// Adds the elements of the development schema to the production schema.
     func deploy(_ development: Schema, to store: Store) async throws -> SchemaReport {
         let plan = try await change(store) { transaction -> SchemaPlan in
             let old = try Schema(transaction)
@@ -68,8 +68,8 @@ struct SchemaAdministration {
 
     // MARK: - Reset
 
-    /// Replaces development's schema with production's, and erases all its records and zones. Accounts stay, with empty
-    /// user records.
+    /// Replaces the development schema with the production schema, and erases all records and zones in development.
+    /// Accounts stay, with empty user records.
     func reset(_ store: Store, to production: Schema) async throws -> SchemaReport {
         let plan = try await change(store) { transaction -> SchemaPlan in
             let old = try Schema(transaction)
@@ -82,7 +82,7 @@ struct SchemaAdministration {
         return SchemaReport(plan.findings, changes: plan.changes)
     }
 
-    /// Deletes every zone; default zones are created again, empty.
+    /// Deletes every zone. The default zones are created again, empty.
     private func eraseZones(in transaction: StorageTransaction) throws {
         let zones = try transaction.zones(after: 0, limit: .max)
         for zone in zones {
@@ -111,7 +111,7 @@ struct SchemaAdministration {
         try IndexAdjustment(schema: plan.schema, old: old, changes: plan.indexChanges).run(in: transaction)
     }
 
-    /// Writes to the schema and the indexes within `beginChange` and `endChange` of their caches.
+    /// Changes the schema and the indexes between `beginChange` and `endChange` of their caches.
     private func change<T: Sendable>(
         _ store: Store, _ body: @escaping @Sendable (StorageTransaction) throws -> T
     ) async throws -> T {
@@ -129,7 +129,7 @@ struct SchemaAdministration {
 }
 
 extension SchemaReport {
-    /// Reports findings and changes; a refused command made no changes.
+    /// Creates a report of findings and changes. A refused command made no changes.
     package init(_ findings: [SchemaFinding], changes: [String] = []) {
         let findings = findings.map { finding in
             Finding(

@@ -2,17 +2,17 @@ import NephosCrypto
 import NephosStorage
 import NephosWire
 
-/// One container's store in one environment, with its caches and background jobs.
+/// The store of one container in one environment, with its caches and background jobs.
 final class Store: Sendable {
     let id: StoreID
     let engine: any StorageEngine
-    /// Authenticates the store's opaque strings.
+    /// The key that authenticates the store's tokens and continuation markers.
     let key: AuthenticationKey
-    /// The epoch and the lost sequences that decide which of them are valid.
+    /// The epoch and the lost sequences, which decide which tokens are valid.
     let validity: TokenEpoch
-    /// The files of its records.
+    /// The asset files of the store's records.
     let assets: StoreAssets
-    /// Authenticates the files' addresses and receipts.
+    /// Encodes and decodes the tokens in asset addresses and receipts.
     let tokens: AssetTokens
     let accounts = Accounts()
     let indexes = IndexCatalog()
@@ -29,7 +29,7 @@ final class Store: Sendable {
     let dispatcher: OutboxDispatcher
     private let environment: ServiceEnvironment
     private let worksInBackground: Bool
-    /// The names of new accounts' user records; nil for random ones.
+    /// Returns the name of a new account's user record, for an account name; nil for random names.
     private let userRecordName: (@Sendable (String) -> String)?
 
     init(
@@ -68,7 +68,7 @@ final class Store: Sendable {
         indexBuilder = IndexBuilder(engine: engine, catalog: indexes, accounts: accounts, environment: environment)
     }
 
-    /// Returns the caller; an unknown account is created.
+    /// Returns the caller of a request. An unknown account is created.
     func caller(_ context: RequestContext) async throws -> Caller {
         var caller = Caller(
             scope: context.scope, account: nil, clientID: context.clientID, requestID: context.requestID, storeID: id,
@@ -94,8 +94,8 @@ final class Store: Sendable {
         return account
     }
 
-    /// Runs a write of the caller's.
-    /// - Throws: `notAuthenticated` if its account was deleted meanwhile.
+    /// Runs a write for the caller.
+    /// - Throws: `notAuthenticated` if the caller's account was deleted meanwhile.
     func write<T: Sendable>(
         by caller: Caller, _ body: @escaping @Sendable (StorageTransaction) throws -> T
     ) async throws -> T {
@@ -105,9 +105,9 @@ final class Store: Sendable {
         }
     }
 
-    /// Runs a read of the caller's. A read that exceeds the work of a short one restarts as a long one, queued behind
-    /// the reader's other long reads; so does every later read of a request that did as much work.
-    /// - Throws: `notAuthenticated` if its account was deleted meanwhile, on any server.
+    /// Runs a read for the caller. A read that does more work than a short read restarts as a long read, queued behind
+    /// the reader's other long reads. So does every later read of a request that has already done as much work.
+    /// - Throws: `notAuthenticated` if the caller's account was deleted meanwhile, on any server.
     func read<T: Sendable>(
         by caller: Caller, expecting length: ReadLength = .short,
         _ body: @escaping @Sendable (StorageReader) throws -> T
@@ -124,14 +124,15 @@ final class Store: Sendable {
         return try await longReads.read(by: reader) { try await engine.read(expecting: .long, checked) }
     }
 
-    /// The content of a store that is read when it opens.
+    /// The content of a store that is read when the store opens.
     struct Prepared: Sendable {
         var key: AuthenticationKey
         var validity: TokenEpoch
     }
 
-    /// Creates the initial content of every store, if missing: its secret, and the default zone of its public database.
-    /// - Parameter promise: the draft's answers to accounts before the store was made.
+    /// Creates the initial content of a store if it is missing: the store's secret, and the default zone of its public
+    /// database.
+    /// - Parameter promise: the content that a draft promised before the store was made; nil without a draft.
     static func prepare(
         _ engine: any StorageEngine, _ environment: ServiceEnvironment, _ promise: Draft.Promise? = nil
     ) async throws -> Prepared {
@@ -155,7 +156,7 @@ final class Store: Sendable {
         }
     }
 
-    /// Resumes work that an earlier process left.
+    /// Resumes the work that an earlier process left.
     func resume() async throws {
         try await engine.read { [watched] in try watched.load($0) }
         try await assets.resume()
@@ -164,14 +165,14 @@ final class Store: Sendable {
         engine.onSignals { [weak self] signals in self?.hear(signals) }
     }
 
-    /// Wakes the jobs for work that another server left or may have left.
+    /// Wakes the background jobs for work that another server left or may have left.
     private func hear(_ signals: StoreSignals) {
         if signals.contains(.polls) { longPolls.look(in: engine) }
         guard signals.contains(.work), worksInBackground else { return }
         Task { await continueInBackground() }
     }
 
-    /// Wakes the jobs that commits left work for.
+    /// Wakes all background jobs that may have work.
     func continueInBackground() async {
         guard worksInBackground else { return }
         background.wake()
@@ -181,7 +182,7 @@ final class Store: Sendable {
         await indexBuilder.resume()
     }
 
-    /// Whether the store is idle: without polls, uploads, jobs, notifications and index builds.
+    /// Whether the store is idle: it has no polls, uploads, jobs, notifications or index builds.
     func isIdle() async -> Bool {
         guard longPolls.waiting == 0, assets.uploads.isEmpty else { return false }
         let hasWork = try? await engine.read { reader in

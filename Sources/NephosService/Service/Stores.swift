@@ -2,17 +2,17 @@ import NephosStorage
 import NephosThreads
 import Synchronization
 
-/// The open stores. Each opens at its first use, and closes when it was unused for a while or is evicted for another; a
-/// store in memory, which would lose its content, or with pending work stays open.
+/// The open stores. Each store opens at its first use. It closes when it has been unused for a while, or is evicted for
+/// another store. A store with pending work stays open, and so does a store in memory, which would lose its content.
 actor Stores {
-    /// Threads that open stores and check which exist.
+    /// The threads that open stores and check which stores exist.
     private static let opening = BlockingPool("opening", .init(threads: Limits.openingThreads))
 
-    /// An open store, and its uses.
+    /// An open store and its current users.
     private struct Open {
         let store: Store
         var users = 0
-        /// The time of its last use, milliseconds since 1970.
+        /// The time of the store's last use, in milliseconds since 1970.
         var usedAt: Int64
     }
 
@@ -22,14 +22,14 @@ actor Stores {
     private var opening: [StoreID: Task<Void, any Error>] = [:]
     private var closing: [StoreID: Task<Void, Never>] = [:]
     private var looking: [StoreID: Task<Bool, any Error>] = [:]
-    /// Empty stores that stand for containers that were never made, by environment.
+    /// The empty stores that stand for containers that were never created, by environment.
     private var blanks: [String: Task<Store, any Error>] = [:]
     private var drafts: [StoreID: OpenDraft] = [:]
     private var sweeping: Task<Void, Never>?
-    /// Existing stores that failed to open; nil before the first check.
+    /// The existing stores that failed to open; nil before the first check.
     private var unopened: Set<StoreID>?
     private var isClosed = false
-    /// Behind a mutex, so that lookups do not wait for the actor.
+    /// The open stores. A mutex guards them, so that lookups do not wait for the actor.
     private nonisolated let ready = Mutex<[StoreID: Open]>([:])
 
     nonisolated var horizonHolder: HorizonHolder? { provider.horizonHolder }
@@ -42,26 +42,26 @@ actor Stores {
 
     // MARK: Using stores
 
-    /// Runs `body` on a store, which stays open meanwhile; its first use makes it.
+    /// Runs `body` on a store, which stays open meanwhile. The first use creates the store.
     nonisolated func using<T>(_ id: StoreID, _ body: (Store) async throws -> T) async throws -> T {
         let store = try await borrow(id)
         defer { giveBack(id) }
         return try await body(store)
     }
 
-    /// Runs `body` on a store, or on nil if it was never made; makes nothing.
+    /// Runs `body` on a store, or on nil if the store was never created. Creates no store.
     nonisolated func usingExisting<T>(_ id: StoreID, _ body: (Store?) async throws -> T) async throws -> T {
         try await exists(id) ? try await using(id, body) : try await body(nil)
     }
 
-    /// Runs `body` on a store, or on an empty one that keeps nothing if it was never made.
+    /// Runs `body` on a store. If the store was never created, `body` runs on an empty store that stores nothing.
     nonisolated func usingExistingOrBlank<T>(_ id: StoreID, _ body: (Store) async throws -> T) async throws -> T {
         if try await !exists(id), let blank = try await blank(id) { return try await body(blank) }
         return try await using(id, body)
     }
 
-    /// Runs `body` on a store, or on a draft if it was never made: the store keeps the
-    /// promises of the draft's answers to the account.
+    /// Runs `body` on a store. If the store was never created, `body` runs on a draft, and the store later keeps what
+    /// the draft's responses promised to the account.
     nonisolated func usingExistingOrDraft<T>(_ id: StoreID, _ body: (Store) async throws -> T) async throws -> T {
         let isOpen = ready.withLock { $0[id] != nil }
         guard !isOpen, provider.keepsStores, let draft = try await borrowDraft(id) else {
@@ -110,31 +110,31 @@ actor Stores {
         }
     }
 
-    /// The most recently used stores.
+    /// The most recently used stores, at most `count`.
     nonisolated func usedLast(_ count: Int) -> [Store] {
         ready.withLock { ready in
             ready.values.sorted { ($1.users, $1.usedAt) < ($0.users, $0.usedAt) }.prefix(count).map(\.store)
         }
     }
 
-    /// The open stores.
+    /// All open stores.
     nonisolated var all: [Store] { ready.withLock { $0.values.map(\.store) } }
 
     // MARK: Drafts
 
-    /// A draft that exists or is being made, and its uses.
+    /// A draft that is open or being opened, and its current users.
     private struct OpenDraft {
         let task: Task<Draft, any Error>
         var users = 0
-        /// The time of its last use, milliseconds since 1970.
+        /// The time of the draft's last use, in milliseconds since 1970.
         var usedAt: Int64
-        /// Waits until the draft is unused, to make the store.
+        /// The task that waits until the draft is unused, to create the store; nil if none waits.
         var maker: CheckedContinuation<Void, Never>?
     }
 
     var draftCount: Int { drafts.count }
 
-    /// Nil if the store was made, or is being made.
+    /// Borrows the draft of a store; nil if the store exists or is being created.
     private func borrowDraft(_ id: StoreID) async throws -> Draft? {
         guard let blanks = provider.blanks, try await !look(for: id) else { return nil }
         if isClosed { throw StorageError(.closed, "the service is closed") }
@@ -172,7 +172,7 @@ actor Stores {
         drafts[id] = draft
     }
 
-    /// Removes the draft of a store that is about to be made, and returns its promise.
+    /// Removes the draft of a store that is about to be created, and returns the draft's promise; nil without a draft.
     private func endDraft(_ id: StoreID) async throws -> Draft.Promise? {
         guard let draft = drafts[id] else { return nil }
         if draft.users > 0 { await withCheckedContinuation { drafts[id]?.maker = $0 } }
@@ -183,8 +183,8 @@ actor Stores {
         return promise
     }
 
-    /// Evicts the least recently used draft. An account that read it starts over, as with a store that another server
-    /// made.
+    /// Evicts the least recently used draft. An account that read the draft fetches from the start, as after another
+    /// server created the store.
     private func forgetOldDraft() async {
         let unused = drafts.filter { $0.value.users == 0 && opening[$0.key] == nil }
         guard let id = unused.min(by: { $0.value.usedAt < $1.value.usedAt })?.key else { return }
@@ -194,7 +194,7 @@ actor Stores {
 
     // MARK: Opening
 
-    /// Returns once the store is ready, or a retry is worthwhile.
+    /// Returns once the store is open, or once the caller can try again.
     private func open(_ id: StoreID) async throws {
         if isClosed { throw StorageError(.closed, "the service is closed") }
         if let closing = closing[id] {
@@ -210,21 +210,21 @@ actor Stores {
             ready.withLock { $0[id] = Open(store: store, usedAt: now) }
         }
         opening[id] = task
-        // After a failure, the next caller retries.
+        // After a failure, the next caller opens the store again.
         defer { opening[id] = nil }
         try await task.value
         sweep()
         if ready.withLock({ $0.count }) > Limits.crowdedStores { await closeUnused(for: Limits.crowdedStoreIdleTime) }
     }
 
-    /// "A container's identifier begins with iCloud." (`CKContainer`).
+    /// The prefix of Apple's container identifiers: "A container's identifier begins with iCloud." (`CKContainer`).
     private static let containerPrefix = "iCloud."
 
     private nonisolated func open(
         _ id: StoreID, from provider: any StoreProvider, _ promise: Draft.Promise? = nil, isMade: Bool = false,
         userRecordName: (@Sendable (String) -> String)? = nil
     ) async throws -> Store {
-        // Opening a store blocks on the disk, so it runs on a thread of the blocking pool.
+        // Opening a store blocks on the disk, so a thread of the blocking pool opens it.
         let (isNew, engine, files) = try await Self.opening.run {
             (try !provider.exists(id), try provider.open(id), try provider.assets(of: id))
         }
@@ -237,13 +237,13 @@ actor Stores {
             try await store.resume()
             return store
         } catch {
-            // The next caller opens it again.
+            // The next caller opens the store again.
             await engine.close()
             throw error
         }
     }
 
-    /// Logs that a request made a store. A tool logs that itself, and a store in memory is the caller's own affair.
+    /// Logs that a request created a store. A tool logs this itself, and for a store in memory nothing is logged.
     private nonisolated func noteMade(_ id: StoreID) {
         let name = "container '\(id.container)', \(id.environment),"
         if !id.container.hasPrefix(Self.containerPrefix) {
@@ -255,7 +255,7 @@ actor Stores {
         }
     }
 
-    /// The empty store that stands for containers that were never made; nil if the provider has none.
+    /// The empty store that stands for containers that were never created; nil if the provider has no such stores.
     private func blank(_ id: StoreID) async throws -> Store? {
         guard let provider = provider.blanks else { return nil }
         if let task = blanks[id.environment] { return try await task.value }
@@ -271,15 +271,15 @@ actor Stores {
         }
     }
 
-    /// The existing stores, open or not.
+    /// The IDs of all existing stores, open or not.
     nonisolated func known() async throws -> Set<StoreID> {
         let provider = self.provider
         let existing = try await Self.opening.run { try provider.existingStores() }
         return Set(existing).union(ready.withLock { Set($0.keys) })
     }
 
-    /// Opens stores that may have pending work: at first every existing store, later those that failed to open and
-    /// those with work that another server left, which may have died.
+    /// Opens stores that may have pending work. The first call opens every existing store. Later calls open stores that
+    /// failed to open, and stores with work that another server left, because that server may have died.
     func takeUpWork() async {
         do {
             let (provider, failed, open) = (self.provider, unopened, ready.withLock { Set($0.keys) })
@@ -307,10 +307,10 @@ actor Stores {
 
     // MARK: Closing
 
-    /// Closes the least recently used store if the maximum is open.
-    /// - Throws: `StorageError` `.busy` if none is idle.
+    /// Closes the least recently used idle store if the maximum number of stores is open.
+    /// - Throws: `StorageError` `.busy` if no store is idle.
     private func makeRoom() async throws {
-        // The store that is about to open counts in `opening`.
+        // `opening` includes the store that is about to open.
         while ready.withLock({ $0.count }) + opening.count > configuration.openStores {
             let unused = unused(since: .max)
             var isRoom = false
@@ -321,7 +321,7 @@ actor Stores {
         }
     }
 
-    /// Closes unused stores at intervals, as long as any are open.
+    /// Closes unused stores at intervals, as long as any store is open.
     private func sweep() {
         guard sweeping == nil, provider.keepsStores else { return }
         sweeping = Task { [weak self, environment] in
@@ -331,11 +331,12 @@ actor Stores {
                     guard let self, await self.closeUnused() else { return }
                 }
             } catch {
-                // Cancelled: all stores close.
+                // The task was cancelled, because all stores close.
             }
         }
     }
 
+    /// Closes the stores that have been unused for `Limits.storeIdleTime`.
     /// - Returns: whether a store is still open.
     private func closeUnused() async -> Bool {
         await closeUnused(for: Limits.storeIdleTime)
@@ -343,12 +344,12 @@ actor Stores {
         return sweeping != nil
     }
 
-    /// - Parameter time: milliseconds.
+    /// - Parameter time: the number of milliseconds for which a store must have been unused.
     private func closeUnused(for time: Int64) async {
         for id in unused(since: environment.now() - time) { _ = await close(id) }
     }
 
-    /// The unused stores, the least recently used first.
+    /// The IDs of the stores that have been unused since a time, the least recently used first.
     private nonisolated func unused(since time: Int64) -> [StoreID] {
         guard provider.keepsStores else { return [] }
         return ready.withLock { ready in
@@ -358,6 +359,7 @@ actor Stores {
     }
 
     /// Closes a store, unless it is in use or has pending work.
+    /// - Returns: whether the store was closed.
     private func close(_ id: StoreID) async -> Bool {
         guard closing[id] == nil, let open = ready.withLock({ $0[id] }), open.users == 0, await open.store.isIdle()
         else { return false }

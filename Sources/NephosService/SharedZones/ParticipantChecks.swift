@@ -1,8 +1,8 @@
 import NephosStorage
 import NephosWire
 
-/// A participant's permission to save in another owner's zone: applies `ShareAccess` to the record and to its new
-/// parent.
+/// Checks whether a participant may save a record in another owner's zone, by applying `ShareAccess` to the record and
+/// to its new parent.
 struct ParticipantChecks {
     private let zone: SharedZone
     private let shares: ZoneShares
@@ -16,15 +16,15 @@ struct ParticipantChecks {
         self.reader = reader
     }
 
-    /// - Throws: that a name is taken only if the save is otherwise allowed: an unshared record must look like a
-    ///   missing one.
+    /// - Throws: the refusal of the save; `recordExists` if the name is taken and the save is otherwise allowed. So an
+    ///   unshared record looks like a missing one.
     func check(_ save: PlannedSave) throws {
         try checkAccess(save)
         if save.isNameTaken { throw ServiceError.recordExists }
     }
 
     private func checkAccess(_ save: PlannedSave) throws {
-        // `Participants` checks the changes of a share.
+        // `Participants` checks the changes to a share.
         if save.row.type == SystemRecordType.share { return }
         let isRoot = try shares.share(ofRoot: save.row.name) != nil
         let subject: ShareAccess.Subject = isRoot ? .root : .record

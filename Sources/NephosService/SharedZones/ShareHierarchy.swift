@@ -1,21 +1,23 @@
 import NephosStorage
 import NephosWire
 
-/// The share of each record after a batch, derived from parents, and the writes that it requires.
+/// The share of each record after a batch, derived from the records' parents, and the placements that the batch must
+/// write.
 final class ShareHierarchy {
     private let shares: ZoneShares
     private let zone: ZoneKey
     private let reader: StorageReader
-    /// The batch's saves by name, and their children by parent.
+    /// The saves of the batch by record name.
     private var saves: [String: PlannedSave] = [:]
+    /// The names of the saved records by their parent.
     private var savedChildren: [String: [String]] = [:]
     private var deleted: Set<String>
     private var resolved: [String: Int64?] = [:]
-    /// The new share of each record: of those that the batch saves, and of their descendants. Nil is none.
+    /// The new share of each record that the batch saves, and of the descendants of these records; nil for no share.
     private(set) var under: [String: Int64?] = [:]
-    /// The records whose descendants are too many to place in the commit.
+    /// The names of records with too many descendants to place in the commit.
     private(set) var moves: [String] = []
-    /// Records that this commit may still examine.
+    /// The number of records that this commit may still examine.
     private var room = Limits.sharedRecordsPerCommit
     private lazy var hasMoves = Result { try ShareMove.isUnderWay(in: zone, reader) }
 
@@ -39,7 +41,7 @@ final class ShareHierarchy {
     func isDeleted(_ name: String) -> Bool { deleted.contains(name) }
     var deletedNames: [String] { deleted.sorted() }
 
-    /// The share of a record after the batch.
+    /// The ID of a record's share after the batch; nil if the record is under no share.
     func share(over name: String) throws -> Int64? {
         var chain: [String] = []
         var seen: Set<String> = []
@@ -57,7 +59,8 @@ final class ShareHierarchy {
             }
             current = try parent(of: step)
         }
-        // Moves may have made a chain exceed the limit: then the placement of the last examined ancestor counts.
+        // Moves may have lengthened the chain beyond the limit. Then the placement of the last examined ancestor
+        // decides.
         if found == nil, chain.count > Limits.parentDepth, let last = chain.last { found = try placedUnder(last) }
         for step in chain { resolved[step] = .some(found) }
         return found
@@ -70,16 +73,16 @@ final class ShareHierarchy {
         return row.parent
     }
 
-    /// The share in which a record was placed.
+    /// The ID of the live share in which a record is placed; nil if it is in none.
     private func placedUnder(_ name: String) throws -> Int64? {
         guard let shared = try reader.sharedRecord(zone: zone, named: name), try shares.isLive(id: shared.share)
         else { return nil }
         return shared.share
     }
 
-    // MARK: - Placing
+    // MARK: - Placement
 
-    /// Places a saved record under its share, with its descendants.
+    /// Places a saved record under its share, together with its descendants.
     /// - Throws: `alreadyShared` if a record would be under two shares.
     func place(_ save: PlannedSave) throws {
         let name = save.row.name
@@ -102,20 +105,21 @@ final class ShareHierarchy {
         under[name] = .some(new)
         guard save.stored != nil else { return }
         let isUnderWay = try hasMoves.get()
-        // While a move is under way, a record may have been placed at its destination and its descendants not: that
-        // move no longer reaches them. The descendants of a record that stays are left to that move.
+        // While a move is in progress, a record may already be placed at the destination while its descendants are not,
+        // and the move no longer reaches them. So a moved record's descendants are moved here. The descendants of a
+        // record that stays are left to the move.
         if hasMoved && isUnderWay || old != new && (hasMoved || isNewRoot || !isUnderWay) {
             try move(below: name, to: new)
         }
     }
 
-    /// - Throws: `invalidArguments` if a record would be its own ancestor.
+    /// - Throws: `invalidArguments` if the save would make the record its own ancestor.
     func refuseCircle(_ save: PlannedSave) throws {
         guard save.row.parent != nil, save.row.parent != save.stored?.parent else { return }
         if let error = try ReferenceRules.circle(save, saves.mapValues(\.row.parent), reader) { throw error }
     }
 
-    /// Moves the descendants of a record: in the commit up to a bound, else in the background.
+    /// Moves the descendants of a record: in the commit up to a bound, otherwise in a background job.
     private func move(below name: String, to share: Int64?) throws {
         var below: [String] = []
         var waiting = [name]
@@ -129,7 +133,7 @@ final class ShareHierarchy {
                     if share == nil { continue }
                     throw ServiceError.alreadyShared(child)
                 }
-                // Records that the batch saves are placed separately.
+                // Records that the batch saves are placed by their own saves.
                 if under[child] != nil { continue }
                 below.append(child)
                 waiting.append(child)
@@ -138,7 +142,7 @@ final class ShareHierarchy {
         for child in below { under[child] = .some(share) }
     }
 
-    /// - Returns: nil if there are too many for the commit.
+    /// The names of a record's children after the batch; nil if there are too many for the commit.
     private func children(of name: String) throws -> [String]? {
         var children: [String] = []
         var last: String?
@@ -154,7 +158,8 @@ final class ShareHierarchy {
         return children + (savedChildren[name] ?? [])
     }
 
-    /// Refuses to place a subtree under a share if it holds the root of another; checks upwards from those roots.
+    /// Refuses to place a subtree under a share if the subtree contains the root of another share. The check follows
+    /// the parents of the zone's roots upwards.
     private func refuseSharedBelow(_ name: String, _ share: Int64?) throws {
         guard share != nil else { return }
         guard let roots = try shares.roots(limit: Limits.sharesPerMove) else {
@@ -177,12 +182,14 @@ final class ShareHierarchy {
     }
 }
 
-/// The shares of stored records, derived from parents: equal to `shared_record` unless a move is under way.
+/// The shares of stored records, derived from their parents. They equal the placements in `shared_record` unless a move
+/// is in progress.
 struct StoredHierarchy {
     let zone: ZoneKey
     let reader: StorageReader
 
-    /// Reads edges only, no records: it is called while a record is visited.
+    /// The ID of the live share above a record; nil if there is none. This reads only edges and no records, because it
+    /// is called while a record is visited.
     func share(over name: String) throws -> Int64? {
         if let share = try reader.share(zone: zone, named: name) { return share.id }
         var current: String? = name
@@ -200,9 +207,9 @@ struct StoredHierarchy {
         return nil
     }
 
-    /// The live share that has the record as its root.
+    /// The live share whose root is the record; nil if the record is no root of a live share.
     func share(ofRoot row: RecordRow) throws -> ShareRow? {
-        // Only roots refer to a share.
+        // Only the root of a share refers to the share.
         guard row.share != nil, let share = try reader.lastShare(zone: zone, root: row.name) else { return nil }
         return share.isLive ? share : nil
     }

@@ -1,9 +1,9 @@
 import NephosStorage
 import NephosWire
 
-/// The accounts of shares' participants.
+/// Changes the access of the accounts that participate in shares.
 enum ShareMembers {
-    /// Removes a participant from a share: its account loses access at once.
+    /// Removes a participant from a share. The participant's account loses access at once.
     static func remove(
         _ row: ShareParticipantRow, from share: ShareRow, at sequence: Int64, _ changes: SharedChanges,
         in transaction: StorageTransaction
@@ -13,7 +13,7 @@ enum ShareMembers {
         try end(account: row.account, share, at: sequence, changes, in: transaction)
     }
 
-    /// Starts or ends access after a change of the participant's permission: `.none` gives no access.
+    /// Gives or ends access after a change of a participant's permission. The permission `.none` gives no access.
     static func updateAccess(
         of row: ShareParticipantRow, to share: ShareRow, at sequence: Int64, _ changes: SharedChanges,
         in transaction: StorageTransaction
@@ -28,8 +28,8 @@ enum ShareMembers {
             MembershipRow(account: row.account, share: share.id, zone: share.zone, joined: sequence))
     }
 
-    /// Ends a share for all participants.
-    /// - Parameter now: milliseconds since 1970.
+    /// Ends a share, so that all its participants lose access.
+    /// - Parameter now: the present time, in milliseconds since 1970.
     static func end(
         _ share: ShareRow, at sequence: Int64, now: Int64, _ changes: SharedChanges,
         in transaction: StorageTransaction
@@ -49,7 +49,7 @@ enum ShareMembers {
         in transaction: StorageTransaction
     ) throws {
         let memberships = try transaction.memberships(account: account, zone: share.zone)
-        // A participant without permission had no access that could end.
+        // A participant without permission has no access that could end.
         guard var membership = memberships.first(where: { $0.share == share.id && $0.left == 0 }) else { return }
         changes.note(account: account)
         membership.left = sequence
@@ -58,8 +58,8 @@ enum ShareMembers {
         if isLast { try UnsavedUpload.end(account: account, share.zone, in: transaction) }
     }
 
-    /// Rewrites the share's record from outside a batch of its zone, so that it appears in the feeds.
-    /// - Returns: whether there are subscribers to notify.
+    /// Rewrites the record of a share outside of a batch of its zone, so that the record appears in the feeds.
+    /// - Returns: whether change events were stored, so that subscribers must be notified.
     static func tell(
         _ share: ShareRow, in zone: ZoneRow, by account: Int64, _ origin: Notifier.Origin?, _ indexes: IndexWriter,
         _ notifier: Notifier, now: Int64, in transaction: StorageTransaction

@@ -1,19 +1,19 @@
 import NephosStorage
 import NephosWire
 
-/// The move of a subtree that is too large for a commit: a background job places each of its records under the share
-/// that is current by then.
+/// The move of a subtree that is too large for a commit. A background job places each record of the subtree under the
+/// share that is current by then.
 ///
-/// No participant sees too much meanwhile: while a zone has such a job, an account's access is decided by the records'
-/// parents (`SharedZone.participation(of:)`), not by their placement. So access ends with the commit that moves the
+/// Meanwhile no participant gets excess access: while a zone has such a job, the records' parents decide an account's
+/// access (`SharedZone.participation(of:)`), not their placement. So access ends with the commit that moves the
 /// subtree; the feeds follow with the job.
 struct ShareMove {
     let zone: ZoneKey
     /// The change sequence of the commit that moved the subtree.
     let sequence: Int64
-    /// From the moved record down to the one whose children are being placed.
+    /// The names from the moved record down to the record whose children are being placed.
     private var path: [String]
-    /// The last placed child.
+    /// The name of the last placed child; nil before the first child.
     private var last: String?
 
     init(below name: String, in zone: ZoneKey, at sequence: Int64) {
@@ -26,9 +26,10 @@ struct ShareMove {
         try reader.hasJob(BackgroundJob.moveShared.rawValue, zone: zone)
     }
 
-    // MARK: As a job
+    // MARK: Encoding as a job
 
-    /// Each name follows its length, since names may contain any character.
+    /// The job that continues the move. In its subject each name follows its length, because names may contain any
+    /// character.
     var job: JobRow {
         JobRow(
             kind: BackgroundJob.moveShared.rawValue, zone: zone,
@@ -59,14 +60,14 @@ struct ShareMove {
 
     // MARK: A step
 
-    /// Examines up to `limit` records, and inserts a job for the remainder.
-    /// - Parameter now: milliseconds since 1970.
+    /// Examines at most `limit` records, and inserts a job for the remaining ones.
+    /// - Parameter now: the present time, in milliseconds since 1970.
     func step(
         limit: Int, now: Int64, _ changes: SharedChanges, in transaction: StorageTransaction
     ) throws {
         var rest = self
         let hierarchy = StoredHierarchy(zone: zone, reader: transaction)
-        // The share of each record of the path.
+        // The share of each record in `path`.
         var shares = try rest.resume(hierarchy)
         for _ in 0..<limit {
             guard let parent = rest.path.last, let share = shares.last else { break }
@@ -80,7 +81,7 @@ struct ShareMove {
             }
             rest.last = child
             guard let row = try hierarchy.record(child), row.parent == parent else { continue }
-            // Records below another share's root belong to that share.
+            // Records below the root of another share belong to that share.
             if let own = try hierarchy.share(ofRoot: row), own.id != share { continue }
             if try transaction.sharedRecord(zone: zone, named: child)?.share != share {
                 try SharedRecords.put(
@@ -93,7 +94,9 @@ struct ShareMove {
         if !rest.path.isEmpty { try transaction.insert(rest.job) }
     }
 
-    /// Resumes after subtrees that were moved elsewhere or shared meanwhile: they are left to those commits.
+    /// Shortens the path to before a subtree that was moved or shared meanwhile: the commit that did so places that
+    /// subtree.
+    /// - Returns: the share of each record in `path`.
     private mutating func resume(_ hierarchy: StoredHierarchy) throws -> [Int64?] {
         var shares: [Int64?] = [try hierarchy.share(over: path[0])]
         for index in path.indices.dropFirst() {

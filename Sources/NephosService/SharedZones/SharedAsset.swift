@@ -1,14 +1,14 @@
 import NephosStorage
 import NephosWire
 
-/// Whether an account still has the access for which it got an asset's address in another account's private database:
-/// an address gives the account's access at the time of use.
+/// The access of an account to the records whose asset addresses it received in another account's private database. An
+/// address gives the access that the account has at the time of use.
 struct SharedAsset {
     let account: AccountRow
     let zone: ZoneRow
     let reader: StorageReader
 
-    /// Nil if the account or the zone is gone.
+    /// Nil if the account, the zone or the zone's owner was deleted.
     init?(_ key: ZoneKey, account: Int64, _ reader: StorageReader) throws {
         guard let account = try reader.liveAccount(id: account), let zone = try reader.zone(key), !zone.isDeleted,
             try reader.liveAccount(id: key.owner.rawValue) != nil
@@ -20,7 +20,7 @@ struct SharedAsset {
 
     func mayRead(_ recordName: String) throws -> Bool {
         if try view()?.mayRead(recordName, reader) == true { return true }
-        // A share's metadata includes its root, before the share is accepted.
+        // An account sees the root of a share in the share's metadata, before it accepts the share.
         guard let share = try reader.lastShare(zone: zone.key, root: recordName), share.isLive else { return false }
         let rows = try reader.participants(share: share.id)
         if rows.contains(where: { $0.isBlocked && $0.account == account.id }) { return false }
@@ -28,7 +28,7 @@ struct SharedAsset {
             return own.permission(in: share) != .none
         }
         if share.openPermission != .none { return true }
-        // A one-time URL gives its metadata to every account that has the URL, except to former participants.
+        // A one-time URL gives the metadata to every account that has the URL, except to former participants.
         let wasMember = try reader.memberships(account: account.id, zone: zone.key).contains { $0.share == share.id }
         return !wasMember && rows.contains { !$0.oneTimeGUID.isEmpty && !$0.hasAccepted }
     }
@@ -47,7 +47,7 @@ struct SharedAsset {
     }
 }
 
-/// Whether the account of an upload address may still save files in its zone.
+/// The right of an upload address's account to save files in the address's zone, at the time of use.
 struct UploadRight {
     let isThere: Bool
 

@@ -1,30 +1,30 @@
 import NephosStorage
 import NephosWire
 
-/// An account's participation in a share that it accepted.
+/// The participation of an account in a share that the account accepted.
 struct Participation {
     var share: ShareRow
     var role: ParticipantRole
     var permission: SharePermission
-    /// The change sequence of its acceptance.
+    /// The change sequence of the acceptance.
     var joined: Int64
 
     var standing: ShareAccess.Standing { .participant(role, permission) }
 }
 
-/// Another owner's zone, as an account sees it in its shared database.
+/// Another owner's zone, as an account sees it in the account's shared database.
 struct SharedZone {
     let zone: ZoneRow
     let owner: AccountRow
-    /// The account's accepted shares in the zone; at least one.
+    /// The account's participations in shares of the zone; at least one.
     let participations: [Participation]
-    /// Whether a subtree is being moved in the background: then records' parents determine their shares.
+    /// Whether a background job is moving a subtree. Meanwhile the records' parents determine their shares.
     let hasMoves: Bool
 
-    /// The account's participation in the share of the whole zone.
+    /// The account's participation in the zone-wide share; nil if there is none.
     var zoneWide: Participation? { participations.first { $0.share.isZoneWide } }
 
-    /// The account's participation in the share of a record; nil if there is none.
+    /// The account's participation in the share of a record; nil if it does not participate in that share.
     func participation(of recordName: String, _ reader: StorageReader) throws -> Participation? {
         if let zoneWide { return zoneWide }
         let share =
@@ -45,12 +45,12 @@ struct SharedZone {
     }
 }
 
-/// The content of an account's shared database: zones of other owners with content shared with the account.
+/// The content of an account's shared database: the zones of other owners with content that is shared with the account.
 struct SharedDatabaseView {
     let account: AccountRow
     let reader: StorageReader
 
-    /// The zone, if it and one of its shares are live and give the account access.
+    /// The zone with this name and owner; nil unless the zone is live and a live share in it gives the account access.
     func zone(named name: String, owner ownerName: String) throws -> SharedZone? {
         guard ownerName != account.userRecordName,
             let found = try reader.participantZone(
@@ -64,7 +64,7 @@ struct SharedDatabaseView {
             zone: found.zone, owner: found.owner, participations: participations, hasMoves: found.hasJob)
     }
 
-    /// All zones, in the order of creation.
+    /// All zones of the shared database, in the order of their creation.
     func zones() throws -> [SharedZone] {
         let memberships = Dictionary(grouping: try reader.memberships(account: account.id).filter { $0.left == 0 }) {
             $0.zone
@@ -77,7 +77,8 @@ struct SharedDatabaseView {
         }
     }
 
-    /// The account's participations in a zone, even if the zone or its owner was deleted.
+    /// The zone with the account's participations, even if the zone or its owner was deleted; nil without
+    /// participations.
     func sharedZone(
         _ zone: ZoneRow, _ owner: AccountRow, _ memberships: [MembershipRow]
     ) throws -> SharedZone? {
@@ -107,22 +108,23 @@ struct SharedDatabaseView {
     }
 }
 
-/// The zone of a request: the caller's own, the public database's, or another account's that is shared with the caller.
+/// The zone that a request addresses: a zone of the caller's own or of the public database, or a zone of another
+/// account that is shared with the caller.
 struct FoundZone {
     var row: ZoneRow
-    /// The caller's view of it; nil if the zone is in the caller's own database or the public one.
+    /// The caller's view of a shared zone; nil if the zone is in the caller's own database or the public one.
     var shared: SharedZone?
 
     var key: ZoneKey { row.key }
     var name: String { row.name }
 
-    /// The zone's ID, with its owner's name.
+    /// The zone ID that the caller uses, with the name of the zone's owner.
     func zoneID(for caller: Caller) -> ZoneIDDictionary {
         guard let shared else { return caller.zoneID(name) }
         return ZoneIDDictionary(zoneName: name, ownerRecordName: shared.owner.userRecordName)
     }
 
-    /// Whether shares let the caller know of the record.
+    /// Whether shares let the caller see the record.
     func mayRead(_ recordName: @autoclosure () -> String, _ reader: StorageReader) throws -> Bool {
         guard let shared else { return true }
         return try shared.mayRead(recordName(), reader)

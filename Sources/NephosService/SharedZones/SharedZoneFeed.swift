@@ -1,20 +1,21 @@
 import NephosStorage
 import NephosWire
 
-/// The change feed of a zone for a participant of its shares, share after share:
+/// The change feed of a zone for an account that participates in shares of the zone. The feed is read share after
+/// share:
 ///
-/// - joining delivers the whole share, regardless of sequences;
-/// - a record that moved out is a deletion, and so is each that was under a share when the account left it: names of
-///   later records are never revealed;
-/// - a record that moved between two shares of the account is not a deletion.
+/// - after joining a share, the account gets the whole share, regardless of sequences;
+/// - a record that moved out of a share is reported as a deletion, and so is each record that was under a share when
+///   the account left it: names of later records are never revealed;
+/// - a record that moved between two shares of the account is not reported as a deletion.
 struct SharedZoneFeed {
     let zone: SharedZone
     let reader: StorageReader
-    /// The end of each share when the fetch began; nil for its first page. A share joined since belongs to the next
-    /// fetch.
+    /// The end of each share when the fetch began; nil for the first page of a fetch. A share that the account joined
+    /// since then belongs to the next fetch.
     var fetchEnd: SharedZoneToken?
 
-    /// One change, with the position in its share after it.
+    /// A change that a page reports.
     enum Change {
         case changed(RecordRow)
         case deleted(name: String, type: String)
@@ -26,10 +27,10 @@ struct SharedZoneFeed {
         var hasMore = false
     }
 
-    /// The change token of an account that has fetched everything.
+    /// The change token of an account that has fetched all changes.
     func currentToken(_ strings: TokenCodec) throws -> String { try end().text(strings) }
 
-    /// The position at the end of the feed.
+    /// The position of the account at the end of the feed.
     func end() throws -> SharedZoneToken {
         let positions = try zone.participations.map { part -> SharedZoneToken.Position in
             let end = try end(of: part)
@@ -39,12 +40,12 @@ struct SharedZoneFeed {
         return SharedZoneToken(zone: zone.zone.key.id, positions: positions)
     }
 
-    /// The change sequence of the last change that the account sees.
+    /// The change sequence of the last change that the account can see.
     func lastChange() throws -> Int64 {
         try zone.participations.reduce(0) { max($0, $1.joined, try end(of: $1)) }
     }
 
-    /// Departures from the share up to this change sequence are purged.
+    /// The change sequence up to which departures from the share were purged.
     private func purgedUntil(_ part: Participation) -> Int64 {
         part.share.isZoneWide ? zone.zone.purgedUntil : part.share.purgedUntil
     }
@@ -57,10 +58,12 @@ struct SharedZoneFeed {
         return min(end, fetchEnd?.position(of: part)?.sequence ?? .max)
     }
 
+    /// Reads a page of the feed.
     /// - Parameters:
-    ///   - token: the end of the last page; nil is the beginning.
-    ///   - former: the account's memberships in the zone, including ended ones.
-    /// - Throws: `changeTokenExpired` for a token of another zone, or from before the account left and joined again.
+    ///   - token: the end of the last page; nil for the beginning of the feed.
+    ///   - memberships: the account's memberships in the zone, including ended ones.
+    /// - Throws: `changeTokenExpired` for a token of another zone, for a token from before the account left and joined
+    ///   again, and for a token older than purged departures.
     func page(
         after token: SharedZoneToken?, former memberships: [MembershipRow], limit: Int, budget answer: inout PageBudget
     ) throws -> Page {
@@ -97,9 +100,10 @@ struct SharedZoneFeed {
         return page
     }
 
-    // MARK: - A share that the account takes part in
+    // MARK: - Shares in which the account participates
 
-    /// - Returns: whether it reached the end of the share.
+    /// Reads the next changes of a share.
+    /// - Returns: whether the end of the share was reached.
     private func read(
         _ part: Participation, _ limit: Int, _ page: inout Page, _ budget: inout PageBudget,
         _ token: inout SharedZoneToken
@@ -118,7 +122,7 @@ struct SharedZoneFeed {
                 : try shareRows(after: sequence, wanted, part, known: known)
             for row in rows.rows {
                 if row.sequence > end {
-                    // Changes after the end are not complete yet.
+                    // The changes after the end are not complete yet.
                     token.positions[index].sequence = end
                     break
                 }
@@ -136,7 +140,7 @@ struct SharedZoneFeed {
         return true
     }
 
-    /// The index of a share's position in the token, which has one afterwards.
+    /// The index of a share's position in the token. The position is added if the token has none.
     private func position(of part: Participation, end: Int64, in token: inout SharedZoneToken) -> Int {
         if let index = token.positions.firstIndex(where: { $0.share == part.share.id }) { return index }
         token.positions.append(
@@ -152,7 +156,7 @@ struct SharedZoneFeed {
         let records = try reader.records(zone: zone.zone.key, after: sequence, limit: limit, size: size)
         let rows = records.map { record -> (sequence: Int64, change: Change?) in
             if !record.isDeleted { return (record.sequence, .changed(record)) }
-            // Deletions from before the device's first fetch are omitted.
+            // Deletions from before the device's first fetch are omitted, because the device never had these records.
             let isNews = record.sequence > known
             return (record.sequence, isNews ? .deleted(name: record.name, type: record.type) : nil)
         }
@@ -171,7 +175,7 @@ struct SharedZoneFeed {
                 }
                 return (row.sequence, .deleted(name: row.name, type: row.type))
             }
-            // A record that a move took out, but has not reached yet, becomes a deletion later.
+            // A running move has taken the record out of the share but has not reached it. It becomes a deletion later.
             guard let record = try reader.record(zone: zone.zone.key, named: row.name), !record.isDeleted,
                 try !zone.hasMoves || zone.mayRead(row.name, reader)
             else { return (row.sequence, nil) }
@@ -180,15 +184,15 @@ struct SharedZoneFeed {
         return (rows, shared.count < limit)
     }
 
-    // MARK: - A share that the account left
+    // MARK: - Shares that the account left
 
-    /// Whether a device may have a record of a share that its account left.
+    /// Whether a device may have a record of a share that the device's account left.
     private func isNews(_ row: SharedRecordRow, _ position: SharedZoneToken.Position) -> Bool {
         !row.isGone || row.sequence > position.deletionsKnown && row.leftAt > position.joined
     }
 
-    /// Reports deletions of the records that were under the share when the account left it.
-    /// - Returns: whether it reported all; then the token no longer has the share.
+    /// Reports the records that were under a share when the account left it as deletions.
+    /// - Returns: whether all were reported. The token then no longer has the share.
     private func readDeparture(
         _ position: SharedZoneToken.Position, _ memberships: [MembershipRow], _ limit: Int, _ page: inout Page,
         _ budget: inout PageBudget, _ token: inout SharedZoneToken
@@ -198,10 +202,10 @@ struct SharedZoneFeed {
             !share.isZoneWide, position.deletionsKnown >= max(share.purgedUntil, share.reenteredAt),
             let index = token.positions.firstIndex(of: position)
         else {
-            // Without the membership and all later departures, the account's former view is unknown.
+            // Without the membership and all later departures, the records that the account saw are unknown.
             throw ServiceError.changeTokenExpired
         }
-        // While a departure is read, the position is the negated sequence of the last row read.
+        // While a departure is read, the position in the token is the negated sequence of the last row read.
         var sequence = min(0, position.sequence)
         while true {
             let wanted = min(limit - page.changes.count, budget.rows)

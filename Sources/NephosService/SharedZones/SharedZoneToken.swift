@@ -1,22 +1,23 @@
 import NephosStorage
 
-/// A position in the change feed of a zone that is shared with an account, opaque to clients: the position in each of
-/// its shares. It includes the change sequence of the account's acceptance, so that a token from before it left is
-/// invalid.
+/// An account's position in the change feed of a zone that is shared with the account, opaque to clients. It consists
+/// of the position in each share of the account. A position includes the change sequence of the account's acceptance,
+/// so a token from before the account left the share is invalid.
 struct SharedZoneToken: Equatable {
     struct Position: Equatable {
         var share: Int64
         var joined: Int64
-        /// The change sequence up to which the share was read.
+        /// The change sequence up to which the share's feed was read.
         var sequence: Int64
-        /// Records gone by this change sequence were never on the device, or are known to be gone.
+        /// The change sequence up to which the client needs no deletions: it never had those records, or knows of their
+        /// deletion.
         var deletionsKnown: Int64
     }
 
     var zone: Int64
     var positions: [Position]
-    /// During a fetch, the last change sequence that was visible to the account when the page was read: records changed
-    /// up to it are no longer at their earlier position. 0 otherwise.
+    /// During a fetch, the last change sequence that the account could see when the page was read; otherwise 0. Records
+    /// that changed up to that sequence are no longer at their earlier positions.
     var seen: Int64
 
     private static let version: UInt8 = 4
@@ -27,7 +28,7 @@ struct SharedZoneToken: Equatable {
         self.positions = positions
     }
 
-    /// Whether the store lost the period in which it issued the token.
+    /// Whether a restore of the store lost the period in which the store issued the token.
     private func isLost(_ strings: TokenCodec) -> Bool {
         strings.isLost(seen)
             || positions.contains { position in
@@ -36,12 +37,12 @@ struct SharedZoneToken: Equatable {
             }
     }
 
-    /// The position of a share, if it belongs to the account's present membership.
+    /// The position of a share, if it belongs to the account's present membership; otherwise nil.
     func position(of part: Participation) -> Position? {
         positions.first { $0.share == part.share.id && $0.joined == part.joined }
     }
 
-    // MARK: As text
+    // MARK: Encoding
 
     func text(_ strings: TokenCodec, for purpose: TokenCodec.Purpose = .syncToken) -> String {
         var numbers = [zone] + positions.flatMap { [$0.share, $0.joined, $0.sequence, $0.deletionsKnown] }
@@ -52,8 +53,8 @@ struct SharedZoneToken: Equatable {
         return strings.text(bytes, for: purpose)
     }
 
-    /// Nil if the text is not a token of such a zone in that database, or if the token expired because the store was
-    /// restored from an earlier backup.
+    /// Decodes a token; nil if the text is not a token of a shared zone in that database, or if the token expired
+    /// because the store was restored from an earlier backup.
     init?(_ text: String, _ strings: TokenCodec, for purpose: TokenCodec.Purpose = .syncToken) {
         guard let bytes = strings.content(of: text, for: purpose), bytes.first == Self.version,
             bytes.count % 32 == 9 || bytes.count % 32 == 17

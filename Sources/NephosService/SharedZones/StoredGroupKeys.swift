@@ -1,19 +1,19 @@
 import NephosStorage
 import NephosWire
 
-/// The stored keys of groups: a zone, or a share in it.
+/// The stored keys of key groups. A group is a zone or one of its shares.
 enum StoredGroupKeys {
-    /// 0 if the group has no key.
+    /// The current version of the group's key; 0 if the group has no key.
     static func currentVersion(of group: String, _ zone: ZoneKey, _ reader: StorageReader) throws -> Int64 {
         try last(of: group, zone, reader)?.version ?? 0
     }
 
-    /// The key in its current version; nil if the group has none.
+    /// The current version of the group's key; nil if the group has no key.
     static func last(of group: String, _ zone: ZoneKey, _ reader: StorageReader) throws -> WrappedGroupKey? {
         try reader.keys(zone: zone, kind: .groupKey, subject: group).last.map { try WrappedGroupKey(decoding: $0.body) }
     }
 
-    /// The key's versions, in order.
+    /// All versions of the group's key, in order.
     static func all(of group: String, _ zone: ZoneKey, _ reader: StorageReader) throws -> [WrappedGroupKey] {
         try reader.keys(zone: zone, kind: .groupKey, subject: group).map { try WrappedGroupKey(decoding: $0.body) }
     }
@@ -22,7 +22,7 @@ enum StoredGroupKeys {
         KeyRow(zone: zone, kind: .groupKey, subject: group, id: KeyRow.id(key.version), body: key.encoded())
     }
 
-    // MARK: For others than the owner
+    // MARK: Keys for participants
 
     static func box(_ key: WrappedGroupKey, for account: Int64, of group: String, _ zone: ZoneKey) -> KeyRow {
         KeyRow(
@@ -30,7 +30,7 @@ enum StoredGroupKeys {
             body: key.encoded())
     }
 
-    /// The boxes for an account, in order of version.
+    /// The boxes with the group's key for an account, in order of version.
     static func boxes(
         for account: Int64, of group: String, _ zone: ZoneKey, _ reader: StorageReader
     ) throws -> [WrappedGroupKey] {
@@ -40,7 +40,7 @@ enum StoredGroupKeys {
         .map { try WrappedGroupKey(decoding: $0.body) }
     }
 
-    /// Removes an account's boxes with the group's key.
+    /// Removes the boxes with the group's key for an account.
     static func removeBoxes(
         of account: Int64, _ group: String, _ zone: ZoneKey, in transaction: StorageTransaction
     ) throws {
@@ -52,7 +52,7 @@ enum StoredGroupKeys {
 
     // MARK: Links
 
-    /// The row of a link. The ID is empty for the share's URL, and the participant's for a one-time URL.
+    /// The row of a link. Its ID is empty for the share's URL; for a one-time URL it is the participant's ID.
     static func row(_ link: WrappedLink, participantID: String = "", of group: String, _ zone: ZoneKey) -> KeyRow {
         KeyRow(zone: zone, kind: .link, subject: group, id: Array(participantID.utf8), body: link.encoded())
     }
@@ -74,7 +74,7 @@ enum StoredGroupKeys {
 
     // MARK: Administrators
 
-    /// The administrators that signed keys, each with its device list at that time.
+    /// The administrators that signed versions of the key, each with its device list at the time of its last signature.
     static func signers(
         of group: String, _ zone: ZoneKey, _ reader: StorageReader
     ) throws -> [GroupSigner] {
@@ -85,7 +85,7 @@ enum StoredGroupKeys {
         KeyRow(zone: zone, kind: .groupSigner, subject: group, id: KeyRow.id(account), body: signer.encoded())
     }
 
-    /// The group whose key a share has: its own, or the zone's (empty) for a zone-wide share.
+    /// The group whose key a share uses: the share's own group, or the zone's (empty) for a zone-wide share.
     static func group(of share: ShareRow) -> String { share.isZoneWide ? "" : share.name }
 
     static func hasKey(_ share: ShareRow, _ reader: StorageReader) throws -> Bool {
@@ -93,10 +93,10 @@ enum StoredGroupKeys {
     }
 }
 
-/// An account's role in a key group.
+/// The role of an account in a key group.
 enum KeyStanding: Equatable {
     case owner, administrator, participant
-    /// The account does not participate in the share, or there is none.
+    /// The account does not participate in the group's share, or no such share exists.
     case outsider
 
     init(_ zone: FoundZone, _ group: String) {
@@ -108,24 +108,26 @@ enum KeyStanding: Equatable {
         self = part.map { $0.role == .administrator ? .administrator : .participant } ?? .outsider
     }
 
-    /// Whether the account's library wraps keys for members that lack them.
+    /// Whether the account's library wraps the group's keys for members that lack them.
     var handsKeysOver: Bool { self == .owner || self == .administrator }
 }
 
 extension ShareParticipantRow {
-    /// The account that participates, or is invited; nil if unknown.
+    /// The account that participates or is invited; nil if the address belongs to no account, or the account was
+    /// deleted.
     func invitedAccount(_ reader: StorageReader) throws -> AccountRow? {
         if account != 0 { return try reader.liveAccount(id: account) }
         return address.isEmpty ? nil : try reader.account(named: address)
     }
 }
 
-/// A group's open key work for its owner's library at its next sync: a participant lacks the group's key, or an account
-/// that no longer participates has it.
+/// The key work of a group that the owner's library must do at its next sync: a participant lacks the group's key, or
+/// an account that no longer participates has the key.
 struct GroupState: Equatable {
-    /// Identifies the latest note; 0 if all are settled.
+    /// The number of the latest note; 0 if all notes are settled.
     var attention: Int64 = 0
-    /// The key version that must be replaced, because an account has it that must not have the next; 0 for none.
+    /// The version of the key that must be replaced, because an account that must not have the next version has it; 0
+    /// for none.
     var stale: Int64 = 0
 
     static func read(_ group: String, _ zone: ZoneKey, _ reader: StorageReader) throws -> GroupState {
@@ -150,7 +152,7 @@ struct GroupState: Equatable {
         _ group: String, _ zone: ZoneKey, endsAccess: Bool, in transaction: StorageTransaction
     ) throws {
         var state = try read(group, zone, transaction)
-        // A unique number: settling an earlier note does not settle a later one.
+        // The number is unique, so settling an earlier note does not settle a later one.
         state.attention = try transaction.nextSequence()
         if endsAccess { state.stale = try StoredGroupKeys.currentVersion(of: group, zone, transaction) }
         try state.write(group, zone, in: transaction)

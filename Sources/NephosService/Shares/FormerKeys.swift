@@ -1,10 +1,12 @@
 import NephosStorage
 import NephosWire
 
-/// The keys of a record that has left a share. Keys wrapped for the share are removed, because an account that joins it
-/// later can open every version of its key. They stay until the record's keys are wrapped for its new share or for the
-/// zone, else even the owner could not open them; until then the record is noted for its owner's library.
+/// Removes the keys of records that have left a share. Keys wrapped for the share are removed, because an account that
+/// joins the share later can open every version of the share's key. They stay until the record's keys are wrapped for
+/// the new share or for the zone, because otherwise even the owner could not open them. Until then the record is noted
+/// for the owner's library.
 enum FormerKeys {
+    /// Removes the keys of a record that are wrapped for former shares, as far as they are no longer needed.
     /// - Parameters:
     ///   - group: the share that the record is under; empty for none.
     ///   - wasNoted: whether the record was noted before.
@@ -30,8 +32,8 @@ enum FormerKeys {
         }
     }
 
-    /// Marks zone keys that are also wrapped for a share as spent. The share's participants have them, so values
-    /// written after the record leaves the share need another key.
+    /// Marks record keys that are wrapped for the zone as spent, because they are also wrapped for a share. The share's
+    /// participants have these keys, so values written after the record leaves the share need other keys.
     static func spend(_ rows: [KeyRow], in transaction: StorageTransaction) throws {
         for var row in rows where row.isWrapped(for: "") {
             var key = try WrappedRecordKey(decoding: row.body)
@@ -42,7 +44,7 @@ enum FormerKeys {
         }
     }
 
-    /// Settles noted records, whose keys may have been wrapped or replaced since.
+    /// Settles the noted records whose keys were wrapped or replaced since.
     static func settleNoted(_ zone: ZoneKey, in transaction: StorageTransaction) throws {
         for row in try transaction.keys(zone: zone, kind: .leftRecord).prefix(Limits.recordsToWrap) {
             let share = try transaction.sharedRecord(zone: zone, named: row.subject).flatMap {
@@ -60,9 +62,9 @@ enum FormerKeys {
 }
 
 extension KeyRow {
-    /// The record key's ID, without the group.
+    /// The ID of the record key, without the group.
     var recordKeyID: ArraySlice<UInt8> { id.prefix(WrappedRecordKey.idSize) }
 
-    /// Whether it is a record's key for the group.
+    /// Whether the row is a record key that is wrapped for the group.
     func isWrapped(for group: String) -> Bool { id.dropFirst(WrappedRecordKey.idSize).elementsEqual(group.utf8) }
 }

@@ -1,11 +1,11 @@
 import NephosStorage
 import NephosWire
 
-/// The effect of a save on a share's participants. The client's list is a wish that is compared with the stored rows:
-/// it invites, removes, changes permissions and the roles of private users. Acceptance, owner, identifiers and dates
-/// belong to the service.
+/// Decides how a save changes a share's participants. The client's list is a request, which is compared with the stored
+/// rows. The list can invite and remove participants, and change permissions and the roles of private users.
+/// Acceptance, the owner, identifiers and dates can only be changed by the service.
 struct Participants {
-    /// The caller: the owner, or an administrator with this row.
+    /// The caller that edits the share: the owner, or an administrator with this row.
     enum Editor {
         case owner
         case administrator(ShareParticipantRow)
@@ -21,8 +21,8 @@ struct Participants {
         var removed: [ShareParticipantRow] = []
     }
 
-    /// A participant of a request with its account, if the service knows one: an account under two addresses is one
-    /// participant.
+    /// A participant that a request lists, with the participant's account if the service knows it. An account with two
+    /// addresses is one participant.
     struct Wish {
         var dictionary: ParticipantDictionary
         var account: AccountRow?
@@ -37,10 +37,12 @@ struct Participants {
     let makeID: () -> String
     let makeGUID: () -> String
 
+    /// The change of the share that a request makes.
     /// - Parameters:
-    ///   - request: the client's wish.
-    ///   - wishes: its participants, with their accounts; nil if the request omits the list. The same for the other two
-    ///     lists.
+    ///   - request: the client's request.
+    ///   - wishes: the participants of the request, with their accounts; nil if the request omits the list.
+    ///   - requesters: the requesters that the request keeps; nil if the request omits the list.
+    ///   - blocked: the accounts that the request blocks; nil if the request omits the list.
     func change(
         _ request: ShareToModify, _ wishes: [Wish]?, requesters: [Wish]?, blocked: [Wish]?
     ) throws(ServiceError) -> Change {
@@ -53,7 +55,7 @@ struct Participants {
         if let denies = request.deniesAccessRequests { change.share.allowsRequests = !denies }
         if let wishes { try apply(wishes, to: &rows, &change) }
         open(from: formerPermission, &rows, &change)
-        // Blocking comes first: a blocked account is no longer a requester, so it is not merely denied.
+        // Blocking precedes denying: a blocked account is no longer a requester, so its request is not merely denied.
         if let blocked { try block(blocked, &rows, &change) }
         if let requesters { deny(keeping: requesters, &rows, &change) }
         if rows.filter(\.isParticipant).count > Limits.shareParticipants { throw .tooManyParticipants }
@@ -100,7 +102,8 @@ struct Participants {
         return updated
     }
 
-    /// - Returns: the new participant's identifier.
+    /// Adds a participant.
+    /// - Returns: the identifier of the new participant.
     private func invite(
         _ wish: Wish, _ rows: inout [ShareParticipantRow], _ change: inout Change
     ) throws(ServiceError) -> String {
@@ -122,7 +125,7 @@ struct Participants {
             permission: (permission == .unknown ? .readOnly : permission).number,
             status: AcceptanceStatus.pending.number, addedAt: now + Int64(change.written.count),
             oneTimeGUID: isOneTime && wish.account == nil && wish.address.isEmpty ? makeGUID() : "")
-        // An invitation approves the account's request.
+        // An invitation also approves the account's request for access.
         if let request = rows.first(where: { $0.isRequester && $0.account != 0 && $0.account == row.account }) {
             row.isApprovedRequester = true
             remove(request, &rows, &change)
@@ -140,8 +143,9 @@ struct Participants {
 
     // MARK: - Public permission
 
-    /// "Changing to read-only or read-write removes all pending participants"; changing to none removes participants
-    /// that joined by the URL (`CKShare.publicPermission`, Apple's documentation).
+    /// Removes the participants that a change of the public permission removes: "Changing to read-only or read-write
+    /// removes all pending participants"; a change to none removes participants that joined by the URL
+    /// (`CKShare.publicPermission`, Apple's documentation).
     private func open(from former: SharePermission, _ rows: inout [ShareParticipantRow], _ change: inout Change) {
         if change.share.openPermission == former { return }
         for row in rows where row.isParticipant {
@@ -154,14 +158,14 @@ struct Participants {
 
     // MARK: - Requests for access
 
-    /// Denies the requests that the client's list omits.
+    /// Denies the requests for access that the client's list omits.
     private func deny(keeping requesters: [Wish], _ rows: inout [ShareParticipantRow], _ change: inout Change) {
         for row in rows where row.isRequester && !requesters.contains(where: { $0.means(row) }) {
             remove(row, &rows, &change)
         }
     }
 
-    /// Blocks the listed requesters and participants, and unblocks the accounts that the list omits.
+    /// Blocks the listed requesters and participants, and unblocks the blocked accounts that the list omits.
     private func block(
         _ blocked: [Wish], _ rows: inout [ShareParticipantRow], _ change: inout Change
     ) throws(ServiceError) {
@@ -185,7 +189,7 @@ struct Participants {
 }
 
 extension Participants.Wish {
-    /// Whether the row belongs to this participant.
+    /// Whether a row belongs to the listed participant.
     func means(_ row: ShareParticipantRow) -> Bool {
         if let id = dictionary.participantID, id == row.id { return true }
         if let account { return row.isOf(account) }

@@ -1,42 +1,44 @@
 import NephosWire
 
-/// Decides an account's access to a record by its share, with the reason of a refusal. The single authority: every path
-/// to a record (fetch, query, feed, notification, conflict, error text) asks here (`CKShare`, Apple's documentation):
+/// Decides the access of an account to a record by the record's share, with the reason for a refusal. This is the
+/// single authority: every path to a record (fetch, query, feed, notification, conflict, error text) uses it
+/// (`CKShare`, Apple's documentation):
 ///
 /// - the owner may do everything;
-/// - participants read the records under a share that they accepted; any other record answers as if it did not exist;
-/// - a participant with write permission creates, changes and deletes records under the share, but neither deletes its
-///   root nor moves anything out of it; a new record needs a parent in the share, or a zone that is shared as a whole;
-/// - administrators change the share's participants; the other participants leave a share by deleting it;
-/// - a permission of `.none` gives no access.
+/// - participants read the records under a share that they accepted; for them, any other record does not exist;
+/// - a participant with write permission creates, changes and deletes records under the share, but neither deletes the
+///   share's root nor moves a record out of the share; a new record needs a parent in the share, or a zone that is
+///   shared as a whole;
+/// - administrators change the participants of the share; other participants leave a share by deleting it;
+/// - the permission `.none` gives no access.
 enum ShareAccess {
-    /// An account's role in the share that a record is under.
+    /// The role of an account in the share that a record is under.
     enum Standing: Equatable {
         case owner
         case participant(ParticipantRole, SharePermission)
-        /// Not a participant of the share, or the record is under none.
+        /// The account does not participate in the share, or the record is under no share.
         case outsider
     }
 
     enum Subject: Equatable {
         case record
-        /// The record at the top of a shared hierarchy.
+        /// The root record of a shared hierarchy.
         case root
-        /// The share's own record.
+        /// The record of the share itself.
         case share
     }
 
     enum Action: Equatable {
         case read, create, change, delete
-        /// Moves a record out of the hierarchy, or into another.
+        /// Moves a record out of the shared hierarchy or into another one.
         case move
-        /// Creates a share.
+        /// Creates a share of the record.
         case share
     }
 
     enum Decision: Equatable {
         case allowed
-        /// The record answers as if it did not exist.
+        /// The request fails as if the record did not exist.
         case invisible
         case refused(String)
     }

@@ -1,11 +1,12 @@
 import NephosStorage
 import NephosWire
 
-/// Collects the shares that a transaction changes and the accounts that it removes from one, if any account subscribed
-/// to its shared database. The commit inserts a job for each; the job finds the participants.
+/// Collects the shares that a transaction changes and the accounts that lose access to a share, if any account
+/// subscribed to its shared database. The transaction inserts a job for each of them, and the job finds the
+/// participants.
 final class SharedChanges {
     private(set) var shares: Set<Int64> = []
-    /// Accounts that lose access.
+    /// The accounts that lose access to a share.
     private(set) var accounts: Set<Int64> = []
     private let isWatched: Bool
 
@@ -15,8 +16,8 @@ final class SharedChanges {
 
     func note(account: Int64) { if isWatched { accounts.insert(account) } }
 
-    /// Inserts the jobs.
-    /// - Returns: whether it inserted any.
+    /// Inserts the notification jobs.
+    /// - Returns: whether any job was inserted.
     func leaveJobs(
         zone: ZoneKey, by origin: Notifier.Origin?, in transaction: StorageTransaction
     ) throws -> Bool {
@@ -30,18 +31,19 @@ final class SharedChanges {
     }
 }
 
-/// The notification of shared databases' subscribers that there are changes to fetch (`CKDatabaseSubscription`).
+/// The notification of accounts with subscriptions to their shared databases that there are changes to fetch
+/// (`CKDatabaseSubscription`).
 struct ShareNotification {
     enum Subject: Equatable {
-        /// All participants of the share.
+        /// All participants of one share.
         case share(Int64)
         case account(Int64)
-        /// All participants of a share of the job's zone.
+        /// All participants of all shares of the job's zone.
         case zone
     }
 
     var about: Subject
-    /// The client that made the change: it is not notified.
+    /// The client that made the change, which is not notified; nil if all clients are notified.
     var origin: Notifier.Origin?
 
     init(about: Subject, origin: Notifier.Origin?) {
@@ -73,8 +75,8 @@ struct ShareNotification {
         origin = account == 0 ? nil : Notifier.Origin(account: account, clientID: String(parts[3]))
     }
 
-    /// Inserts an event for each account that may have subscribed.
-    /// - Returns: whether it inserted any.
+    /// Inserts a change event for each account that may have subscribed.
+    /// - Returns: whether any event was inserted.
     func run(_ zone: ZoneKey, _ notifier: Notifier, in transaction: StorageTransaction) throws -> Bool {
         guard let row = try transaction.zone(zone) else { return false }
         var leftEvents = false

@@ -1,8 +1,8 @@
 import NephosStorage
 
-/// The rows that record which records are under which share.
+/// Writes the rows that record which share each record is under.
 enum SharedRecords {
-    /// Notes that a record was written, if it is under a share.
+    /// Updates the row of a written record, if the record is under a share.
     static func changed(
         _ record: RecordRow, _ changes: SharedChanges, in transaction: StorageTransaction
     ) throws {
@@ -13,7 +13,7 @@ enum SharedRecords {
         try transaction.put(row)
     }
 
-    /// Notes that a record was deleted.
+    /// Updates the row of a deleted record, if the record was under a share.
     static func remove(
         _ tombstone: RecordRow, type: String, _ changes: SharedChanges, in transaction: StorageTransaction
     ) throws {
@@ -26,10 +26,10 @@ enum SharedRecords {
         try transaction.put(row)
     }
 
-    /// Places a live record under a share, or under none.
+    /// Places a live record under a share, or under no share.
     /// - Parameters:
-    ///   - now: milliseconds since 1970.
-    ///   - leftAt: the change sequence at which it left its former share; nil is now.
+    ///   - now: the present time, in milliseconds since 1970.
+    ///   - leftAt: the change sequence at which the record left its former share; nil if it leaves the share now.
     static func put(
         _ name: String, under share: Int64?, zone: ZoneKey, at now: Int64, leftAt: Int64? = nil,
         _ changes: SharedChanges,
@@ -43,7 +43,7 @@ enum SharedRecords {
         if var old {
             changes.note(share: old.share)
             if old.share == share {
-                // The record itself may have been rewritten.
+                // The record stays under its share, but may have been rewritten.
                 old.sequence = sequence
                 old.type = record.type
                 return try transaction.put(old)

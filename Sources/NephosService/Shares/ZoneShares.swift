@@ -1,24 +1,24 @@
 import NephosStorage
 import NephosWire
 
-/// The live shares of a zone after a batch.
+/// The live shares of a zone as they are after a batch.
 final class ZoneShares {
     let zone: ZoneKey
     private let reader: StorageReader
-    /// By the names of their roots.
+    /// The known shares by the names of their root records.
     private var byRoot: [String: ShareRow] = [:]
-    /// By the names of their records.
+    /// The known shares by the names of their share records.
     private var byRecord: [String: ShareRow] = [:]
     private var live: Set<Int64> = []
-    /// Whether the zone has more shares than were read: each of the others is looked up on demand.
+    /// Whether the zone has more shares than were read. Each of the others is looked up when it is needed.
     private var hasMore = false
     private(set) var zoneWide: ShareRow?
-    /// The batch's new shares by name, each with the index of its operation.
+    /// The shares that the batch creates, by name. Each has the index of its operation.
     private(set) var new: [String: (operation: Int, share: ShareRow)] = [:]
-    /// The shares that end with the batch.
+    /// The live shares whose record or root the batch deletes. The deletion ends the share.
     private(set) var ended: [ShareRow] = []
 
-    /// The maximum number of shares read at once.
+    /// The maximum number of shares per zone that are read at once.
     static let sharesRead = 200
 
     init(_ zone: ZoneKey, _ reader: StorageReader) throws {
@@ -45,7 +45,7 @@ final class ZoneShares {
         return hasMore ? try reader.share(zone: zone, named: name) : nil
     }
 
-    /// The name of a share's record.
+    /// The name of the share record of a share; nil if the share is unknown.
     func name(of id: Int64) throws -> String? {
         if let known = byRecord.values.first(where: { $0.id == id }) { return known.name }
         return hasMore ? try reader.share(id: id)?.name : nil
@@ -59,8 +59,8 @@ final class ZoneShares {
 
     private func isLive(_ share: ShareRow) -> Bool { share.isLive && !ended.contains { $0.id == share.id } }
 
-    /// The roots of the live shares of hierarchies.
-    /// - Returns: nil if there are more than `limit`.
+    /// The names of the roots of all live shares, without a zone-wide share.
+    /// - Returns: nil if there are more than `limit` live shares.
     func roots(limit: Int) throws -> [String]? {
         var shares = byRoot.values.filter { live.contains($0.id) }
         if hasMore {
@@ -70,7 +70,7 @@ final class ZoneShares {
         return shares.count > limit ? nil : shares.filter { !$0.isZoneWide }.map(\.root)
     }
 
-    // MARK: What the batch does
+    // MARK: The batch's changes
 
     private func note(_ share: ShareRow) {
         live.insert(share.id)
@@ -83,7 +83,7 @@ final class ZoneShares {
         new[share.name] = (operation, share)
     }
 
-    /// Removes a new share that the batch does not make after all.
+    /// Removes a new share, because the batch does not create it after all.
     func remove(new share: ShareRow) {
         live.remove(share.id)
         byRoot[share.root] = nil
@@ -97,7 +97,7 @@ final class ZoneShares {
         live.remove(share.id)
     }
 
-    /// Marks all ended shares as live, before the batch decides again which end.
+    /// Marks all ended shares as live again, before the batch decides anew which shares it ends.
     func reviveEnded() {
         for share in ended { note(share) }
         ended = []

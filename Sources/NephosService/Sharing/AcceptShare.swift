@@ -2,14 +2,15 @@ import NephosCrypto
 import NephosStorage
 import NephosWire
 
-/// `records/resolve` and `records/accept`: the metadata of a share, for a caller that has its URL, and an account's
-/// acceptance. Both depend on the short GUID and the caller alone, never on the metadata that a client sends
-/// (`CKShare.Metadata`, Apple's documentation):
+/// `records/resolve` and `records/accept`: returns the metadata of a share to a caller that has the share's URL, and
+/// accepts the share for the caller's account. Both depend only on the short GUID and the caller, never on metadata
+/// that a client sends (`CKShare.Metadata`, Apple's documentation):
 ///
-/// - the owner, participants and invitees learn of a share, and every account learns of a public one;
-/// - others get the answer of an unknown URL, or `participantMayNeedVerification` if an invitation waits for an address
-///   to be verified;
-/// - accepting is idempotent, and has no effect on one's own share; after a removal a new invitation is needed;
+/// - the owner, participants and invitees get the metadata of a share, and every account gets that of a public share;
+/// - other accounts get the error of an unknown URL, or `participantMayNeedVerification` if an invitation waits for an
+///   address to be verified;
+/// - accepting is idempotent, and has no effect on the caller's own share; after a removal the account needs a new
+///   invitation;
 /// - the first acceptance uses up a one-time URL; for that account it remains the share's URL.
 struct ResolveShare {
     let caller: Caller
@@ -19,11 +20,11 @@ struct ResolveShare {
     let accounts: Accounts
     let reader: StorageReader
 
-    /// A share as far as the caller may know of it.
+    /// A share that the caller may see.
     struct Found {
         var share: ShareRow
         var zone: ZoneRow
-        /// Nil for the owner, and for an account that has not joined a public share.
+        /// The caller's row; nil for the owner, and for an account that has not joined a public share.
         var row: ShareParticipantRow?
     }
 
@@ -58,9 +59,9 @@ struct ResolveShare {
         throw waits ? Self.needsVerification : Self.unknown
     }
 
-    // MARK: - Answer
+    // MARK: - Response
 
-    /// - Parameter room: bytes of root records that still fit in the answer.
+    /// - Parameter room: the number of bytes of root records that the response can still hold.
     func info(_ found: Found, _ item: ShortGUIDsRequest.Item, room: inout Int) throws -> RecordInfo {
         let share = found.share
         guard let record = try reader.record(zone: share.zone, named: share.name), !record.isDeleted else {
@@ -75,7 +76,7 @@ struct ResolveShare {
         var dictionary = answer.dictionary(record, users: try users(of: record))
         dictionary.shareDetails = try details.dictionary(share)
         let part = part(found, isOwner)
-        // A permission of none gives no access, not even to the root.
+        // The permission `.none` gives no access, not even to the root.
         let mayRead = part.permission == .readOnly || part.permission == .readWrite
         let root =
             item.shouldFetchRootRecord && mayRead ? try root(share, item, zoneID, isOwner, room: &room) : nil
@@ -122,14 +123,14 @@ struct ResolveShare {
     }
 }
 
-/// The acceptance of a share (`records/accept`), within a transaction.
+/// The acceptance of a share (`records/accept`) in a transaction.
 struct AcceptShare {
     let visit: ShareVisit
 
     private var account: AccountRow { visit.resolve.account }
     private var transaction: StorageTransaction { visit.transaction }
 
-    /// Makes the caller a participant of the share.
+    /// Makes the caller a participant of the share whose URL ends in `guid`.
     /// - Returns: the share after the acceptance.
     func accept(_ guid: String) throws -> ResolveShare.Found {
         var found = try visit.resolve.find(guid)
@@ -182,16 +183,16 @@ struct AcceptShare {
     }
 }
 
-/// An account with the URLs of shares, in a transaction that accepts them or requests access.
+/// A transaction that accepts shares by their URLs, or requests access to them, for one account.
 final class ShareVisit {
     let resolve: ResolveShare
     let environment: ServiceEnvironment
     let transaction: StorageTransaction
     private let indexes: IndexWriter
     private let notifier: Notifier
-    /// Whether there are subscribers to notify.
+    /// Whether change events were stored, so that subscribers must be notified.
     private(set) var leftEvents = false
-    /// Bytes of root records that still fit in the answer.
+    /// The number of bytes of root records that the response can still hold.
     var room = Limits.lookupSize
 
     init(
@@ -205,8 +206,8 @@ final class ShareVisit {
         self.transaction = transaction
     }
 
-    /// Rewrites a share's record, as changed by an account, and inserts the events for notifications.
-    /// - Parameter body: further writes, with the change sequence of the record.
+    /// Rewrites the record of a share as changed by an account, and inserts the change events.
+    /// - Parameter body: makes further writes; it receives the record's new change sequence.
     func touch(
         _ record: RecordRow, of share: ShareRow, in zone: ZoneRow, by account: Int64, _ body: (Int64) throws -> Void
     ) throws {

@@ -1,15 +1,16 @@
 import NephosStorage
 import NephosWire
 
-/// The deletion of a zone in the shared database: the caller leaves all shares in it, and no other participant is
-/// affected (`CKDatabase.deleteRecordZone`, Apple's documentation).
+/// The deletion of a zone in the shared database. The caller leaves all its shares in the zone; other participants are
+/// not affected (`CKDatabase.deleteRecordZone`, Apple's documentation).
 struct LeaveShares {
     let caller: Caller
     let environment: ServiceEnvironment
     let indexes: IndexWriter
     let notifier: Notifier
 
-    /// - Returns: whether there are subscribers to notify.
+    /// Removes the caller from all its shares in the zone.
+    /// - Returns: whether change events were stored, so that subscribers must be notified.
     func leave(_ zone: SharedZone, in transaction: StorageTransaction) throws -> Bool {
         let account = try caller.requireAccount()
         let parts = try zone.participations.compactMap { participation in

@@ -1,9 +1,9 @@
 import NephosStorage
 import NephosWire
 
-/// Requests for access to shares (`CKShareRequestAccessOperation`, Apple's documentation). The answer is the same
-/// whether a share exists or not; only an invitee, which could learn of the share, is told. A request of a blocked
-/// account has no effect, nor has one beyond the limit of a share.
+/// Requests for access to shares (`CKShareRequestAccessOperation`, Apple's documentation). The response is the same
+/// whether a share exists or not, except for an invitee, which may know of the share: it gets an error. A request of a
+/// blocked account has no effect, and neither has a request beyond the limit of a share.
 struct RequestAccess {
     let visit: ShareVisit
 
@@ -19,7 +19,7 @@ struct RequestAccess {
             !zone.isDeleted
         else { return }
         let rows = try transaction.participants(share: share.id)
-        // A blocked account learns nothing, even if it was invited later.
+        // A blocked account must learn nothing, even if it was invited later.
         if rows.contains(where: { $0.isBlocked && $0.account == account.id }) { return }
         if share.zone.owner == account.owner || rows.contains(where: { $0.isParticipant && $0.isOf(account) }) {
             throw Self.alreadyInvited

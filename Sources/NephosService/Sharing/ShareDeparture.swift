@@ -1,18 +1,18 @@
 import NephosStorage
 import NephosWire
 
-/// An account's departure from shares of a zone: its row is removed, and the other participants get the share with a
-/// new change tag.
+/// The departure of an account from shares of a zone. The account's row is removed, and the other participants get the
+/// share with a new change tag.
 struct ShareDeparture {
     let account: Int64
-    /// The leaving client; nil if the account was deleted.
+    /// The client that leaves; nil if the account was deleted.
     let origin: Notifier.Origin?
     let environment: ServiceEnvironment
     let indexes: IndexWriter
     let notifier: Notifier
 
-    /// - Parameter parts: the shares, each with the account's row in it.
-    /// - Returns: whether there are subscribers to notify.
+    /// - Parameter parts: the shares that the account leaves, each with the account's row in the share.
+    /// - Returns: whether change events were stored, so that subscribers must be notified.
     func leave(
         _ parts: [(share: ShareRow, row: ShareParticipantRow)], of zone: ZoneRow, in transaction: StorageTransaction
     ) throws -> Bool {

@@ -1,11 +1,11 @@
 import NephosStorage
 import NephosWire
 
-/// Decides the saves of share records in a batch: new shares, their roots, and the changes of participants.
+/// Decides the saves of share records in a batch: new shares, their roots, and the changes to participants.
 struct ShareEdits {
     let batch: ZoneBatch
     let shares: ZoneShares
-    /// The changes that saves make to their shares, by the records' names.
+    /// The changes that saves make to their shares, by the names of the share records.
     private(set) var changes: [String: Participants.Change] = [:]
     private var reader: StorageReader { batch.reader }
 
@@ -61,7 +61,7 @@ struct ShareEdits {
             }
             root = try findRoot(request.forRecord, of: name, decisions)
         }
-        // Sharing a record again gives the same URL.
+        // A record that is shared again gets the same URL.
         let guid = try reader.lastShare(zone: shares.zone, root: root)?.guid ?? batch.makeShortGUID()
         let share = ShareRow(
             id: try batch.makeSequence(), zone: shares.zone, name: name, root: root, guid: guid,
@@ -70,7 +70,8 @@ struct ShareEdits {
         shares.add(share, by: index)
     }
 
-    /// - Returns: the name of the root.
+    /// Finds and checks the root of a new share.
+    /// - Returns: the name of the root record.
     private func findRoot(
         _ root: ShareToModify.Root?, of name: String, _ decisions: [ItemDecision]
     ) throws -> String {
@@ -102,7 +103,7 @@ struct ShareEdits {
         return root.recordName
     }
 
-    /// "Both are saved or neither": refuses the root of a share that was already refused.
+    /// Refuses the root of a share that was already refused: "Both are saved or neither".
     private func refuseRootsOfRefused(
         _ decisions: inout [ItemDecision], _ operations: [Result<ValidOperation, ServiceError>]
     ) {
@@ -116,7 +117,7 @@ struct ShareEdits {
         }
     }
 
-    /// "Both are saved or neither": refuses a share whose root is refused, and vice versa.
+    /// Refuses a share whose root is refused, and the root of a refused share: "Both are saved or neither".
     mutating func couple(_ decisions: inout [ItemDecision]) {
         for (index, share) in shares.new.values {
             let root = decisions.firstIndex { decision in
@@ -177,7 +178,8 @@ struct ShareEdits {
         return change
     }
 
-    /// Applies the rate limit of lookups: the answer to an invitation also reveals whether the address is an account's.
+    /// Applies the rate limit of look-ups to new invitations, because an invitation also reveals whether an address
+    /// belongs to an account.
     private func countInvitations(_ change: Participants.Change, _ rows: [ShareParticipantRow]) throws {
         let known = Set(rows.map(\.id))
         let count = change.written.count { $0.isParticipant && !$0.address.isEmpty && !known.contains($0.id) }
@@ -202,7 +204,7 @@ struct ShareEdits {
 }
 
 extension ServiceError {
-    /// Such a share would share all records of the zone.
+    /// The error for a zone-wide share that names a root record. Such a share would share all records of the zone.
     static func zoneWideShareOf(_ root: String) -> ServiceError {
         .invalid(
             "'\(SystemRecordName.zoneWideShare)' is the name of the share of a whole zone, which has no root:"
@@ -211,13 +213,14 @@ extension ServiceError {
 }
 
 extension StorageReader {
-    /// An account's own row of a share: the participant's, in preference to a requester's or a blocked account's.
+    /// The row of an account in a share; nil if there is none. A participant's row precedes a requester's or a blocked
+    /// account's row.
     func participant(share: Int64, account: Int64) throws -> ShareParticipantRow? {
         try participants(share: share, account: account).participant
     }
 }
 
 extension [ShareParticipantRow] {
-    /// The account's effective row in a share.
+    /// The effective row among an account's rows in a share; nil without rows.
     var participant: ShareParticipantRow? { first { $0.isParticipant } ?? first }
 }

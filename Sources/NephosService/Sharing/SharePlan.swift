@@ -1,34 +1,34 @@
 import NephosStorage
 import NephosWire
 
-/// The decided effect of a batch on the shares of its zone.
+/// The changes that a batch makes to the shares of its zone.
 struct SharePlan {
-    /// The changes that saves of share records make to their shares, by the records' names.
+    /// The changes that saves make to their shares, by the names of the share records.
     var changes: [String: Participants.Change] = [:]
-    /// The shares that end with the batch.
+    /// The live shares whose record or root the batch deletes. The deletion ends the share.
     var ended: [ShareRow] = []
-    /// The shares that the caller leaves, each with its row and the share's record.
+    /// The shares that the caller leaves, each with the caller's row and the share's record.
     var left: [(share: ShareRow, row: ShareParticipantRow, record: RecordRow)] = []
-    /// Roots whose reference to a share changes without being saved by the batch.
+    /// The saves of root records whose reference to a share changes although the batch does not save them.
     var roots: [PlannedSave] = []
-    /// The records of shares that end with their roots.
+    /// The records of the shares that end because their roots are deleted.
     var deletions: [RecordRow] = []
-    /// The new share of each record: of those that the batch saves, and of their descendants. Nil is none.
+    /// The new share of each record that the batch saves, and of the descendants of these records; nil for no share.
     var under: [String: Int64?] = [:]
-    /// The records whose descendants a background job places.
+    /// The names of the records whose descendants a background job places.
     var moves: [String] = []
-    /// The share of the whole zone.
+    /// The ID of the zone-wide share; nil if there is none.
     var zoneWide: Int64?
-    /// The groups for which the owner's library must wrap keys of encrypted values later.
+    /// The key groups for which the owner's library must wrap keys of encrypted values later.
     var keyAttention: Set<String> = []
-    /// Whether anything in the zone is or was shared; otherwise the plan writes nothing.
+    /// Whether the batch may affect a share. If not, the plan writes nothing.
     var isNeeded = false
 
     static let none = SharePlan()
 }
 
 extension SharePlan {
-    /// Applies the plan after the batch's own saves and deletions.
+    /// Applies the plan, after the batch's own saves and deletions were written.
     func apply(_ batch: ZoneBatch, in transaction: StorageTransaction) throws {
         guard isNeeded else { return }
         for save in roots { _ = try RecordWriter.save(save, batch.indexes, batch.changes, in: transaction) }
@@ -65,7 +65,8 @@ extension SharePlan {
         if let zoneWide { batch.sharedChanges.note(share: zoneWide) }
     }
 
-    /// Rewrites the share's record, so that the zone's next changes prompt its owner's library to wrap the keys.
+    /// Notes the groups that need keys, and rewrites their share records, so that the zone's next changes prompt the
+    /// owner's library to wrap the keys.
     private func noteKeyAttention(_ batch: ZoneBatch, in transaction: StorageTransaction) throws {
         for group in keyAttention.sorted() {
             let isZone = group.isEmpty || group == SystemRecordName.zoneWideShare
@@ -106,8 +107,8 @@ extension SharePlan {
 }
 
 extension ShareMembers {
-    /// Rewrites the share's record, so that it gets a new change tag and appears in the feeds.
-    /// - Returns: its change sequence.
+    /// Rewrites the record of a share, so that the record gets a new change tag and appears in the feeds.
+    /// - Returns: the change sequence of the rewritten record.
     @discardableResult
     static func touch(
         _ record: RecordRow, _ batch: ZoneBatch, in transaction: StorageTransaction

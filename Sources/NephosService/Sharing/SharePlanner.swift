@@ -1,15 +1,16 @@
 import NephosStorage
 import NephosWire
 
-/// Decides the effect of a batch on the shares of its zone (`CKShare`, Apple's documentation):
+/// Decides the changes that a batch makes to the shares of its zone (`CKShare`, Apple's documentation):
 ///
-/// - a new share of a hierarchy is saved with its root, or not at all; it may name the root's change tag instead;
+/// - a new share of a hierarchy is saved together with its root, or not at all; it may name the root's change tag
+///   instead;
 /// - a record is under one share at most, including its ancestors and descendants;
-/// - a zone has either a share of the whole or shares of hierarchies;
-/// - the owner's deletion of a share or of its root ends the share, and a root's deletion also deletes the share's
-///   record;
-/// - a participant's deletion of a share leaves it;
-/// - a record's share follows from its parent.
+/// - a zone has either a zone-wide share or shares of hierarchies;
+/// - the owner's deletion of a share or of its root ends the share, and the deletion of the root also deletes the
+///   share's record;
+/// - a participant that deletes a share leaves it;
+/// - the share of a record follows from the record's parent.
 struct SharePlanner {
     private let batch: ZoneBatch
     private let shares: ZoneShares
@@ -40,10 +41,10 @@ struct SharePlanner {
 
     mutating func couple(_ decisions: inout [ItemDecision]) { edits.couple(&decisions) }
 
-    // MARK: - Once it is known what is deleted
+    // MARK: - Hierarchies, once the deletions are known
 
-    /// Ends shares along with the batch's deletions, and places every record under its share. Refuses records under two
-    /// shares, saves that a participant may not make, and cycles of parents.
+    /// Ends the shares whose records or roots are deleted, and places every saved record under its share. Refuses
+    /// records that would be under two shares, saves that a participant may not make, and cycles of parents.
     mutating func decideHierarchy(_ decisions: inout [ItemDecision], cascade: [String]) throws {
         shares.reviveEnded()
         let hierarchy = ShareHierarchy(shares, reader, decisions, cascade: cascade)
@@ -82,7 +83,7 @@ struct SharePlanner {
         }
     }
 
-    /// Sets the references of roots that the batch does not save: to new shares, and to nil for ended ones.
+    /// Changes the share references of roots that the batch does not save: to new shares, and to nil for ended shares.
     private mutating func changeRoots(
         _ hierarchy: ShareHierarchy, _ decisions: inout [ItemDecision], _ hasRefused: inout Bool
     ) throws {
@@ -118,7 +119,7 @@ struct SharePlanner {
 
     // MARK: - Keys of encrypted values
 
-    /// The group whose key wraps a record's keys: its share's name, or empty for the zone.
+    /// The group whose key wraps a record's keys: the name of the record's share, or empty for the zone.
     func keyGroup(of name: String) throws -> String {
         if shares.zoneWide != nil { return "" }
         let share =
@@ -129,7 +130,7 @@ struct SharePlanner {
         return try share.flatMap { try shares.name(of: $0) } ?? ""
     }
 
-    /// The owner's records that the batch moves to another share, or out of one.
+    /// The owner's records that the batch moves into a share or out of one, by name.
     func recordsThatMove() throws -> [String: KeyMove] {
         guard batch.shared == nil, shares.zoneWide == nil else { return [:] }
         var result: [String: KeyMove] = [:]
@@ -141,17 +142,17 @@ struct SharePlanner {
         return result
     }
 
-    /// The live share of a record before the batch.
+    /// The ID of the live share that a record is under before the batch; nil if it is under none.
     private func formerShare(of name: String) throws -> Int64? {
         try reader.sharedRecord(zone: shares.zone, named: name).flatMap {
             try shares.isLive(id: $0.share) ? $0.share : nil
         }
     }
 
-    /// The names of the shares that the batch makes.
+    /// The names of the shares that the batch creates.
     var newShares: Set<String> { Set(shares.new.keys) }
 
-    /// The shares into or out of which a background job moves records.
+    /// The names of the shares into which or out of which a background job moves records.
     func movedShares() throws -> Set<String> {
         Set(
             try plan.moves.compactMap { name in
@@ -161,7 +162,7 @@ struct SharePlanner {
 
     // MARK: - The plan
 
-    /// Completes the plan for the final decisions.
+    /// Completes the plan according to the final decisions.
     mutating func finish(_ decisions: inout [ItemDecision]) throws -> SharePlan {
         guard decisions.contains(where: { !$0.isRefusal }) else { return .none }
         var saved: Set<String> = []
@@ -191,7 +192,7 @@ struct SharePlanner {
 }
 
 extension PlannedSave {
-    /// Sets the record's reference to the share that it is the root of. Only the service sets it.
+    /// Sets the record's reference to the share of which the record is the root. Clients cannot set it.
     mutating func setShare(_ name: String?) {
         guard row.share != name else { return }
         row.share = name

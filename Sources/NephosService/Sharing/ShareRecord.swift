@@ -2,7 +2,7 @@ import NephosCrypto
 import NephosStorage
 import NephosWire
 
-/// Stores roles, permissions and acceptance states by the raw values of Apple's enumerations.
+/// The numbers under which roles, permissions and acceptance states are stored: the raw values of Apple's enumerations.
 extension SharePermission {
     var number: Int64 {
         switch self {
@@ -47,7 +47,7 @@ extension ShareRow {
     var isZoneWide: Bool { root.isEmpty }
     var isLive: Bool { endedAt == 0 }
 
-    /// The permission of an account that has the URL.
+    /// The permission of an account that has only the share's URL.
     var openPermission: SharePermission {
         get { SharePermission(number: publicPermission) }
         set { publicPermission = newValue.number }
@@ -55,8 +55,9 @@ extension ShareRow {
 }
 
 extension ShareParticipantRow {
-    /// The roles of rows that are not participants: requesters, and blocked accounts.
+    /// The role of rows that are requests for access.
     static let requesterRole: Int64 = 10
+    /// The role of rows that are blocked accounts.
     static let blockedRole: Int64 = 11
 
     var isParticipant: Bool { role < Self.requesterRole }
@@ -64,20 +65,20 @@ extension ShareParticipantRow {
     var isBlocked: Bool { role == Self.blockedRole }
     var hasAccepted: Bool { status == AcceptanceStatus.accepted.number }
 
-    /// Whether the participant may change the share and see all of it; a permission of `.none` gives no access.
+    /// Whether the participant may change the share and see all of it. The permission `.none` gives no access.
     func isAdministrator(of share: ShareRow) -> Bool {
         hasAccepted && role == ParticipantRole.administrator.number && permission(in: share) != .none
     }
 
-    /// The participant's current permission: `publicPermission` if it joined by the public URL.
+    /// The participant's current permission: `publicPermission` if the participant joined by the public URL.
     func permission(in share: ShareRow) -> SharePermission {
         ParticipantRole(number: role) == .publicUser ? share.openPermission : SharePermission(number: permission)
     }
 }
 
-/// The short GUIDs at the end of shares' URLs: a routing key of three base-62 digits, and 128 random bits in 22 digits.
-/// They are secrets and must not be logged. The routing key identifies the store, which a URL does not name otherwise;
-/// several stores may have the same one.
+/// The short GUIDs at the end of share URLs: a routing key of three base-62 digits, and 128 random bits in 22 digits.
+/// Short GUIDs are secrets and must not be logged. The routing key identifies the store, which the URL does not name
+/// otherwise; several stores may have the same routing key.
 package enum ShortGUID {
     private static let digits = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 
@@ -93,7 +94,7 @@ package enum ShortGUID {
 
     static func routingKey(_ store: StoreID) -> String { routingKey(store.container, store.environment) }
 
-    /// The first three digits of the short GUIDs of a container and environment: a hash of their names.
+    /// The routing key of a container and environment, with which their short GUIDs begin: a hash of the two names.
     package static func routingKey(_ container: String, _ environment: String) -> String {
         let hash = FNV1a("\(container)\u{0}\(environment)".utf8).value
         return String([0, 20, 40].map { digits[Int((hash >> $0) % 62)] })
@@ -101,7 +102,7 @@ package enum ShortGUID {
 }
 
 /// The addresses of invitations. In a service that verifies no addresses, an e-mail address belongs to the account of
-/// that name, and `NAME@localhost` to the account NAME.
+/// that name, and `NAME@localhost` belongs to the account NAME.
 enum InvitationAddress {
     /// The canonical spelling of an address; nil if the lookup info has none.
     static func canonical(_ info: UserLookupRequest.LookupInfo?) -> String? {
@@ -120,14 +121,15 @@ enum InvitationAddress {
     }
 }
 
-/// Adds a share's details beyond its record to answers, as far as the caller may see them: participants see themselves
-/// and accepted ones; owner and administrators also see addresses, pending invitations, requests and blocked accounts.
+/// Adds the details that a share has besides its record to responses, as far as the caller may see them. Participants
+/// see themselves and participants that accepted. The owner and administrators also see addresses, pending invitations,
+/// requests and blocked accounts.
 struct ShareDetails {
     let account: AccountRow?
     let accounts: Accounts
     let reader: StorageReader
 
-    /// Nil for the record of an ended share.
+    /// The details of the share with this record name; nil if the share has ended.
     func dictionary(zone: ZoneKey, named name: String) throws -> ShareDictionary? {
         guard let share = try reader.share(zone: zone, named: name) else { return nil }
         return try dictionary(share)
@@ -161,8 +163,8 @@ struct ShareDetails {
         return dictionary
     }
 
-    /// An account as others see it.
-    /// - Parameter isNamed: whether they may see its name.
+    /// The identity of an account as other accounts see it.
+    /// - Parameter isNamed: whether the identity includes the account's name.
     func identity(_ account: Int64, isNamed: Bool = true) throws -> UserIdentityDictionary {
         var identity = UserIdentityDictionary(
             userRecordName: try accounts.userRecordName(id: account, reader), hasAccount: true)
@@ -170,8 +172,8 @@ struct ShareDetails {
         return identity
     }
 
-    /// The name of an account, in a service that has no other names. Nil for an address, which not every caller may
-    /// see.
+    /// The given name of an account, which is the account's name: the service has no other names. Nil for an address,
+    /// which not every caller may see.
     static func givenName(_ accountName: String) -> String? {
         accountName.contains("@") || accountName.first == "+" ? nil : accountName
     }
@@ -197,7 +199,7 @@ struct ShareDetails {
         var identity =
             row.account == 0
             ? UserIdentityDictionary(hasAccount: false)
-            // An acceptance or a request reveals the account's name.
+            // By accepting or by requesting access, an account reveals its name.
             : try self.identity(row.account, isNamed: row.hasAccepted || !row.isParticipant)
         if withAddress { identity.lookupInfo = InvitationAddress.lookupInfo(row.address) }
         return identity
@@ -205,7 +207,7 @@ struct ShareDetails {
 }
 
 extension ShareParticipantRow {
-    /// Whether the row belongs to the account, by its number or by one of its invited addresses.
+    /// Whether the row belongs to the account, by the account's ID or by an invited address of the account.
     func isOf(_ account: AccountRow) -> Bool {
         self.account == account.id
             || self.account == 0 && !address.isEmpty && InvitationAddress.isAddress(address, of: account)

@@ -1,7 +1,7 @@
 import NephosStorage
 import NephosWire
 
-/// A batch's operations on one zone: the inputs to decide and write them.
+/// The operations of a batch on one zone, with everything that is needed to decide and write them.
 struct ZoneBatch {
     let zone: ZoneRow
     let merge: FieldMerge
@@ -9,29 +9,29 @@ struct ZoneBatch {
     let containerEnvironment: ContainerEnvironment
     let caller: Caller
     let indexes: IndexWriter
-    /// Collects changes for subscribers; nil if there are none.
+    /// Collects the changes for subscribers; nil if the database has no subscriber.
     let changes: RecordChanges?
     let reader: StorageReader
-    /// The caller's view of the zone if another account owns it.
+    /// The caller's view of the zone if another account owns it; otherwise nil.
     let shared: SharedZone?
     /// Whether the caller can wrap keys of encrypted values, as our own library can.
     let knowsKeys: Bool
-    /// The names of the operations' records.
+    /// The names of the records that the operations name.
     let names: Set<String>
-    /// Collects the shares whose participants must be notified.
+    /// Collects the shares and accounts that must be notified.
     let sharedChanges: SharedChanges
     let environment: ServiceEnvironment
     let invitations: InvitationCount
-    /// The large cascades found before the write began.
+    /// The large cascades that were found before the write began.
     let found: FoundCascades
-    /// Makes a new change sequence.
+    /// Returns a new change sequence.
     let makeSequence: () throws -> Int64
 
-    /// Whether deleting a record of the type depends on its fields, apart from its references to files.
+    /// Whether the deletion of a record of this type needs the record's fields, apart from their references to files.
     func looksAtFields(ofType recordType: String) -> Bool {
         indexes.definitions[recordType] != nil || changes?.watches(recordType) ?? false
     }
 
-    /// A new last part for the URL of a share or of one of its participants.
+    /// Returns a new last part for the URL of a share or of one of its participants.
     func makeShortGUID() -> String { ShortGUID.make(environment, in: caller.storeID) }
 }

@@ -1,33 +1,35 @@
 import NephosStorage
 import NephosWire
 
-/// The notifications of one event for a page of its subscriptions, read from one snapshot. Writes nothing.
+/// The notifications of one change event for a page of subscriptions, read from one snapshot. Reading them writes
+/// nothing.
 struct FanOutPage: Sendable {
-    /// A notification to insert, or a subscription that has fired.
+    /// A notification to insert, or a one-time subscription that has fired.
     struct Item: Sendable {
         var subscription: SubscriptionRow
         var payload: NotificationPayload
         var collapseID: String?
-        /// A notification replaces earlier ones with the same subject; empty replaces none.
+        /// Identifies notifications that replace each other: the notification replaces earlier ones with the same
+        /// subject. An empty subject replaces none.
         var subject: String
-        /// Whether the subscription ends with this notification.
+        /// Whether the subscription fires only once, and is deleted with this notification.
         var isLast = false
-        /// Whether the change deleted the subscription too.
+        /// Whether the change that caused the notification also deleted the subscription.
         var isFormer = false
         var position: SubscriptionPosition
-        /// The number of outbox rows that it takes.
+        /// The number of outbox rows that the notification needs, one per destination.
         var destinations: Int
     }
 
     var event: ChangeEventRow
-    /// Later events that this one replaces.
+    /// The IDs of the later events that this event replaces.
     var covered: [Int64]
     var items: [Item]
-    /// The last examined subscription; nil at the end.
+    /// The position of the last examined subscription; nil if the event has no more subscriptions.
     var end: SubscriptionPosition?
-    /// Damaged subscriptions.
+    /// The descriptions of damaged subscriptions.
     var faults: [String] = []
-    /// The number of the event's notifications for each account so far.
+    /// The number of notifications of the event so far, per account.
     var counts: [Int64: Int] = [:]
 
     var origin: Notifier.Origin? {
@@ -35,7 +37,7 @@ struct FanOutPage: Sendable {
     }
 }
 
-/// Reads a page.
+/// Reads a page of notifications.
 struct FanOutReader {
     let container: String
     let environment: ServiceEnvironment
@@ -46,13 +48,13 @@ struct FanOutReader {
     private var page: FanOutPage
     private var permissions: [Int64: RecordPermissions] = [:]
     private var destinations: [Int64: Int] = [:]
-    /// Notifications of the page, excluding those of subscriptions that the change deleted.
+    /// The number of notifications on the page, excluding those of subscriptions that the change deleted.
     private var added = 0
 
-    /// The next event, and later ones that it replaces.
+    /// A change event to fan out, and the IDs of the later events that it replaces.
     typealias Next = (event: ChangeEventRow, covered: [Int64])
 
-    /// The next event; nil if there is none, or all back off.
+    /// The next event to fan out; nil if there is none, or if all events back off.
     static func next(_ attempts: FanOutAttempts, _ now: Int64, _ reader: StorageReader) throws -> Next? {
         let waiting = attempts.waiting(at: now)
         let first = try reader.changeEvents(limit: waiting.count + 1).first { !waiting.contains($0.id) }
@@ -86,7 +88,7 @@ struct FanOutReader {
             event: next.event, covered: next.covered, items: [], end: nil, counts: attempts.counts(next.event.id))
     }
 
-    /// Whether the page has the maximum of notifications: the next one continues after the last of them.
+    /// Whether the page has the maximum number of notifications. The next page continues after the last one.
     private var isFull: Bool { added >= Limits.notificationsPerFanOut }
 
     mutating func read() throws -> FanOutPage {
@@ -111,7 +113,7 @@ struct FanOutReader {
             var start: (account: Int64, id: String)?
             if let done, done.recordType == type {
                 start = (done.account, done.id)
-                // This subscription was notified of a part of the event.
+                // This subscription has been notified of a part of the event, so it is examined again.
                 if done.count < .max, let row = try subscription(at: done) { try tell(row, matching, zoneID) }
                 if isFull { return page }
             }
@@ -146,7 +148,7 @@ struct FanOutReader {
             return
         }
         let destinations = try destinations(of: row.account)
-        // Without a destination, only a subscription that fires once has an effect.
+        // Without a destination, only a subscription that fires once has an effect: it is deleted.
         if destinations == 0, !subscription.firesOnce { return }
         switch matching.outcome(for: subscription, row, permissions: try permissions(of: row.account)) {
         case .nothing: return
@@ -178,7 +180,8 @@ struct FanOutReader {
             return
         }
         let count = page.counts[row.account, default: 0]
-        // More would not fit into a destination's queue. A subscription that ends is noted nevertheless.
+        // More notifications would not fit into a destination's queue. A subscription that fires once is added anyway,
+        // so that it is deleted.
         if count >= Limits.waitingNotifications, !isLast { return }
         page.counts[row.account] = count + 1
         var payload = payload
@@ -195,7 +198,7 @@ struct FanOutReader {
         if isFull { page.end = page.items.last?.position }
     }
 
-    // MARK: - What is known of accounts
+    // MARK: - Cached facts about accounts
 
     private mutating func permissions(of account: Int64) throws -> RecordPermissions {
         if let known = permissions[account] { return known }
@@ -212,7 +215,7 @@ struct FanOutReader {
         return found
     }
 
-    /// A record as conditions evaluate it. A search without a field examines all fields.
+    /// A record in the form that conditions evaluate. A search without a field examines all fields.
     private func record(_ row: RecordRow, _ zoneID: ZoneIDDictionary) throws -> QueryableRow {
         QueryableRow(
             row, zoneID: zoneID,

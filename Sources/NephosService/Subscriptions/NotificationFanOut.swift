@@ -1,10 +1,10 @@
 import NephosStorage
 import Synchronization
 
-/// The background job that notifies the subscribers of a store, one change event after another in commit order: it
-/// matches subscriptions over a snapshot, then inserts outbox rows, a few in each transaction, so that no writer waits
-/// long. Its position is stored with the event, so a crash neither loses a notification nor repeats one. A failed event
-/// is retried on its own with back-off, and blocks no other.
+/// The background job that notifies the subscribers of a store. It handles one change event after another in commit
+/// order. For each event it matches subscriptions over a snapshot, then inserts a few outbox rows per transaction, so
+/// that no writer waits long. The job's position is stored with the event, so a crash neither loses a notification nor
+/// repeats one. A failed event is retried with back-off, and does not block other events.
 final class NotificationFanOut: Sendable {
     private let container: String
     private let engine: any StorageEngine
@@ -14,10 +14,10 @@ final class NotificationFanOut: Sendable {
     private let outlets: NotificationOutlets
     private let deliver: @Sendable (Notices) -> Void
     private let loop = WorkLoop()
-    /// Pages between two checks for too many waiting events.
+    /// The number of pages between two checks for too many waiting events.
     private static let pagesPerLook = 256
     private let attempts = Mutex(FanOutAttempts())
-    /// Waits for the next retry of a failed event.
+    /// The timer that wakes the job for the next retry of a failed event.
     private let retry = RetryTimer()
     private let look = Mutex<Task<Void, Never>?>(nil)
 
@@ -34,23 +34,23 @@ final class NotificationFanOut: Sendable {
         self.deliver = deliver
     }
 
-    /// Wakes the job: a commit may have left change events.
+    /// Wakes the job, because a commit may have inserted change events.
     func wake() { loop.wake { await self.tellAll() } }
 
-    /// Returns once every change event is fanned out, except failed ones.
+    /// Returns once all change events are fanned out, except failed ones.
     func settle() async {
         wake()
         await loop.waitUntilIdle()
     }
 
-    /// Stops after the current transaction.
+    /// Stops the job after the current transaction.
     func close() async {
         await loop.close()
         retry.cancel()
         look.withLock { $0?.cancel() }
     }
 
-    /// - Returns: false if no more can be done for now.
+    /// - Returns: false after a failure, so that the job waits for the next wake.
     private func tellAll() async -> Bool {
         defer { retryLater() }
         do {
@@ -72,12 +72,14 @@ final class NotificationFanOut: Sendable {
         }
     }
 
-    /// - Throws: only if the store is closed; an event that fails otherwise backs off.
+    /// Fans out a page of an event.
+    /// - Throws: only if the store is closed or another server took over; an event that fails for another reason backs
+    ///   off.
     private func fanOut(_ next: FanOutReader.Next) async throws {
         do {
             let page = try await page(next)
             guard try await tell(page) else {
-                // Another server fans out the event.
+                // Another server is fanning out the event.
                 throw TakenOver()
             }
             attempts.withLock { $0.advanced(page.event.id, page.counts, isDone: page.end == nil) }
@@ -92,11 +94,11 @@ final class NotificationFanOut: Sendable {
         }
     }
 
-    /// Another server fans out the event.
+    /// The error for an event that another server is fanning out.
     private struct TakenOver: Error {}
 
-    /// Wakes the job for events that are not in the feeds yet, or that another server claimed, which may die. The pause
-    /// is one of real time, as it is for other processes.
+    /// Wakes the job after a pause, for events that are not in the feeds yet, or that another server claimed, because
+    /// that server may die. The pause is in real time, because other processes run in real time.
     private func lookAgain() {
         look.withLock { look in
             guard look == nil, !loop.isClosed else { return }
@@ -109,7 +111,7 @@ final class NotificationFanOut: Sendable {
         }
     }
 
-    /// Evicts the oldest events if too many wait: the next change's notification makes late ones unnecessary.
+    /// Evicts the oldest events if too many wait. The notification of the next change makes them unnecessary.
     private func makeRoom() async throws {
         while !loop.isClosed {
             let excess = try await engine.read { reader -> [Int64] in
@@ -131,7 +133,7 @@ final class NotificationFanOut: Sendable {
         }
     }
 
-    /// Wakes the loop at the next retry of a failed event.
+    /// Wakes the job when the next retry of a failed event is due.
     private func retryLater() {
         guard !loop.isClosed, let due = attempts.withLock({ $0.nextDue }) else { return }
         retry.wake(at: due, environment) { [weak self] in self?.wake() }
@@ -157,7 +159,8 @@ final class NotificationFanOut: Sendable {
         return page
     }
 
-    /// - Returns: false if another server fanned out the event meanwhile, or is about to.
+    /// Inserts the notifications of a page.
+    /// - Returns: false if another server fanned out the event meanwhile, or is doing so.
     private func tell(_ page: FanOutPage) async throws -> Bool {
         var rest = page.items[...]
         var isFirst = true
@@ -194,7 +197,7 @@ final class NotificationFanOut: Sendable {
         return true
     }
 
-    /// The next notifications, of at most `Limits.outboxRowsPerFanOut` outbox rows.
+    /// Removes and returns the next notifications, with at most `Limits.outboxRowsPerFanOut` outbox rows.
     private static func piece(_ rest: inout ArraySlice<FanOutPage.Item>) -> ArraySlice<FanOutPage.Item> {
         var room = Limits.outboxRowsPerFanOut
         let piece = rest.prefix { item in
@@ -207,7 +210,7 @@ final class NotificationFanOut: Sendable {
 
     private static func leave(_ item: FanOutPage.Item, _ outbox: inout OutboxWriter) throws {
         let row = item.subscription
-        // A subscription deleted since the commit is not notified.
+        // A subscription that was deleted since the change is not notified.
         if !item.isFormer {
             let current = try outbox.transaction.subscription(owner: row.owner, account: row.account, id: row.id)
             if current == nil { return }

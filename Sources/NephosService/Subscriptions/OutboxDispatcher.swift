@@ -1,13 +1,14 @@
 import NephosStorage
 import Synchronization
 
-/// Sends due notifications from the outbox of one store, concurrently, each until its outcome is final. The rows are in
-/// the store, so a delivery interrupted by a crash is repeated when the store is opened.
+/// Sends due notifications from the outbox of one store. Deliveries are concurrent, and each is repeated until its
+/// outcome is final. The rows are in the store, so a delivery that a crash interrupted is repeated when the store is
+/// opened.
 final class OutboxDispatcher: Sendable {
     private struct State {
-        /// The rows that are being sent.
+        /// The IDs of the rows that are being sent.
         var inFlight: Set<Int64> = []
-        /// Waits until the next row is due.
+        /// The task that waits until the next row is due; nil before the first wait.
         var timer: Task<Void, Never>?
     }
 
@@ -32,22 +33,22 @@ final class OutboxDispatcher: Sendable {
         schedule = configuration.retrySchedule
     }
 
-    /// Wakes the dispatcher: a row may be due.
+    /// Wakes the dispatcher, because a row may be due.
     func wake() { loop.wake { await self.startWhatIsDue() } }
 
-    /// Returns once no row is due or being sent.
+    /// Returns once no row is due and no row is being sent.
     func settle() async {
         wake()
         await loop.waitUntilIdle()
     }
 
-    /// Waits for the current deliveries, and starts no more.
+    /// Waits for the current deliveries, and starts no other delivery.
     func close() async {
         await loop.close()
         state.withLock { $0.timer }?.cancel()
     }
 
-    // MARK: Finding what is due
+    // MARK: Due rows
 
     private func startWhatIsDue() async -> Bool {
         do {
@@ -70,7 +71,7 @@ final class OutboxDispatcher: Sendable {
             )
         }
         if engine.isShared && !rows.isEmpty {
-            // If this server dies, another sends them once the claim expires.
+            // If this server dies, another server sends these rows once the claim expires.
             rows = try await engine.write {
                 try $0.claimDueOutbox(at: now, until: now + Limits.deliveryClaim, limit: free)
             }
@@ -109,13 +110,13 @@ final class OutboxDispatcher: Sendable {
             environment.log("notification \(row.notificationID) cannot be sent: \(error)")
         }
         _ = state.withLock { $0.inFlight.remove(row.id) }
-        // A delivery slot is free.
+        // This delivery is over, so another one may start.
         wake()
     }
 
     private typealias Prepared = (OutgoingNotification, NotificationDestination, any NotificationDelivery)
 
-    /// Nil if the destination is gone.
+    /// The notification, the destination and the delivery of an outbox row; nil if the destination was removed.
     private func prepare(_ row: OutboxRow) async throws -> Prepared? {
         let accounts = accounts
         let (destination, account) = try await engine.read { reader in
@@ -174,8 +175,9 @@ final class OutboxDispatcher: Sendable {
         try await engine.write { try Self.remove(row, in: $0) }
     }
 
-    /// Removes the row's destination with its queue; false for a device that has registered since, and so is valid
-    /// again (Apple's documentation, Handling notification responses from APNs, `timestamp`).
+    /// Removes the destination of a row together with its queue.
+    /// - Returns: false for a device that has registered since the rejection, and so is valid again (Apple's
+    ///   documentation, Handling notification responses from APNs, `timestamp`).
     private static func forget(
         _ row: OutboxRow, rejectedSince since: Int64?, in transaction: StorageTransaction
     ) throws -> Bool {

@@ -2,14 +2,15 @@ import FoundationEssentials
 import NephosStorage
 import NephosWire
 
-/// `tokens/create` and `tokens/register`: the clients that receive an account's notifications.
+/// `tokens/create` and `tokens/register`: the push tokens of clients that receive an account's notifications.
 ///
-/// A token that the service creates is a secret by which its client polls. One that a client registers is its device's,
-/// by which a push service delivers; its client may poll too, and counts as polling from its first poll.
+/// A token that the service creates is a secret with which its client polls. A token that a client registers belongs to
+/// the client's device, and a push service delivers by it. The client of such a token may poll too, and counts as
+/// polling from its first poll.
 struct PushTokens {
     let request: TokenRequest
     let account: AccountRow
-    /// The client's own name; empty if it sends none.
+    /// The client's own name; empty if the client sends none.
     let client: String
     let environment: ServiceEnvironment
 
@@ -27,7 +28,7 @@ struct PushTokens {
 
     // MARK: tokens/create
 
-    /// Returns the client's token, or a new one.
+    /// Returns the token of the client, or a new token if the client has none.
     func create(in transaction: StorageTransaction) throws -> PushTokenRow {
         let known = try transaction.pushTokens(account: account.id).first { token in
             !client.isEmpty && token.client.hasSameBytes(as: client) && !token.isDevice
@@ -37,8 +38,8 @@ struct PushTokens {
 
     private static let prefix = "neph"
 
-    /// 64 unguessable hexadecimal digits after a prefix of four letters that distinguishes it from a device's token. It
-    /// is valid base64, as which clients read it.
+    /// Returns a new token: 64 unguessable hexadecimal digits after a prefix of four letters that distinguishes the
+    /// token from a device's token. The text is valid base64, because clients decode tokens from base64.
     private static func make(_ environment: ServiceEnvironment) -> String {
         prefix + (environment.makeUUID() + environment.makeUUID()).filter { $0 != "-" }.lowercased()
     }
@@ -58,7 +59,8 @@ struct PushTokens {
             return try put(isOwn ? courier(token) : device(token), in: transaction)
         }
         if known.account != account.id {
-            // A courier token is a secret of its account; a device changes to the account that signs in on it.
+            // A courier token is a secret of its account. A device's token changes to the account that signs in on the
+            // device.
             if isOwn {
                 throw ServiceError(
                     .accessDenied, .permissionFailure, "the apnsToken belongs to another account: create a new one")
@@ -70,7 +72,7 @@ struct PushTokens {
         return try put(known, in: transaction)
     }
 
-    /// The bytes of a device's token, in base64 or, as some clients send it, in hexadecimal.
+    /// The bytes of a device's token, in base64 or, as some clients send it, in hexadecimal; nil for other texts.
     static func bytes(of token: String) -> [UInt8]? {
         if token.utf8.count == 64, token.utf8.allSatisfy({ Character(UnicodeScalar($0)).isHexDigit }) {
             let digits = token.compactMap { $0.hexDigitValue.map(UInt8.init) }
@@ -110,7 +112,7 @@ struct PushTokens {
         return row
     }
 
-    /// Removes a token with its queued notifications.
+    /// Removes a token together with its queued notifications.
     static func forget(_ row: PushTokenRow, in transaction: StorageTransaction) throws {
         try transaction.removePushToken(row.token)
         for destination in [OutboxDestination.courier(token: row.token), .device(token: row.token)] {

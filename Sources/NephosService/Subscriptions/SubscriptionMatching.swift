@@ -1,11 +1,11 @@
 import NephosStorage
 import NephosWire
 
-/// Matches an event with a subscription: a pure function of both and of the account's permissions.
+/// Matches a change event with a subscription. The result depends only on these two and on the account's permissions.
 struct SubscriptionMatching {
     let zone: ZoneKey
     let event: ChangeEvent
-    /// The event's records as conditions evaluate them.
+    /// The event's records in the form that conditions evaluate.
     private let records: [QueryableRow]
 
     init(_ event: ChangeEvent, in zone: ZoneKey, record: (RecordRow) throws -> QueryableRow) rethrows {
@@ -20,9 +20,9 @@ struct SubscriptionMatching {
 
     enum Outcome: Equatable {
         case nothing
-        /// A notification that there are changes to fetch.
+        /// One notification that there are changes to fetch.
         case hint
-        /// One notification for each change.
+        /// One notification for each of these changes.
         case changes([RecordChange])
     }
 
@@ -34,7 +34,7 @@ struct SubscriptionMatching {
             return subscription.subscriptionType != .query && row.recordType.isEmpty ? .hint : .nothing
         }
         if subscription.subscriptionType != .query {
-            // A subscription to one type needs no conditions or permissions: its account owns the records.
+            // A subscription to one type needs no conditions or permissions, because its account owns the records.
             let isTold = row.recordType.isEmpty || changes.contains { $0.record.type == row.recordType }
             return isTold ? .hint : .nothing
         }

@@ -1,5 +1,5 @@
-/// A record's change tag: its change sequence in base 36. Sequences are unique in a store and monotonic, so every save
-/// gives a record a new tag (`recordChangeTag`, Apple's documentation).
+/// The change tag of a record: the record's change sequence in base 36. Change sequences are unique in a store and
+/// monotonic, so every save gives a record a new tag (`recordChangeTag`, Apple's documentation).
 enum ChangeTag {
     static func make(sequence: Int64) -> String {
         withBytes(sequence: sequence) { String(decoding: $0, as: UTF8.self) }
@@ -9,11 +9,11 @@ enum ChangeTag {
         tag == make(sequence: sequence)
     }
 
-    /// Passes the tag of `make` to `body` in UTF-8; the bytes are valid only during the call.
+    /// Passes the tag that `make` returns to `body`, in UTF-8. The bytes are valid only during the call.
     static func withBytes<Result>(
         sequence: Int64, _ body: (UnsafeRawBufferPointer) throws -> Result
     ) rethrows -> Result {
-        // 13 digits are enough for 64 bits.
+        // 13 digits are enough for 64 bits, and one byte is for the sign.
         try withUnsafeTemporaryAllocation(byteCount: 14, alignment: 1) { memory in
             var position = memory.count
             var rest = sequence.magnitude

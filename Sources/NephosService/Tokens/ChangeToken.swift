@@ -1,21 +1,21 @@
-/// A position in a change feed, opaque to clients: the feed, and the change sequence up to which it was read.
+/// A client's position in a change feed, opaque to clients: the feed, and the change sequence up to which it was read.
 ///
-/// A zone's token names the zone's incarnation, so it expires when the zone is deleted and made again. `TokenCodec`
-/// rejects tokens of another database or store.
+/// The token of a zone names the zone's incarnation, so the token expires when the zone is deleted and created again.
+/// `TokenCodec` rejects tokens of another database or store.
 struct ChangeToken: Equatable {
     enum Feed: Equatable {
         case database
-        /// A zone, by its row's ID.
+        /// The feed of a zone, identified by the zone's row ID.
         case zone(Int64)
     }
 
     var feed: Feed
     var sequence: Int64
-    /// During a first fetch, the feed's last change sequence when it began: the client never had the records that were
-    /// deleted up to there, so it needs no tombstones of them. 0 otherwise.
+    /// During a first fetch, the last change sequence of the feed when the fetch began; otherwise 0. The client never
+    /// had the records that were deleted up to that sequence, so it needs no tombstones of them.
     var firstFetchEnd: Int64
-    /// During a fetch, the feed's last change sequence when the page was read: records changed up to there have left
-    /// their earlier positions. 0 otherwise.
+    /// During a fetch, the last change sequence of the feed when the page was read; otherwise 0. Records that changed
+    /// up to that sequence are no longer at their earlier positions.
     var seen: Int64
 
     /// The change sequence up to which the client knows every deletion.
@@ -30,7 +30,7 @@ struct ChangeToken: Equatable {
         self.seen = seen
     }
 
-    /// Whether the token has a change sequence that the store gave and has lost since, by a restore from a backup.
+    /// Whether the token contains a change sequence that the store assigned and lost in a restore from a backup.
     private func isLost(_ strings: TokenCodec) -> Bool {
         [sequence, firstFetchEnd, seen].contains(where: strings.isLost)
     }
@@ -41,8 +41,8 @@ struct ChangeToken: Equatable {
     /// - Parameters:
     ///   - last: the last change sequence in the feed.
     ///   - forgotten: the change sequence up to which the feed has purged its tombstones.
-    /// - Throws: `changeTokenExpired` if `text` is no token, is of another feed, is older than purged tombstones, or
-    ///   has a change sequence that the store lost when it was restored from a backup.
+    /// - Throws: `changeTokenExpired` if `text` is no token, is a token of another feed, is older than purged
+    ///   tombstones, or contains a change sequence that the store lost when it was restored from a backup.
     init(
         unexpired text: String, _ strings: TokenCodec, _ feed: Feed, last: Int64, forgotten: Int64
     ) throws(ServiceError) {
@@ -52,27 +52,27 @@ struct ChangeToken: Equatable {
         self = token
     }
 
-    /// Decodes the end of a fetch of several pages, or a change token as the bound of a fetch.
-    /// - Throws: `changeTokenExpired` if `text` is neither, or is of another feed.
+    /// Decodes the end of a fetch of several pages, or a change token that bounds a fetch.
+    /// - Throws: `changeTokenExpired` if `text` is neither, or belongs to another feed.
     init(fetchEnd text: String, _ strings: TokenCodec, _ feed: Feed) throws(ServiceError) {
         let token = ChangeToken(text, strings, for: .fetchEnd) ?? ChangeToken(text, strings)
         guard let token, token.feed == feed, !token.isLost(strings) else { throw .changeTokenExpired }
         self = token
     }
 
-    // MARK: As text
+    // MARK: Encoding
 
     func text(_ strings: TokenCodec, for purpose: TokenCodec.Purpose = .syncToken) -> String {
         strings.text(bytes, for: purpose)
     }
 
-    /// Nil unless `text` is a token of that database, for that purpose.
+    /// Decodes a token; nil unless `text` is a token of that database for that purpose.
     init?(_ text: String, _ strings: TokenCodec, for purpose: TokenCodec.Purpose = .syncToken) {
         guard let bytes = strings.content(of: text, for: purpose) else { return nil }
         self.init(bytes: bytes)
     }
 
-    /// The version, the kind (which fields follow), and the fields.
+    /// The encoded token: the version, the kind, which says which fields follow, and the fields.
     var bytes: [UInt8] {
         var numbers = [sequence]
         var kind: UInt8 = 0

@@ -1,28 +1,29 @@
 import NephosStorage
 
-/// The start of a page of a feed, and the end of the fetch that the page belongs to.
+/// The start of a page of a feed, and the end of the fetch to which the page belongs.
 ///
-/// A fetch of several pages ends at the feed's end when it began, if its client sends that end with each next page. So
-/// a concurrent change arrives once, in the next fetch, and not also in this one.
+/// A fetch of several pages ends where the feed ended when the fetch began, if the client sends that end with each next
+/// page. So a concurrent change is returned once, in the next fetch, and not also in this one.
 struct FeedPosition {
     let feed: ChangeToken.Feed
     let start: Int64
     /// The change sequence up to which the client needs no tombstones.
     let deletionsKnown: Int64
-    /// Whether this fetch starts from the beginning of the feed.
+    /// Whether this fetch started at the beginning of the feed.
     let isFirstFetch: Bool
-    /// The last change sequence that belongs to the fetch.
+    /// The last change sequence of the fetch.
     let end: Int64
     /// The change sequence up to which the feed was complete when the page was read.
     private let last: Int64
 
     /// - Parameters:
-    ///   - token: the end of the last page; nil for the beginning.
-    ///   - deletionsSince: for a client that fetches from the beginning, a token from before its own first write to the
-    ///     feed: records deleted since may be its own, so it needs their tombstones.
-    ///   - fetchEnd: the fetch end that the last page gave; nil for the first page.
+    ///   - token: the end of the last page; nil for the beginning of the feed.
+    ///   - deletionsSince: for a client that fetches from the beginning, a token from before the client's first write
+    ///     to the feed; otherwise nil. Records that were deleted since then may be the client's own, so it needs their
+    ///     tombstones.
+    ///   - fetchEnd: the end of the fetch, which the last page returned; nil for the first page.
     ///   - last: the change sequence up to which the feed is complete.
-    ///   - horizon: the store's.
+    ///   - horizon: the store's horizon.
     ///   - forgotten: the change sequence up to which the feed has purged its tombstones.
     /// - Throws: `changeTokenExpired` for a token that does not fit the feed.
     init(
@@ -30,11 +31,11 @@ struct FeedPosition {
         _ strings: TokenCodec, last: Int64, horizon: Int64 = .max, forgotten: Int64
     ) throws(ServiceError) {
         self.feed = feed
-        // The end is not below `forgotten`, so the token of a finished fetch has not expired.
+        // The end of the feed is not below `forgotten`, so the token of a finished fetch has not expired.
         let last = max(last, forgotten)
         self.last = last
         if let position = token ?? deletionsSince {
-            // Below the horizon, a token's sequence may be of a record that has changed since and moved above the
+            // A token's sequence below the horizon may belong to a record that has changed since and moved above the
             // horizon.
             let reach = horizon == .max ? last : max(last, horizon - 1)
             let known = try ChangeToken(unexpired: position, strings, feed, last: reach, forgotten: forgotten)
@@ -55,7 +56,7 @@ struct FeedPosition {
         }
     }
 
-    /// The token of a client that has read up to `position`.
+    /// The token of a client that has read the feed up to `position`.
     func token(at position: Int64, _ strings: TokenCodec) -> String {
         let sequence = position >= end ? max(position, end) : position
         return ChangeToken(
@@ -65,7 +66,7 @@ struct FeedPosition {
         ).text(strings)
     }
 
-    /// The fetch's end, for its next page; nil if it ends with this one.
+    /// The end of the fetch, which the client sends with the next page; nil if the fetch ends with this page.
     func fetchEnd(after position: Int64, _ strings: TokenCodec) -> String? {
         position < end ? ChangeToken(feed: feed, sequence: end).text(strings, for: .fetchEnd) : nil
     }

@@ -1,9 +1,9 @@
 import NephosStorage
 import Synchronization
 
-/// The cached inputs that decide which opaque strings are valid: the store's epoch, and the change sequences that it
-/// assigned and lost. Changes of other processes are noticed by the version in the store: a read that takes such a
-/// string calls `refresh` first.
+/// The cached content that decides which opaque strings are valid: the store's epoch, and the change sequences that the
+/// store assigned and lost. Changes by other processes are noticed by the version in the store: a read that takes such
+/// a string calls `refresh` first.
 final class TokenEpoch: Sendable {
     struct Content: Sendable {
         var epoch: Int64 = 0
@@ -20,7 +20,7 @@ final class TokenEpoch: Sendable {
 
     var content: Content { state.withLock { $0.content } }
 
-    /// Reloads the content if the store's version changed.
+    /// Reloads the content if its version in the store has changed.
     func refresh(_ reader: StorageReader) throws {
         let known = state.withLock { $0.version }
         if try reader.isCurrent(known, of: .tokenValidity) { return }

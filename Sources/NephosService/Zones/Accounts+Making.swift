@@ -1,9 +1,9 @@
 import NephosStorage
 
 extension Accounts {
-    /// Finds the account, or makes it with its private default zone and two empty user records: one in the public
-    /// database and one in its private database (`CKContainer`, Apple's documentation).
-    /// - Parameter userRecordName: the name of its user record; nil to generate one.
+    /// Finds an account. If it does not exist, creates it with its private default zone and two empty user records: one
+    /// in the public database and one in the account's private database (`CKContainer`, Apple's documentation).
+    /// - Parameter userRecordName: the name of the account's user record; nil generates one.
     static func findOrMake(
         _ name: String, userRecordName: String? = nil, _ environment: ServiceEnvironment,
         in transaction: StorageTransaction
@@ -19,7 +19,7 @@ extension Accounts {
         return account
     }
 
-    /// Stores an account's initial user record, which is empty.
+    /// Stores an empty user record for an account.
     static func putUserRecord(
         of account: AccountRow, zone: ZoneKey, now: Int64, in transaction: StorageTransaction
     ) throws {

@@ -2,9 +2,9 @@ import NephosCrypto
 import NephosStorage
 import NephosWire
 
-/// Zones whose own key seals the values of their records (`CKRecordZone.EncryptionScope.perZone`, Apple's
-/// documentation). Set when the zone is made, and immutable. An account that could read one record could read all of
-/// them, so such a zone is shared as a whole or not at all.
+/// The zones whose own key seals the values of their records (`CKRecordZone.EncryptionScope.perZone`, Apple's
+/// documentation). This is set when a zone is created, and immutable. An account that could read one record could read
+/// all of them, so such a zone is shared as a whole or not at all.
 enum PerZone {
     static func isSet(_ zone: ZoneKey, _ reader: StorageReader) throws -> Bool {
         try !reader.keys(zone: zone, kind: .perZone, subject: "").isEmpty
@@ -18,7 +18,7 @@ enum PerZone {
         try isSet(zone, reader) ? .perZone : .perRecord
     }
 
-    /// The key IDs by which values refer to the versions of the zone's key.
+    /// The IDs by which sealed values refer to the versions of the zone's key.
     static func keyIDs(_ zone: ZoneKey, _ reader: StorageReader) throws -> [[UInt8]] {
         try StoredGroupKeys.all(of: "", zone, reader).map { GroupKeyID.of(box: $0.box) }
     }

@@ -1,7 +1,7 @@
 import NephosStorage
 import NephosWire
 
-/// Deletes a zone. It and its records are unreachable at once; the background purges the rows.
+/// Deletes a zone. The zone and its records are unreachable at once; a background job purges the rows.
 enum ZoneDeletion {
     static func delete(
         _ zone: ZoneRow, _ reason: ZoneDeletionReason, _ environment: ServiceEnvironment,
@@ -15,7 +15,7 @@ enum ZoneDeletion {
         try transaction.insert(JobRow(kind: BackgroundJob.purgeZone.rawValue, zone: zone.key, subject: ""))
     }
 
-    /// The reason of a zone's deletion.
+    /// The reason for which a zone was deleted.
     static func reason(of zone: ZoneRow) -> ZoneDeletionReason {
         ZoneDeletionReason.allCases.first { number($0) == zone.deletionReason } ?? .deleted
     }
@@ -29,16 +29,18 @@ enum ZoneDeletion {
     }
 }
 
-/// A user's actions on an app's data outside the app: removes it in the settings of iCloud, or resets the end-to-end
-/// encrypted data (`recordZoneWithIDWasPurgedBlock`, `recordZoneWithIDWasDeletedDueToUserEncryptedDataResetBlock`,
-/// Apple's documentation).
+/// The actions of a user on an app's data outside the app: the user removes the data in the settings of iCloud, or
+/// resets the end-to-end encrypted data (`recordZoneWithIDWasPurgedBlock`,
+/// `recordZoneWithIDWasDeletedDueToUserEncryptedDataResetBlock`, Apple's documentation).
 struct RemoveZones {
     var zoneNames: [String]?
     var reason: ZoneDeletionReason
     var caller: Caller
     var environment: ServiceEnvironment
 
-    /// - Returns: the names of the removed zones.
+    /// Deletes the named custom zones, or all custom zones if `zoneNames` is nil.
+    /// - Returns: the names of the deleted zones, and whether change events were stored.
+    /// - Throws: `zoneNotFound` if a named zone does not exist.
     func apply(
         _ notifier: Notifier, in transaction: StorageTransaction
     ) throws -> (names: [String], leftEvents: Bool) {

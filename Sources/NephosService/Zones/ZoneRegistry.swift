@@ -1,16 +1,17 @@
 import NephosStorage
 import NephosWire
 
-/// Finds the zones of a database.
+/// Finds the zones of a database, and describes them in responses.
 enum ZoneRegistry {
-    /// Returns the default zone, which needs no save: its first lookup in a transaction creates it.
+    /// Returns the default zone of a database. The zone needs no save: the first lookup in a transaction creates it.
     static func defaultZone(owner: OwnerID, in transaction: StorageTransaction) throws -> ZoneRow {
         if let zone = try transaction.zone(owner: owner, named: ZoneIDDictionary.defaultZoneName) { return zone }
         return try transaction.insertZone(
             owner: owner, name: ZoneIDDictionary.defaultZoneName, sequence: try transaction.nextSequence())
     }
 
-    /// Finds the zone as the caller sees it: its own, the public database's, or one that is shared with it.
+    /// Finds a zone as the caller sees it: the caller's own, the public database's, or one that is shared with the
+    /// caller; nil if there is none.
     static func find(
         _ address: ZoneAddress, _ caller: Caller, _ reader: StorageReader
     ) throws -> FoundZone? {
@@ -28,8 +29,8 @@ enum ZoneRegistry {
         case toRead, toSave
     }
 
-    /// Returns the reason that a zone is not found, and a remedy. The user may have removed it (`userDeletedZone`,
-    /// `CKErrorUserDidResetEncryptedDataKey`, Apple's documentation).
+    /// Returns the error for a zone that is not found, with a remedy. The user may have removed the zone
+    /// (`userDeletedZone`, `CKErrorUserDidResetEncryptedDataKey`, Apple's documentation).
     static func notFound(
         _ address: ZoneAddress, _ caller: Caller, _ purpose: Purpose, _ reader: StorageReader
     ) throws -> ServiceError {
@@ -48,7 +49,7 @@ enum ZoneRegistry {
         return error
     }
 
-    /// Never reveals whether another account has the zone.
+    /// The remedy for a zone that is not found. It never reveals whether another account has the zone.
     private static func remedy(
         _ address: ZoneAddress, _ caller: Caller, _ purpose: Purpose, _ reader: StorageReader
     ) throws -> String {
@@ -72,14 +73,14 @@ enum ZoneRegistry {
         }
     }
 
-    /// Zones whose names are compared with a missing one's, to suggest a similar name.
+    /// The maximum number of zones whose names are compared with the name of a missing zone, to suggest a similar one.
     private static let zonesCompared = 200
 
     static func dictionary(_ zone: ZoneRow, for caller: Caller) -> ZoneDictionary {
         ZoneDictionary(zoneID: caller.zoneID(zone.name), atomic: ZoneRules.isAtomic(zone.name))
     }
 
-    /// The dictionary of a zone that may be another account's.
+    /// The dictionary of a zone that may belong to another account.
     static func dictionary(
         _ zone: FoundZone, for caller: Caller, _ reader: StorageReader
     ) throws -> ZoneDictionary {
@@ -91,8 +92,9 @@ enum ZoneRegistry {
         return dictionary
     }
 
-    /// The dictionary with the zone's `syncToken`, if it has a change feed: "the current point in the zone's change
-    /// history" (CloudKit Web Services, Zone Dictionary). A fetch with it returns later changes.
+    /// The dictionary of a zone of the caller's own or of the public database. If the zone has a change feed, the
+    /// dictionary includes the zone's `syncToken`: "the current point in the zone's change history" (CloudKit Web
+    /// Services, Zone Dictionary). A fetch with this token returns later changes.
     static func dictionary(
         _ zone: ZoneRow, for caller: Caller, _ reader: StorageReader
     ) throws -> ZoneDictionary {

@@ -1,24 +1,26 @@
 import NephosStorage
 import NephosWire
 
-/// The checks that a plan's candidate must pass, valid as long as neither the query nor the indexes change.
+/// The checks that a plan's candidates must pass. The checks are valid as long as neither the query nor the indexes
+/// change.
 final class CandidateChecks: Sendable {
-    /// The record type's name in UTF-8.
+    /// The name of the record type in UTF-8.
     let type: JSONBytes
-    /// Empty if the candidates have passed them already.
+    /// The index probes of each candidate; empty if the candidates have already passed them.
     let probes: [IndexProbe]
     let circles: [QueryPlan.Circle]
-    /// Whether conditions must be checked on the record itself, and by which matcher.
+    /// Whether conditions must be checked on the record itself.
     let checksRecords: Bool
+    /// The matcher that checks conditions on the record.
     let matcher: QueryMatcher
     let fields: [String]
     let needsUsers: Bool
-    /// Whether a condition compares the records' parents. Participants must not learn the parent of a shared root, so
-    /// for them such a condition matches no root.
+    /// Whether a condition compares the parents of records. Participants must not learn the parent of a shared root, so
+    /// for participants such a condition matches no root.
     let comparesParents: Bool
-    /// The order as text for the marker; nil unless the service chose the order.
+    /// The order as text for the continuation marker; nil unless the service chose the order.
     let orderText: String?
-    /// Whether the index may truncate the keys that order the results.
+    /// Whether the order has keys that the index may truncate.
     let ordersStrings: Bool
 
     init(

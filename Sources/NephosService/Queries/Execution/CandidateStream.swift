@@ -5,10 +5,11 @@ import NephosWire
 struct QueryZone: Sendable {
     var key: ZoneKey
     var zoneID: ZoneIDDictionary
-    /// The caller's view of the zone if another account owns it.
+    /// The caller's view of the zone if another account owns it; nil in the caller's own databases.
     var shared: SharedZone?
 
-    /// Whether the zone may hold records that the caller may not read: it is shared, but not zone-wide.
+    /// Whether the zone may contain records that the caller may not read: another account owns the zone, and it is not
+    /// shared as a whole.
     var hidesRecords: Bool { shared.map { $0.zoneWide == nil } ?? false }
 
     init(_ row: ZoneRow, _ zoneID: ZoneIDDictionary, _ shared: SharedZone? = nil) {
@@ -18,16 +19,17 @@ struct QueryZone: Sendable {
     }
 }
 
-/// A record that may match, with its position in the order.
+/// A record that may match the query, with the record's position in the order.
 struct Candidate {
     var position: QueryPosition
-    /// The record's number, if an index entry gave it.
+    /// The record's number, if it came from an index entry.
     var number = RowNumber()
-    /// The record, if it has been read already.
+    /// The record, if it has already been read; otherwise nil.
     var row: RecordRow?
-    /// No record, but a position at which the page may end: all candidates before it were returned.
+    /// Whether this is not a record but a position at which the page may end, because all candidates before it were
+    /// returned.
     var isPlace = false
-    /// The cost of examining it, in candidates besides itself.
+    /// The cost of examining the candidate, in candidates besides itself.
     var cost = 0
 }
 
@@ -41,14 +43,14 @@ struct SortedCandidates: CandidateStream {
     private let candidates: [Candidate]
     private var index = 0
 
-    /// - Parameter position: the stream begins after it.
+    /// - Parameter position: the position after which the stream begins; nil begins with the first candidate.
     init(_ candidates: [Candidate], after position: QueryPosition?) {
         var sorted = candidates.sorted { $0.position.precedes($1.position) }
         if let position { sorted.removeAll { !position.precedes($0.position) } }
         self.candidates = sorted
     }
 
-    /// The position of the last one.
+    /// The position of the last candidate; nil without candidates.
     var end: QueryPosition? { candidates.last?.position }
 
     mutating func next() -> Candidate? {
@@ -59,7 +61,8 @@ struct SortedCandidates: CandidateStream {
 }
 
 /// Completes the order of an index that has only prefixes of the sort keys, because it truncates long strings or has
-/// only the first fields of the order. Reads and sorts each run: the candidates with the same prefix.
+/// only the first fields of the order. The stream reads and sorts one run at a time. A run is the candidates with the
+/// same prefix.
 struct WholeKeys<Base: CandidateStream>: CandidateStream {
     private var base: Base
     private let position: QueryPosition?
@@ -69,21 +72,21 @@ struct WholeKeys<Base: CandidateStream>: CandidateStream {
     private let tooMany: () -> any Error
     private let whole: (Candidate) throws -> Candidate?
     private var run = SortedCandidates([], after: nil)
-    /// The candidate after the run, read ahead.
+    /// The first candidate after the run, which has already been read; nil if it has not.
     private var following: Candidate?
-    /// Candidates examined since the first run.
+    /// The number of candidates examined since the first run, or since the last position at which the page could end.
     private var examined = 0
-    /// The last position of the runs read so far.
+    /// The last position of the runs that were read so far.
     private var end: QueryPosition?
 
     /// - Parameters:
     ///   - base: the candidates, from the start of the run that contains the position.
-    ///   - position: the stream begins after it.
-    ///   - limit: most candidates of a run.
-    ///   - budget: candidates to examine before the page may end in front of the next run.
-    ///   - runKey: the key prefix that the run's candidates share; nil if the candidate has no run.
+    ///   - position: the position after which the stream begins; nil begins with the first candidate.
+    ///   - limit: the maximum number of candidates per run.
+    ///   - budget: the number of candidates after which the page may end before the next run.
+    ///   - runKey: returns the key prefix that the candidates of a run share; nil for a candidate without a run.
     ///   - tooMany: makes the error for a run that is too long.
-    ///   - whole: reads a candidate and completes its key; nil if the record does not exist.
+    ///   - whole: reads a candidate and completes its key; returns nil if the record does not exist.
     init(
         _ base: Base, after position: QueryPosition?, limit: Int, budget: Int, runKey: @escaping ([UInt8]) -> [UInt8]?,
         orThrow tooMany: @escaping () -> any Error, whole: @escaping (Candidate) throws -> Candidate?
@@ -132,10 +135,11 @@ struct WholeKeys<Base: CandidateStream>: CandidateStream {
 /// Merges sorted index ranges, zone by zone.
 struct MergedRanges: CandidateStream {
     private var sources: [Source] = []
-    /// A heap of indexes into `sources`, of those with a candidate; the first in order is at the top.
+    /// A heap of the indexes into `sources` of the sources with a candidate. The source whose candidate is first in the
+    /// order is at the top.
     private var heap: [Int] = []
     private var last: QueryPosition?
-    /// Whether the top candidate has been returned.
+    /// Whether the candidate at the top of the heap has been returned.
     private var isTopGiven = false
 
     init(
@@ -209,7 +213,7 @@ struct MergedRanges: CandidateStream {
         sources[heap[left]].current.precedes(sources[heap[right]].current)
     }
 
-    /// One range, read in chunks.
+    /// One index range, which is read in chunks.
     private struct Source {
         let range: IndexRange
         let keyOffset: Int
@@ -221,7 +225,7 @@ struct MergedRanges: CandidateStream {
         private var chunk = 0
         private var isAtEnd = false
         private(set) var current = QueryPosition(key: [], name: "", zone: 0)
-        /// The current candidate's record number.
+        /// The record number of the current candidate.
         private(set) var number = RowNumber()
 
         init(
@@ -235,6 +239,7 @@ struct MergedRanges: CandidateStream {
             self.place = place
         }
 
+        /// Reads the first chunk after the position.
         /// - Returns: whether the source has a candidate.
         mutating func begin(chunk: Int, after position: QueryPosition?) throws -> Bool {
             self.chunk = chunk
@@ -243,7 +248,8 @@ struct MergedRanges: CandidateStream {
                 return try advance()
             }
             let value = range.from.prefix(keyOffset) + position.key
-            // A later zone in the order may still have the same name, so begin slightly before it.
+            // A later zone in the order may have a record of the same name, so the read begins slightly before that
+            // name.
             let name = range.zone.id > position.zone ? String(position.name.dropLast()) : position.name
             try read(after: IndexPosition(value: Array(value), name: name))
             while try advance() {

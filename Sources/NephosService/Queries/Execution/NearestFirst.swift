@@ -1,13 +1,14 @@
 import NephosStorage
 import NephosWire
 
-/// Candidates by distance from a point, nearest first, then those without a location.
+/// Candidates by distance from a point, nearest first, followed by the records without a location.
 ///
-/// Searches the cell with the nearest point next: it quarters a crowded cell and reads the entries of any other. So the
-/// reads depend on how many records are nearer than the page's last, not on how the others are distributed. If the
-/// search takes long, it returns positions at which a page may end before its first candidate.
+/// The cell with the nearest point is searched next: a crowded cell is quartered, and of any other cell the entries are
+/// read. So the number of reads depends on how many records are nearer than the page's last record, not on how the
+/// other records are distributed. If the search takes long, the stream returns positions at which a page may end before
+/// the first candidate.
 struct NearestFirst: CandidateStream {
-    /// The searched part of an index: the values with one prefix, in one zone.
+    /// The part of an index that is searched: the values with one prefix, in one zone.
     private struct Source {
         let range: ScanRange
         let definition: Int64
@@ -25,9 +26,9 @@ struct NearestFirst: CandidateStream {
     private enum Content {
         case candidate(Candidate)
         case cell(LocationCell)
-        /// Invalid locations, such as a latitude over 90 degrees.
+        /// The entries with invalid locations, such as a latitude over 90 degrees.
         case elsewhere
-        /// Entries at one distance in name order, after the position.
+        /// The entries at one distance in name order, after a position; nil for all of them.
         case run(IndexRange, after: IndexPosition?)
     }
 
@@ -41,23 +42,23 @@ struct NearestFirst: CandidateStream {
     private let reader: StorageReader
     private let trace: QueryTrace
     private let position: QueryPosition?
-    /// Completes the key of a candidate from its record; nil if the distance is the whole key.
+    /// Completes the key of a candidate from the candidate's record; nil if the distance is the whole key.
     private let fullKey: ((RecordRow, ZoneKey) throws -> [UInt8])?
     private let bounds: QueryBounds
     private var sources: [Source] = []
-    /// A heap; the first in order is at the top.
+    /// A heap, whose top is the first item in the order.
     private var heap: [Item] = []
     private var last: QueryPosition?
-    /// Entries and records read since the last candidate or position.
+    /// The numbers of entries and records read since the last candidate or position was returned.
     private var (entries, records) = (0, 0)
 
-    /// A cell with more entries is quartered.
+    /// The number of entries above which a cell is quartered.
     private static let crowd = 64
-    /// Bound in metres of the error of computed distances near the antipode, and of cells' farthest points, which are
+    /// The maximum error, in metres, of computed distances near the antipode, and of cells' farthest points, which are
     /// computed from the antipode.
     private static let tolerance = 1.0
-    /// The bound elsewhere, small so that a search can return the nearest record of a dense crowd before it reads the
-    /// whole crowd.
+    /// The maximum error, in metres, of other computed distances. It is small so that a search can return the nearest
+    /// record of a dense crowd before it reads the whole crowd.
     private static let precision = 0.001
     private static let farAway = 19_000_000.0
 
@@ -92,12 +93,12 @@ struct NearestFirst: CandidateStream {
         }
     }
 
-    /// The position before all records at a distance.
+    /// The position that precedes all records at a distance.
     private static func place(_ metres: Double) -> QueryPosition {
         QueryPosition(key: OrderedBytes.coordinate(metres), name: "", zone: .min)
     }
 
-    /// The distance at which the page begins.
+    /// The distance at which the page begins, in metres.
     private var inner: Double {
         guard let position, position.key.count >= 8 else { return 0 }
         let distance = OrderedBytes.coordinate(from: position.key.prefix(8))
@@ -116,7 +117,7 @@ struct NearestFirst: CandidateStream {
             pop()
             switch top.content {
             case .candidate(let candidate):
-                // Several ranges may hold the same record.
+                // Several ranges may contain the same record.
                 if candidate.position == last { continue }
                 return found(candidate)
             case .cell(let cell): try search(cell, top.source)
@@ -129,7 +130,8 @@ struct NearestFirst: CandidateStream {
         return nil
     }
 
-    /// Entries that cost as much as one record: a distance search reads many that are no candidates.
+    /// The number of entries that cost as much as one record. A distance search reads many entries that yield no
+    /// candidate.
     private static let entriesPerRecord = 20
     private var cost: Int { records + entries / Self.entriesPerRecord }
 
@@ -173,8 +175,8 @@ struct NearestFirst: CandidateStream {
         }
     }
 
-    /// The smallest cell around a cell's first entries, if it holds all of the cell's entries: reaches a crowd far away
-    /// in few steps.
+    /// The smallest cell around the first entries of a cell, if it contains all of the cell's entries; otherwise the
+    /// cell itself. So a search reaches a crowd far away in few steps.
     private mutating func crowded(
         _ cell: LocationCell, _ first: [IndexPosition], _ source: Int
     ) throws -> LocationCell {
@@ -189,7 +191,7 @@ struct NearestFirst: CandidateStream {
         return inner
     }
 
-    /// Adds the entries of a cell that cannot be quartered, point by point.
+    /// Adds the entries of a cell that cannot be quartered, one point at a time.
     private mutating func addPoints(of range: IndexRange, _ source: Int) throws {
         var rest = range
         let offset = sources[source].range.keyOffset
@@ -217,7 +219,8 @@ struct NearestFirst: CandidateStream {
         let key = OrderedBytes.coordinate(distance(range.from[sources[source].range.keyOffset...]) ?? .infinity)
         var after = after
         if after == nil, let position, position.key == key, !position.name.isEmpty {
-            // A later zone in the order may still have the same name, so begin slightly before it.
+            // A later zone in the order may have a record of the same name, so the read begins slightly before that
+            // name.
             let isLater = range.zone.id > position.zone
             after = IndexPosition(
                 value: range.from, name: isLater ? String(position.name.dropLast()) : position.name)
@@ -236,12 +239,13 @@ struct NearestFirst: CandidateStream {
     ) throws -> [IndexPosition] {
         let read = try reader.indexEntries(range, after: after, limit: limit)
         trace.read(read.count, at: sources[source].tracePlace)
-        // A read that finds nothing has a cost, too.
+        // A read that finds nothing also has a cost.
         entries += read.count + 1
         return read
     }
 
-    /// Infinite if there is no location; nil if the distance is not a number.
+    /// The distance of an entry's location, in metres: infinite without a location; nil if the distance is not a
+    /// number.
     private func distance(_ entry: ArraySlice<UInt8>) -> Double? {
         let distance = LocationCell.location(of: entry).map { scan.center.distance(to: $0) } ?? .infinity
         return distance.isNaN ? nil : distance

@@ -2,29 +2,30 @@ import NephosStorage
 import NephosWire
 
 extension QueryPage {
-    /// The page being filled. A class, because closures would copy a structure with so many references.
+    /// The page while it is being filled. A class, because closures would copy a structure with so many references.
     final class Run {
         let page: QueryPage
         let plan: QueryPlan
         let order: QueryOrder
         let checks: CandidateChecks
-        /// Nil if the query only counts records.
+        /// The encoder of the page's records; nil if the query only counts records.
         let records: RecordEncoder?
-        /// Copies of values in `checks`, for fast access per candidate.
+        /// A copy of the type in `checks`, for fast access per candidate.
         private let type: UnsafeRawBufferPointer
+        /// A copy of the flag in `checks`, for fast access per candidate.
         private let checksRecords: Bool
-        /// Whether earlier pages may have returned a record of this page.
+        /// Whether earlier pages may already have returned a record of this page.
         private let mayBeGiven: Bool
-        /// Whether to remember returned records, because they can come again.
+        /// Whether returned records are remembered, because the query may find them again.
         private let remembers: Bool
         var start: Int64
         var given: GivenRecords
         var looks = 0
-        /// Bytes of the returned records' fields.
+        /// The number of bytes of the returned records' fields.
         var size = 0
-        /// Bytes of the examined records' fields.
+        /// The number of bytes of the examined records' fields.
         private var bytesRead = 0
-        /// The number of results that an index leaves out.
+        /// The number of results that an index lacks.
         private var leftOut = 0
         var result = Result()
 
@@ -47,8 +48,8 @@ extension QueryPage {
 
         // MARK: Damaged records
 
-        /// Returns the records that were damaged when an index was built, as the index cannot tell whether they match.
-        /// They come as errors before all results and do not count against the page's limit.
+        /// Returns the records that were damaged when an index was built, because the index cannot tell whether they
+        /// match. They are errors before all results and do not count towards the page's limit.
         func readLeftOut() throws {
             var seen: Set<Int64> = []
             for definition in page.indexesWithGaps(plan) {
@@ -98,7 +99,8 @@ extension QueryPage {
                     looks += 1
                     visited += 1
                     try look(at: record, range.zone, records)
-                    // Note the position after this record: the next record may be the first that does not fit the page.
+                    // Note the position after this record, because the next record may be the first that does not fit
+                    // the page.
                     if isFull || hasStrings { last.set(range.key(of: value.bytes), record.name) }
                     return true
                 }
@@ -109,14 +111,14 @@ extension QueryPage {
             switch next {
             case .nothing: try endOrder()
             case .page: if let last = last.position(zone: zone) { try stop(at: .ordered(last)) }
-            // A run that the index cannot order.
+            // The next entries are a run that the index cannot order.
             case .run: try readStream(after: last.position(zone: zone))
             }
         }
 
-        /// A position in an index that advances with every record, in reused memory.
+        /// A position in an index that advances with every record and reuses its memory.
         private struct EntryPlace {
-            /// The key and the name, in the first `count` bytes.
+            /// The key followed by the name, in the first `count` bytes.
             private var bytes: [UInt8] = []
             private var count = 0
             private var keyCount = 0
@@ -205,7 +207,7 @@ extension QueryPage {
             try page.reader.visitRecord(candidate.number, zone: zone.key) { try look(at: $0, index, records) }
         }
 
-        /// Returns a record if it matches and was not returned before.
+        /// Returns a record to the client if it matches and was not returned before.
         private func look(at record: RecordRowView, _ zone: Int, _ records: RecordEncoder?) throws {
             bytesRead += record.fields.count
             guard record.isDamaged || record.isLive(ofType: type), !mayBeGiven || !isGiven(record),
@@ -216,7 +218,8 @@ extension QueryPage {
         }
 
         private func give(_ record: RecordRowView, _ zone: Int, _ records: RecordEncoder?) throws {
-            // Once `given` is full, remember only records newer than the first page, which itself never finds it full.
+            // Once `given` is full, only records newer than the first page are remembered. On the first page `given` is
+            // never full.
             if remembers, given.fullSince == nil || record.sequence > start {
                 given.insert(record.number)
             }
@@ -234,7 +237,7 @@ extension QueryPage {
             try readChanges(zone: first.key.id, sequence: start)
         }
 
-        // MARK: What was written since
+        // MARK: Records written since the first page
 
         func readChanges(zone: Int64, sequence: Int64) throws {
             for (index, next) in page.zones.enumerated() where next.key.id >= zone {
@@ -243,15 +246,15 @@ extension QueryPage {
                     let changes = try page.changes(in: next, after: sequence, limit: 100)
                     for change in changes {
                         if isFull {
-                            // Records may still commit beyond the complete sequence: the next page scans from there
-                            // again.
+                            // Records with lower sequences than this may still commit after the complete sequence, so
+                            // the next page scans from there again.
                             let complete = max(start, try page.reader.completeUpTo(zone: next.key))
                             try stop(at: .changes(zone: next.key.id, sequence: min(sequence, complete)))
                             return
                         }
                         looks += 1
                         sequence = change.sequence
-                        // A record newly shared but not rewritten has kept its position in the order.
+                        // A record that was newly shared but not rewritten has kept its position in the order.
                         guard let row = change.row, row.sequence > start else { continue }
                         bytesRead += row.fields.count
                         page.trace.readRecord()
@@ -280,7 +283,8 @@ extension QueryPage {
         private func isVisible(_ record: RecordRowView, _ zone: Int) throws -> Bool {
             guard let shared = page.zones[zone].shared else { return true }
             if checks.comparesParents, record.share != nil { return false }
-            // The plan reads only records under the caller's shares; a move may have taken some of them out.
+            // The plan reads only records under the caller's shares, but a move may have taken some of them out of the
+            // shares.
             if case .shared = plan, !shared.hasMoves { return true }
             return try shared.mayRead(record.row.name, page.reader)
         }
@@ -312,7 +316,7 @@ extension QueryPage {
             result.looks = looks
         }
 
-        /// The snapshot's latest change sequence in the query's zones.
+        /// The latest change sequence of the query's zones in the snapshot.
         private func now() throws -> Int64 {
             try page.zones.map { try page.reader.completeUpTo(zone: $0.key) }.max() ?? 0
         }

@@ -1,10 +1,10 @@
 import NephosStorage
 import NephosWire
 
-/// One page of a query, over one snapshot. `QueryCursor` describes how pages relate.
+/// One page of a query, over one snapshot. `QueryCursor` describes how the pages of a query relate.
 ///
-/// A class, because it is passed around a lot and never changes: each copy of a value would count references to all its
-/// members.
+/// A class, because a page is passed around often and never changes: each copy of a structure would count references to
+/// all its members.
 final class QueryPage {
     let query: ValidQuery
     let conjuncts: [QueryConjunct]
@@ -15,12 +15,12 @@ final class QueryPage {
     let reader: StorageReader
     let trace: QueryTrace
     let limit: Int
-    /// When the page ends, even if it is not full.
+    /// The time at which the page ends even if it is not full.
     private let deadline: ContinuousClock.Instant
 
-    /// The end of the previous page.
+    /// The end of the previous page; nil for the first page.
     let cursor: QueryCursor?
-    /// The record format of each zone.
+    /// The requested record format of each zone.
     let projections: [RecordProjection]
 
     init(
@@ -45,15 +45,15 @@ final class QueryPage {
     var isLate: Bool { ContinuousClock.now > deadline }
 
     struct Result {
-        /// The number of records of the page.
+        /// The number of records on the page.
         var count = 0
-        /// The number of candidates examined, if there is a next page.
+        /// The number of candidates examined; only set if there is a next page.
         var looks = 0
-        /// The start of the next page; nil after the last.
+        /// The start of the next page; nil after the last page.
         var cursor: QueryCursor?
     }
 
-    /// - Parameter records: receives each record of the page; nil to count only.
+    /// - Parameter records: receives each record of the page; nil only counts the records.
     func run(
         _ plan: QueryPlan, _ checks: CandidateChecks, into records: RecordEncoder?
     ) throws -> Result {
@@ -71,12 +71,13 @@ final class QueryPage {
         return run.result
     }
 
-    /// Whether an index may hold records that the caller may not read: then only returned records may be counted.
+    /// Whether an index may contain records that the caller may not read. Then only returned records may be counted.
     var isRestricted: Bool { query.restriction != nil || zones.contains(where: \.hidesRecords) }
 
-    /// The number of matching records if the index alone gives it; nil if records must be read, or there are many.
+    /// The number of matching records, if the index alone determines it; nil if records must be read, or if there are
+    /// too many entries.
     func count(_ plan: QueryPlan) throws -> Int? {
-        // A radius filter's cells hold entries outside the radius.
+        // The cells of a radius filter contain entries outside the radius.
         guard case .ordered(let scan, _) = plan, !scan.mayRepeat, isExact(plan),
             conjuncts.allSatisfy({ plan.circle(of: $0) == nil }), indexesWithGaps(plan).isEmpty,
             !zones.contains(where: \.hidesRecords)
@@ -94,7 +95,7 @@ final class QueryPage {
         return count
     }
 
-    /// Whether every candidate of the plan is certain to match.
+    /// Whether every candidate of the plan certainly matches the query.
     func isExact(_ plan: QueryPlan, _ probes: [IndexProbe] = []) -> Bool {
         conjuncts.indices.allSatisfy { index in
             plan.decides(index, of: conjuncts)
@@ -102,7 +103,7 @@ final class QueryPage {
         }
     }
 
-    /// The conditions that an index checks more cheaply than the record.
+    /// The conditions that an index checks at less cost than the record does.
     func probes(_ plan: QueryPlan) -> [IndexProbe] {
         switch plan {
         case .ordered, .collected, .distance: break
@@ -116,9 +117,9 @@ final class QueryPage {
         }
     }
 
-    /// The plan's indexes that lack records which were damaged when they were built.
+    /// The plan's indexes that lack records which were damaged when the indexes were built.
     func indexesWithGaps(_ plan: QueryPlan) -> [Int64] {
-        // A damaged record's creator is unknown.
+        // The creator of a damaged record is unknown, so the caller may not see it.
         guard indexes.leavesOut, query.restriction == nil else { return [] }
         var used = Set(probes(plan).map(\.definition))
         switch plan {
@@ -129,7 +130,7 @@ final class QueryPage {
         return indexes.definitions.filter { $0.leavesOut && used.contains($0.id) }.map(\.id).sorted()
     }
 
-    /// - Parameter matches: the check before a candidate is sorted, for plans that no index narrows.
+    /// - Parameter matches: checks a record before it is sorted, for plans that no index narrows.
     func candidates(
         _ plan: QueryPlan, _ order: QueryOrder, after position: QueryPosition?,
         matches: (RecordRow, QueryZone) throws -> Bool
@@ -157,11 +158,11 @@ final class QueryPage {
         }
     }
 
-    /// Merged index candidates; sorts runs that the index cannot order.
+    /// The merged candidates of the index ranges. Sorts the runs that the index cannot order.
     private func ordered(
         _ scan: QueryScan, _ order: QueryOrder, after position: QueryPosition?, sortsRuns: Bool
     ) throws -> any CandidateStream {
-        // Read the whole run of the position again.
+        // The whole run that contains the position is read again.
         let start = position.flatMap { position in
             let key = sortsRuns ? order.indexKey(of: position.key, scan.order) : order.run(of: position.key)
             return key.map { QueryPosition(key: $0, name: "", zone: .min) }
@@ -177,7 +178,7 @@ final class QueryPage {
         ) { candidate in
             guard let zone = self.zones.first(where: { $0.key.id == candidate.position.zone }) else { return nil }
             let row = try self.reader.record(candidate.number, zone: zone.key)
-            // Its index key must suffice.
+            // A damaged record has no other key than its index key.
             if let row, row.isDamaged { return Candidate(position: candidate.position, row: row) }
             return try self.sortedCandidate(row, order)
         }
@@ -201,7 +202,7 @@ final class QueryPage {
             var numbers: Set<Int64> = []
             for range in scan.ranges where range.isIn(zone) {
                 guard let id = indexes.ready(range.signature) else { continue }
-                // The planner counted the entries in this snapshot.
+                // The planner counted these entries in the same snapshot, so there are at most `most`.
                 let entries = try reader.indexEntries(range.inIndex(id, zone), after: nil, limit: most)
                 trace.read(entries.count, at: trace.began(range))
                 for entry in entries where numbers.insert(entry.record.value).inserted {
@@ -215,7 +216,7 @@ final class QueryPage {
         return candidates
     }
 
-    /// - Throws: `limitExceeded` if too much is shared with the participant to sort it.
+    /// - Throws: `limitExceeded` if too many records are shared with the participant to be sorted.
     private func sort(
         _ stream: SharedRecordStream, of zone: QueryZone, _ order: QueryOrder,
         matches: (RecordRow, QueryZone) throws -> Bool
@@ -250,7 +251,7 @@ final class QueryPage {
             var seen: Set<ExactString> = []
             for name in names where name.zoneID == nil || name.zoneID == zone.zoneID {
                 guard seen.insert(ExactString(name.recordName)).inserted else { continue }
-                // A hidden record counts as missing: the caller must not learn its size.
+                // A hidden record counts as missing, because the caller must not learn its size.
                 let row =
                     try zone.hidesRecords && zone.shared?.mayRead(name.recordName, reader) != true
                     ? nil : reader.record(zone: zone.key, named: name.recordName)
@@ -262,7 +263,7 @@ final class QueryPage {
         return candidates
     }
 
-    /// - Throws: `RecordsTooLarge` if the bytes exceed the bound for sorting in memory.
+    /// - Throws: `RecordsTooLarge` if the records to sort have more bytes than the bound for sorting in memory.
     private func sortedCandidate(_ row: RecordRow?, _ order: QueryOrder) throws -> Candidate? {
         let candidate = try candidate(row, order)
         if trace.sortedBytes > bounds.sortedBytes { throw RecordsTooLarge() }
@@ -276,7 +277,7 @@ final class QueryPage {
         return try sortable(row, order)
     }
 
-    /// The candidate with its position in the order; nil for a record of another type.
+    /// The candidate of a record, with its position in the order; nil for a record of another type.
     private func sortable(_ row: RecordRow, _ order: QueryOrder) throws -> Candidate? {
         guard row.isDamaged || isCandidate(row) else { return nil }
         if row.isDamaged {
@@ -291,7 +292,7 @@ final class QueryPage {
 
     // MARK: - Changes
 
-    /// The records of a zone that the caller may read and that were written after `sequence`, each with the sequence at
+    /// The records of a zone that the caller may read and that were written after `sequence`. Each has the sequence at
     /// which the scan continues.
     func changes(
         in zone: QueryZone, after sequence: Int64, limit: Int
@@ -309,7 +310,7 @@ final class QueryPage {
             .map { ($0.sequence, $0) }
     }
 
-    /// Changes of the caller's own records, which are few enough to sort.
+    /// The changes of the caller's own records, which are few enough to sort.
     private func ownChanges(
         _ restriction: CreatorRestriction, in zone: QueryZone, after sequence: Int64, _ limit: Int
     ) throws -> [(sequence: Int64, row: RecordRow?)] {
@@ -317,7 +318,7 @@ final class QueryPage {
             case .points(let component, let points) = QueryConjunct(.filter(restriction.filter), searchableFields: [])
                 .access, let definition = indexes.ready(IndexSignature([component]))
         else { return [] }
-        // Without fields, which may be large.
+        // Collects numbers instead of records, because fields may be large.
         var changed: [(Int64, RowNumber)] = []
         for point in points {
             let range = ByteRange(prefix: point.bytes)
@@ -335,7 +336,7 @@ final class QueryPage {
         return try first(limit, of: changed) { try reader.record($0, zone: zone.key) }
     }
 
-    /// Reads the first changes by sequence: at least one, and as many as fit the byte bound of a feed scan.
+    /// Reads the first changes by sequence: at least one, and as many as fit within the byte limit of a feed page.
     private func first<Key>(
         _ limit: Int, of changes: [(Int64, Key)], _ read: (Key) throws -> RecordRow?
     ) rethrows -> [(sequence: Int64, row: RecordRow?)] {
@@ -360,7 +361,7 @@ final class QueryPage {
             modifier: try accounts.userRecordName(id: row.modifiedBy, reader))
     }
 
-    /// The keys that the conditions compare.
+    /// The fields that the conditions compare, and whether they compare users or parents.
     var conditionKeys: (fields: [String], needsUsers: Bool, parent: Bool) {
         var fields: [String] = []
         var needsUsers = false
@@ -380,13 +381,13 @@ final class QueryPage {
 }
 
 extension TypeIndexes {
-    /// The indexes that a scan reads.
+    /// The IDs of the ready indexes that a scan reads.
     fileprivate func ready(_ scan: QueryScan) -> [Int64] { scan.ranges.compactMap { ready($0.signature) } }
 }
 
-/// Looks up in an index whether a record has one of a condition's values.
+/// A look-up in an index of whether a record has one of the values of a condition.
 struct IndexProbe: Sendable {
-    /// The condition's index in the query.
+    /// The index of the condition in the query.
     let conjunct: Int
     let definition: Int64
     let points: [QueryAccess.Point]

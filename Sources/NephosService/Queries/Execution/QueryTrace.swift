@@ -1,20 +1,20 @@
 import NephosStorage
 import NephosWire
 
-/// Records the work of a query for its explanation. Belongs to one run.
+/// Records the work of one run of a query, for the query's explanation.
 final class QueryTrace {
-    /// Entries read from each index.
+    /// The number of entries read from each index.
     private(set) var scans: [(signature: IndexSignature, entries: Int)] = []
     private(set) var recordsRead = 0
     private var counted = 0
 
-    /// Whether the plan depends on entry counts.
+    /// Whether entries were counted to choose the plan.
     private(set) var hasCounted = false
 
-    /// The index that would answer more of the query if the schema declared it.
+    /// The index that would decide more conditions of the query if the schema declared it; nil if there is none.
     var helpfulIndex: IndexSignature?
 
-    /// Entries read or counted.
+    /// The number of entries read or counted.
     var entriesRead: Int { scans.reduce(counted) { $0 + $1.entries } }
 
     func counted(_ entries: Int) {
@@ -22,7 +22,7 @@ final class QueryTrace {
         counted += entries
     }
 
-    /// - Returns: the position in `scans`, for `read`.
+    /// - Returns: the index in `scans`, which `read` takes.
     func began(_ range: ScanRange) -> Int {
         if let place = scans.firstIndex(where: { $0.signature == range.signature }) { return place }
         scans.append((range.signature, 0))
@@ -31,10 +31,10 @@ final class QueryTrace {
 
     func read(_ entries: Int, at place: Int) { scans[place].entries += entries }
 
-    /// Bytes of the records read to be sorted.
+    /// The number of bytes of fields of the records that were read to be sorted.
     private(set) var sortedBytes = 0
 
-    /// Notes that a record was read to be sorted.
+    /// Counts a record that was read to be sorted.
     func sort(_ row: RecordRow) { sortedBytes += row.fields.count }
 
     func readRecord() { readRecords(1) }
@@ -65,7 +65,7 @@ final class QueryTrace {
 }
 
 extension QueryExplanation {
-    /// The explanation for a caller that may not read all records: it hides the counts, which include other records,
+    /// The explanation for a caller that may not read all records. It omits the counts, which include other records,
     /// and the chosen index, which depends on the counts.
     var withoutCounts: QueryExplanation {
         QueryExplanation(
@@ -74,7 +74,7 @@ extension QueryExplanation {
 }
 
 extension QueryExpression {
-    /// The condition in words, for people.
+    /// The condition in words that people can read.
     var words: String {
         switch self {
         case .all: "all"

@@ -1,10 +1,10 @@
 import NephosStorage
 import NephosWire
 
-/// The records of a type that are shared with a participant, by name: merges the records under each share. It reads no
-/// others, so neither a page's cost nor its end depends on hidden records.
+/// The records of one type that are shared with a participant, by name, merged from the records under each share. The
+/// stream reads no other records, so neither the cost of a page nor its end depends on hidden records.
 struct SharedRecordStream: CandidateStream {
-    /// The records under one share, read in chunks.
+    /// The records under one share, which are read in chunks.
     private struct Source {
         let share: Int64
         var rows: [RecordRow] = []
@@ -21,11 +21,11 @@ struct SharedRecordStream: CandidateStream {
     private var chunk: Int
     private var sources: [Source]
 
-    /// Bytes of fields per chunk.
+    /// The maximum number of bytes of fields per chunk, over all shares.
     private static let chunkSize = 1 << 20
 
     /// - Parameters:
-    ///   - position: the stream begins after it.
+    ///   - position: the position after which the stream begins; nil begins with the first record.
     ///   - expecting: the number of records that the page needs.
     init(
         _ shared: SharedZone, of type: String, after position: QueryPosition?, expecting: Int,
@@ -36,7 +36,7 @@ struct SharedRecordStream: CandidateStream {
         self.reader = reader
         self.trace = trace
         sources = shared.participations.map { Source(share: $0.share.id, last: position?.name ?? "") }
-        // Shares divide the expected number of records.
+        // The shares divide the expected number of records among them.
         chunk = max(1, min(expecting, 256) / max(1, sources.count))
     }
 
@@ -53,7 +53,7 @@ struct SharedRecordStream: CandidateStream {
             position: QueryPosition(key: [], name: row.name, zone: zone.id), number: row.number, row: row)
     }
 
-    /// The next record of a source; nil at its end.
+    /// The next record of a source; nil at the end of the source.
     private mutating func current(_ index: Int) throws -> RecordRow? {
         if sources[index].index == sources[index].rows.count, !sources[index].isAtEnd { try read(index) }
         let source = sources[index]

@@ -1,29 +1,29 @@
 import NephosStorage
 import NephosWire
 
-/// The only index range of a query's candidates, in order: the shape of most queries. One statement reads its entries
-/// and their records.
+/// The index range of a query whose candidates come from one range in order, as with most queries. One statement reads
+/// the range's entries together with their records.
 struct SingleRange {
     let range: IndexRange
-    /// Bytes of an entry's value before the sort key.
+    /// The number of bytes of an entry's value that precede the sort key.
     let keyOffset: Int
-    /// The zone's index in the query.
+    /// The index of the zone in the query.
     let zone: Int
-    /// The range's index in the trace.
+    /// The index of the range in the trace.
     let place: Int
 
-    /// Whether reading can start at the entry after a position. It cannot if the index truncates the position's
-    /// strings, or if the position is in another zone.
+    /// Whether a read can start at the entry after a position. It cannot if the index truncates strings of the
+    /// position's key, or if the position is in another zone.
     func canBegin(after position: QueryPosition, _ order: QueryOrder) -> Bool {
         position.zone == range.zone.id && !cuts(position.key, order)
     }
 
-    /// Whether the index truncates the key, so that other records may share it.
+    /// Whether the index truncates the key, so that other records may have the same truncated key.
     private func cuts(_ key: [UInt8], _ order: QueryOrder) -> Bool {
         key.count > OrderedBytes.stringLimit && order.hasStrings && order.run(of: key) != nil
     }
 
-    /// Whether the index truncates the key of an entry's value.
+    /// Whether the index truncates the sort key in an entry's value.
     func cuts(_ value: UnsafeRawBufferPointer, _ order: QueryOrder) -> Bool {
         value.count - keyOffset > OrderedBytes.stringLimit && cuts(Array(key(of: value)), order)
     }
@@ -39,7 +39,7 @@ struct SingleRange {
 }
 
 extension QueryPage {
-    /// Nil if the candidates come from several ranges, or not from a range.
+    /// The only index range of the plan's candidates; nil if they come from several ranges, or not from a range.
     func singleRange(_ plan: QueryPlan) -> SingleRange? {
         guard case .ordered(let scan, _) = plan, !plan.sortsRuns else { return nil }
         var found: SingleRange?

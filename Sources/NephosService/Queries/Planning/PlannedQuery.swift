@@ -1,7 +1,7 @@
 import NephosStorage
 import NephosWire
 
-/// A validated and planned query, valid as long as neither the schema nor the indexes change.
+/// A validated and planned query. It is valid as long as neither the schema nor the indexes change.
 final class PlannedQuery: Sendable {
     let query: ValidQuery
     let conjuncts: [QueryConjunct]
@@ -16,15 +16,15 @@ final class PlannedQuery: Sendable {
     }
 }
 
-/// A store's plan cache, by query, caller and versions. Only plans that did not count entries are cached.
+/// A store's plan cache, by query, caller and versions. Plans for which entries were counted are not cached.
 final class PlannedQueries: Sendable {
-    /// The schema and index versions that a query was planned with.
+    /// The versions of the schema and the indexes with which a query was planned.
     struct Versions: Hashable, Sendable {
         var schema: Int
         var indexes: Int
     }
 
-    /// The caller's query, as the whole request without the page, and everything that its plan depends on.
+    /// The caller's query, which is the request without the page, and everything else on which its plan depends.
     struct Key: Hashable, Sendable {
         let text: QueryBytes
         let scope: DatabaseScope

@@ -1,7 +1,7 @@
 import NephosWire
 
-/// The order of a query's results: total, so that a page can begin at the end of another. Records sort by the bytes of
-/// their keys, then by name, then by zone, in an index as in memory.
+/// The order of a query's results. The order is total, so that a page can begin at the end of another page. Records
+/// sort by the bytes of their keys, then by name, then by zone, both in an index and in memory.
 struct QueryOrder: Hashable, Sendable {
     enum Key: Hashable, Sendable {
         case component(IndexComponent)
@@ -10,7 +10,7 @@ struct QueryOrder: Hashable, Sendable {
 
     var keys: [Key]
 
-    /// Orders by name.
+    /// The order by record name.
     static let name = QueryOrder(keys: [])
 
     init(keys: [Key]) { self.keys = keys }
@@ -24,11 +24,11 @@ struct QueryOrder: Hashable, Sendable {
             }
             return .component(IndexComponent(descriptor.ascending ? .ascending : .descending, descriptor.key))
         }
-        // The name is the final tie-breaker anyway.
+        // The record name is the final tie-breaker in any case.
         if keys.last == .component(IndexComponent(.ascending, .system(.recordName))) { keys.removeLast() }
     }
 
-    /// The index components that give the order; nil if no index can.
+    /// The index components that give the order; nil if no index can give it.
     var components: [IndexComponent]? {
         var components: [IndexComponent] = []
         for key in keys {
@@ -38,18 +38,18 @@ struct QueryOrder: Hashable, Sendable {
         return components
     }
 
-    /// Whether a record can never change its position.
+    /// Whether a record can never change its position in the order.
     var isStable: Bool {
         keys.allSatisfy { key in
             if case .component(let component) = key { component.key == .system(.recordName) } else { false }
         }
     }
 
-    /// Whether the keys may hold strings that an index truncates. Names are short, but any developer's field may have
-    /// long strings.
+    /// Whether the sort keys may contain strings that an index truncates. Record names are short, but any developer's
+    /// field may have long strings.
     var hasStrings: Bool { hasStrings(besides: []) }
 
-    /// - Parameter numeric: fields without strings.
+    /// - Parameter numeric: the fields that contain no strings.
     func hasStrings(besides numeric: Set<String>) -> Bool {
         keys.contains { key in
             if case .component(let component) = key, case .field(let name) = component.key {
@@ -60,7 +60,7 @@ struct QueryOrder: Hashable, Sendable {
         }
     }
 
-    /// The developer's fields in the order, and whether it needs users.
+    /// The developer's fields in the order.
     var fields: [String] {
         keys.compactMap { key in
             switch key {
@@ -80,7 +80,7 @@ struct QueryOrder: Hashable, Sendable {
         }
     }
 
-    /// A record's sort key, with untruncated strings.
+    /// The sort key of a record, with untruncated strings.
     func key(of record: QueryableRow) -> [UInt8] {
         var bytes: [UInt8] = []
         for key in keys {
@@ -97,8 +97,8 @@ struct QueryOrder: Hashable, Sendable {
         return bytes
     }
 
-    /// The prefix of the key up to and including the first truncated string, in index form: the index cannot
-    /// distinguish the records that share it. Nil if nothing is truncated.
+    /// The prefix of a sort key up to and including the first truncated string, in index form; nil if the index
+    /// truncates nothing. The index cannot distinguish the records that share this prefix.
     func run(of key: [UInt8]) -> [UInt8]? {
         guard key.count > OrderedBytes.stringLimit, let components else { return nil }
         var run: [UInt8] = []
@@ -119,7 +119,8 @@ struct QueryOrder: Hashable, Sendable {
         return nil
     }
 
-    /// The key's prefix in an index of the first components, with strings truncated as there.
+    /// The prefix of a sort key in an index of the first components of the order, with strings truncated as in the
+    /// index.
     func indexKey(of key: [UInt8], _ components: [IndexComponent]) -> [UInt8] {
         var index: [UInt8] = []
         var rest = key[...]
@@ -135,18 +136,18 @@ struct QueryOrder: Hashable, Sendable {
         return index
     }
 
-    /// The sort key of a distance. A record without a location is farther away than all others.
+    /// The sort key of a distance. A record without a location counts as farther away than all others.
     static func distance(of location: LocationValue?, from center: LocationValue, ascending: Bool = true) -> [UInt8] {
         let bytes = OrderedBytes.coordinate(location.map { center.distance(to: $0) } ?? .infinity)
         return ascending ? bytes : OrderedBytes.complement(bytes)
     }
 }
 
-/// A position among results: after the record that it names.
+/// A position among the results, after the record with this key, name and zone.
 struct QueryPosition: Hashable, Sendable {
     var key: [UInt8]
     var name: String
-    /// The zone's id.
+    /// The ID of the zone.
     var zone: Int64
 
     func precedes(_ other: QueryPosition) -> Bool {

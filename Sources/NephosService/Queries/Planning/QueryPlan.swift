@@ -5,22 +5,22 @@ import NephosWire
 struct ScanRange: Hashable, Sendable {
     var signature: IndexSignature
     var range: ByteRange
-    /// Bytes of an entry's value before the sort key.
+    /// The number of bytes of an entry's value that precede the sort key.
     var keyOffset: Int
-    /// The range's zones; empty means all.
+    /// The zones in which the range is read; empty for all zones of the query.
     var zoneIDs: [ZoneIDDictionary] = []
 }
 
-/// Ranges that together hold the records matching some of a query's conditions.
+/// Index ranges that together contain all records that match some of a query's conditions.
 struct QueryScan: Sendable {
     var ranges: [ScanRange]
-    /// The order within each range.
+    /// The order of the records within each range.
     var order: [IndexComponent]
-    /// The conditions that the scan answers, by their index in the query.
+    /// The conditions that the scan covers, by their index in the query.
     var covers: Set<Int>
-    /// Whether a record can occur more than once.
+    /// Whether the scan may find a record more than once.
     var mayRepeat = false
-    /// False if a record can occur at several positions of the order: then the results must be collected.
+    /// Whether a record has only one position in the order. If not, the results must be collected and sorted.
     var isOrdered = true
 
     var signatures: [IndexSignature] {
@@ -30,18 +30,18 @@ struct QueryScan: Sendable {
     }
 }
 
-/// How to find a query's results.
+/// The way to find a query's results.
 enum QueryPlan: Sendable {
     case nothing
     /// Reads indexes in the order of the results.
     case ordered(QueryScan, QueryOrder)
     /// Reads a few records and sorts them.
     case collected(QueryScan, QueryOrder)
-    /// Reads the records of these names and sorts them.
+    /// Reads the records with these names and sorts them.
     case named([ReferenceValue], QueryOrder, covers: Set<Int>)
-    /// Reads the records shared with a participant, and sorts them unless the order is by name.
+    /// Reads the records that are shared with a participant, and sorts them unless the order is by name.
     case shared(QueryOrder)
-    /// Reads a location index in rings around a point up to a radius in metres, for the values with each prefix.
+    /// Reads a location index in rings around a point, up to a radius in metres, for the values with each prefix.
     case distance(DistanceScan, QueryOrder)
 
     /// The number of index ranges that the plan reads.
@@ -64,7 +64,8 @@ enum QueryPlan: Sendable {
 }
 
 extension QueryPlan {
-    /// Whether the index has only the first fields of the order, so that runs with the same index key are sorted.
+    /// Whether the plan's index has only the first fields of the order, so that runs of records with the same index key
+    /// are sorted.
     var sortsRuns: Bool {
         if case .ordered(let scan, let order) = self { scan.order.count < order.keys.count } else { false }
     }
@@ -78,7 +79,7 @@ extension QueryPlan {
         }
     }
 
-    /// The number of fields of the plan's index.
+    /// The number of fields in the plan's index.
     var indexedFields: Int {
         switch self {
         case .nothing, .named, .shared: 0
@@ -91,14 +92,14 @@ extension QueryPlan {
     func decides(_ index: Int, of conjuncts: [QueryConjunct]) -> Bool {
         if circle(of: conjuncts[index]) != nil { return true }
         if case .distance = self, case .circle = conjuncts[index].access {
-            // The last ring ends exactly at the radius.
+            // The last ring ends exactly at the radius of the filter.
             return covers.contains(index)
         }
         return conjuncts[index].isExact && covers.contains(index)
     }
 
-    /// The radius filter of a condition, if the index is in the order of its field's locations: an entry has the exact
-    /// location after the cell.
+    /// The radius filter of a condition, if the index is in the order of the filtered field's locations; otherwise nil.
+    /// An entry of that index has the exact location after the cell.
     func circle(of conjunct: QueryConjunct) -> Circle? {
         guard case .ordered(let scan, _) = self, let first = scan.order.first, first.kind == .cell,
             case .circle(first.key, let center, let metres) = conjunct.access
@@ -106,31 +107,32 @@ extension QueryPlan {
         return Circle(center: center, metres: metres)
     }
 
-    /// A radius filter's area: a centre and a radius.
+    /// The area of a radius filter: a centre and a radius.
     struct Circle: Sendable {
         let center: LocationValue
         let metres: Double
 
-        /// - Parameter key: a sort key of the index.
+        /// Whether a location is in the area.
+        /// - Parameter key: a sort key of the index, which begins with the location.
         func holds(_ key: [UInt8]) -> Bool {
             LocationCell.location(of: key[...]).map { center.distance(to: $0) <= metres } ?? false
         }
     }
 }
 
-/// Thrown by the planner: these indexes must be built first.
+/// The error of the planner for indexes that must be built before the query can run.
 struct MissingIndexes: Error {
     var signatures: [IndexSignature]
 }
 
-/// Thrown while reading records to sort: they are too large.
+/// The error for records that are too large to be sorted in memory.
 struct RecordsTooLarge: Error {}
 
-/// A location index to read in rings.
+/// A scan of a location index in rings around a point.
 struct DistanceScan: Sendable {
-    /// One range for each prefix, which the cells follow.
+    /// One range for each prefix. The cells follow the prefix.
     var scan: QueryScan
     var center: LocationValue
-    /// Metres; nil means the whole globe, then the records without a location.
+    /// The radius in metres; nil for the whole globe, followed by the records without a location.
     var radius: Double?
 }

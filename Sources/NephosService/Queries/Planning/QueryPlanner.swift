@@ -4,13 +4,15 @@ import NephosWire
 /// Plans how to find a query's results.
 ///
 /// Indexes of one field are made when the first query needs them. An index of several fields (`=list,-date`), equality
-/// fields first and then the order, is used if the schema declares it: the result is one sorted range of it, and the
-/// cost is that of the returned records. Every save of every account maintains such an index, so a query makes none.
+/// fields first and then the order, is used if the schema declares it: the results are then one sorted range of the
+/// index, and the cost is that of the returned records. Every save of every account maintains such an index, so a query
+/// makes none.
 ///
-/// If the index of the order does not answer all conditions, the planner counts the entries of the others up to a
-/// bound. If one leaves few records, these are collected, checked and sorted in memory. If none does, the conditions
-/// are checked on the records in index order, and a page that examines too many ends early. An order by several fields
-/// reads the index of the first and sorts runs with equal values in memory, up to a bound.
+/// If the index of the order does not cover all conditions, the planner counts the entries of the other conditions up
+/// to a bound. If one condition leaves few records, these are collected, checked and sorted in memory. If none does,
+/// the conditions are checked on the records in index order, and a page that examines too many records ends early. An
+/// order by several fields reads the index of the first field and sorts runs with equal values in memory, up to a
+/// bound.
 struct QueryPlanner {
     let query: ValidQuery
     let conjuncts: [QueryConjunct]
@@ -19,9 +21,9 @@ struct QueryPlanner {
     let bounds: QueryBounds
     let reader: StorageReader
     let trace: QueryTrace
-    /// Records of the page.
+    /// The maximum number of records of the page.
     let limit: Int
-    /// The order that an earlier page chose, for a query that leaves the order to the service.
+    /// The order that an earlier page chose, for a query that leaves the order to the service; otherwise nil.
     let chosenOrder: [IndexComponent]?
 
     init(_ page: QueryPage) {
@@ -36,11 +38,11 @@ struct QueryPlanner {
         chosenOrder = page.cursor?.order.flatMap(IndexSignature.init)?.components
     }
 
-    /// - Throws: `MissingIndexes` if the type lacks indexes that the plan needs, or a `ServiceError`.
+    /// - Throws: `MissingIndexes` if the record type lacks indexes that the plan needs, or a `ServiceError`.
     func plan() throws -> QueryPlan {
         if query.condition == .none || conjuncts.contains(where: { $0.access?.isEmpty == true }) { return .nothing }
         let explicit = query.sort.isEmpty ? nil : QueryOrder(query.sort)
-        // Before any count of entries, which would include hidden records.
+        // This precedes any count of entries, because a count would include hidden records.
         if let plan = try planOfPart(explicit ?? .name) { return plan }
         for (index, conjunct) in conjuncts.enumerated() {
             guard case .names(let names) = conjunct.access else { continue }
@@ -50,10 +52,10 @@ struct QueryPlanner {
         return try plan(explicit)
     }
 
-    // MARK: - Where not all records are the caller's to read
+    // MARK: - Callers that may not read all records
 
-    /// A plan that reads only records that the caller may read, however selective the conditions are: the caller must
-    /// not learn which other records an index has. Nil if the caller may read all.
+    /// A plan that reads only records that the caller may read, however selective the conditions are; nil if the caller
+    /// may read all records. The caller must not learn which other records an index contains.
     private func planOfPart(_ order: QueryOrder) throws -> QueryPlan? {
         let hidesRecords = zones.contains(where: \.hidesRecords)
         if !hidesRecords && query.restriction == nil { return nil }
@@ -90,7 +92,7 @@ struct QueryPlanner {
             if let few = try fewest(of: others, below: bounds.unindexedSort) { return .collected(few, order) }
             return try readied(main)
         }
-        // An ordered page may examine as many anyway.
+        // An ordered page may examine the same number of records.
         let most = trace.helpfulIndex == nil ? bounds.smallSet : max(bounds.smallSet, bounds.candidatesPerPage)
         if let few = try fewest(of: others, below: most), try isCheaper(few, than: main) {
             return .collected(few, order)
@@ -98,20 +100,20 @@ struct QueryPlanner {
         return try readied(main)
     }
 
-    /// A scan of the index that gives the order; if an order by several fields has none, a scan of the first field's
-    /// index.
+    /// A scan of the index that gives the whole order. If an order by several fields has no such index, a scan of the
+    /// index of its first field.
     private func orderedScan(_ components: [IndexComponent]) -> QueryScan {
         let whole = scan(order: components)
-        // Contradictory conditions leave no range.
+        // Contradictory conditions leave no range, so the scan may have none.
         guard let first = whole.ranges.first, !isAvailable(first.signature) else { return whole }
         return scan(order: [components[0]])
     }
 
-    /// Whether reading all of a few records costs less than reading in order until the page is full. The ordered read
-    /// examines a page of records for each match: if `few` has a tenth of the entries, ten pages.
+    /// Whether reading all of a few records costs less than reading in order until the page is full. If `few` has a
+    /// tenth of the entries, the ordered read examines ten records for each match.
     private func isCheaper(_ few: QueryScan, than main: QueryPlan) throws -> Bool {
         let size = try count(few, limit: bounds.smallSet)
-        // Too few records to make an index for.
+        // For so few records it is not worth making an index.
         if size <= 50 { return true }
         let scan: QueryScan
         switch main {
@@ -124,7 +126,7 @@ struct QueryPlanner {
         return try count(scan, limit: breakEven) == breakEven
     }
 
-    /// The plan when no index has the order: sorts the records of the most selective condition, up to a bound.
+    /// The plan if no index has the order: the records of the most selective condition are sorted, up to a bound.
     private func collect(_ order: QueryOrder) throws -> QueryPlan {
         if !bounds.collects {
             throw ServiceError.limitExceeded(
@@ -167,8 +169,8 @@ struct QueryPlanner {
 
     private typealias Equality = (index: Int, component: IndexComponent, points: [QueryAccess.Point])
 
-    /// The equality conditions that one index can answer together.
-    /// - Parameter allowed: the fields of the index; nil allows any.
+    /// The equality conditions that one index can cover together.
+    /// - Parameter allowed: the fields of the index; nil for any fields.
     private func equalities(_ limit: Int, of allowed: ArraySlice<IndexComponent>? = nil) -> [Equality] {
         var chosen: [Equality] = []
         var ranges = 1
@@ -189,8 +191,8 @@ struct QueryPlanner {
         return chosen.sorted { $0.component.field < $1.component.field }
     }
 
-    /// The equalities in front of an order: the most that a declared index has, or none. Without an order, a single
-    /// equality has an index of its own.
+    /// The equality conditions that precede an order in an index: as many as a declared index has, or none. Without an
+    /// order, a single equality condition has an index of its own.
     private func equalities(before order: [IndexComponent]) -> [Equality] {
         var best: [Equality] = []
         for definition in indexes.definitions where definition.signature.components.count > 1 {
@@ -203,7 +205,7 @@ struct QueryPlanner {
         return best.isEmpty && order.isEmpty ? equalities(1) : best
     }
 
-    /// A scan, in an order, of the records that pass the equalities.
+    /// A scan, in an order, of the records that match the equality conditions.
     private func scan(order: [IndexComponent]) -> QueryScan {
         var scan = prefixes(of: equalities(before: order), order: order)
         // A range condition on the order's first field narrows the scan.
@@ -220,7 +222,8 @@ struct QueryPlanner {
         return scan
     }
 
-    /// Notes which index would answer more of the query than the plan's, for the explanation and for a refusal.
+    /// Notes the index that would cover more conditions than the index of the plan, for the explanation and for a
+    /// refusal.
     private func noteHelpfulIndex(before order: [IndexComponent], instead plan: QueryPlan) {
         let components = equalities(Limits.equalitiesPerIndex).map(\.component) + order
         guard components.count > 1, components.count <= Limits.fieldsPerIndex,
@@ -229,7 +232,7 @@ struct QueryPlanner {
         trace.helpfulIndex = IndexSignature(components)
     }
 
-    /// Whether the index exists, or a query may have it made.
+    /// Whether the index exists, or a query may make it.
     private func isAvailable(_ signature: IndexSignature) -> Bool {
         signature.components.count < 2 || indexes.defines(signature)
     }
@@ -272,7 +275,7 @@ struct QueryPlanner {
         }
     }
 
-    /// A scan of the location index after the equalities, narrowed by radius filters with the same centre.
+    /// A scan of the location index after the equality conditions, narrowed by radius filters with the same centre.
     private func distanceScan(_ key: QueryKey, _ center: LocationValue) -> DistanceScan {
         var distance = DistanceScan(scan: scan(order: [IndexComponent(.cell, key)]), center: center)
         for (index, conjunct) in conjuncts.enumerated() {
@@ -285,19 +288,19 @@ struct QueryPlanner {
         return distance
     }
 
-    /// A scan for each condition that an index answers and `covered` lacks, with the equalities in front if one index
-    /// can have both. The equalities alone come first.
+    /// A scan for each condition that an index covers and that is not in `covered`, with the equality conditions before
+    /// it if one index can have both. The equality conditions alone come first.
     private func alternatives(besides covered: Set<Int>) -> [QueryScan] {
         if covered.count == conjuncts.count { return [] }
         var scans: [QueryScan] = []
         var done = covered
         func add(_ scan: QueryScan) {
-            // A scan that covers only the equalities is no alternative.
+            // A scan that covers only conditions that are already covered is no alternative.
             guard !scan.covers.subtracting(done).isEmpty else { return }
             done.formUnion(scan.covers)
             scans.append(scan)
         }
-        // One index has both the equalities and the range.
+        // One index can have both the equality conditions and the range.
         for conjunct in conjuncts {
             guard case .range(let key, _) = conjunct.access else { continue }
             add(scan(order: [direction(of: key)]))
@@ -309,7 +312,7 @@ struct QueryPlanner {
         return scans
     }
 
-    /// The direction of an existing index; ascending if there is none.
+    /// The component of the index that exists for the key: descending if only that index exists; otherwise ascending.
     private func direction(of key: QueryKey) -> IndexComponent {
         let ascending = IndexComponent(.ascending, key)
         let descending = IndexComponent(.descending, key)
@@ -349,7 +352,7 @@ struct QueryPlanner {
         return scan
     }
 
-    /// The ranges of a union; nil if a part has none.
+    /// The ranges of a union of conditions; nil if a part has no range, or if there are too many ranges.
     private func union(_ parts: [QueryAccess], _ index: Int) -> QueryScan? {
         var scan = QueryScan(ranges: [], order: [], covers: [index], mayRepeat: true)
         for part in parts {
@@ -388,7 +391,8 @@ struct QueryPlanner {
         if !missing.isEmpty { throw MissingIndexes(signatures: missing) }
     }
 
-    /// The plan, once its indexes exist.
+    /// The plan, if all its indexes are ready.
+    /// - Throws: `MissingIndexes` otherwise.
     private func readied(_ plan: QueryPlan) throws -> QueryPlan {
         switch plan {
         case .ordered(let scan, _), .collected(let scan, _): try require(scan.signatures)
@@ -398,7 +402,7 @@ struct QueryPlanner {
         return plan
     }
 
-    /// The scan with the fewest entries, if it has fewer than `limit`.
+    /// The scan with the fewest entries; nil if no scan has fewer than `limit`.
     private func fewest(of scans: [QueryScan], below limit: Int) throws -> QueryScan? {
         try require(scans.flatMap(\.signatures))
         var best: QueryScan?
@@ -435,7 +439,7 @@ extension ScanRange {
 }
 
 extension QueryConjunct {
-    /// Whether the condition is on a list, of which an index can hold a record several times.
+    /// Whether the condition is on a list. An index may contain a record several times for a list.
     var isOfList: Bool {
         if case .filter(let filter) = expression { filter.comparator.needsListField } else { false }
     }

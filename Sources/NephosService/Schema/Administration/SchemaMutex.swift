@@ -1,4 +1,5 @@
-/// An async mutex for the commands on a container's schema: an import and a deployment read both environments.
+/// An async mutex for the commands on a container's schema. It is needed because an import and a deployment read both
+/// environments.
 actor SchemaMutex {
     private var busy: Set<String> = []
     private var waiting: [String: [CheckedContinuation<Void, Never>]] = [:]
@@ -8,7 +9,7 @@ actor SchemaMutex {
         await withCheckedContinuation { waiting[container, default: []].append($0) }
     }
 
-    /// Resumes the longest-waiting task.
+    /// Releases the mutex, and resumes the task that has waited longest.
     func end(_ container: String) {
         guard let first = waiting[container]?.first else {
             busy.remove(container)

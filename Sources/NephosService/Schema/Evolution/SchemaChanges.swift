@@ -1,7 +1,7 @@
-/// Stored data that a schema change would drop.
+/// Stored data that a schema change would drop: all records of a type, or the values of one field.
 package struct SchemaLoss: Hashable, Sendable {
     package var recordType: String
-    /// Nil for all records of the type.
+    /// The field whose values would be dropped; nil for all records of the type.
     package var field: String?
 
     package init(recordType: String, field: String? = nil) {
@@ -9,17 +9,17 @@ package struct SchemaLoss: Hashable, Sendable {
         self.field = field
     }
 
-    /// The number of records that a finding names.
+    /// The maximum number of records that one finding names.
     static let namedRecords = 5
 
     package var element: SchemaElement {
         field.map { .field(recordType: recordType, name: $0) } ?? .recordType(recordType)
     }
 
-    /// The refusal of an import: records hold data that it would drop.
+    /// The refusal of an import because records hold data that the import would drop.
     /// - Parameters:
-    ///   - recordNames: some of the records.
-    ///   - count: the number of such records.
+    ///   - recordNames: the names of some of these records.
+    ///   - count: the number of these records.
     package func finding(recordNames: [String], count: Int) -> SchemaFinding {
         let names = recordNames.prefix(Self.namedRecords).map { "'\(Identifier.excerpt($0))'" }
         let more = count > names.count ? " and \(count - names.count) more" : ""
@@ -30,7 +30,7 @@ package struct SchemaLoss: Hashable, Sendable {
     }
 }
 
-/// Indexes that a schema change adds to a field or removes from it.
+/// The index options that a schema change adds to a field and removes from it.
 package struct IndexChange: Hashable, Sendable {
     package var recordType: String
     package var field: String
@@ -45,9 +45,9 @@ package struct IndexChange: Hashable, Sendable {
     }
 }
 
-/// The difference between two schemas with respect to stored data.
+/// The diff of two schemas with respect to stored data.
 enum SchemaChanges {
-    /// The elements of `old` that `new` lacks, by name. A missing type stands for all its fields.
+    /// The elements of `old` that `new` lacks, ordered by name. A missing record type stands for all its fields.
     static func losses(from old: Schema, to new: Schema) -> [SchemaLoss] {
         var losses: [SchemaLoss] = []
         for (name, type) in old.recordTypes.sorted(by: { $0.key < $1.key }) {
@@ -62,7 +62,8 @@ enum SchemaChanges {
         return losses
     }
 
-    /// The fields whose indexes differ, by name. Excludes types that only `new` has: they have no records yet.
+    /// The fields whose index options differ, ordered by name. Record types that only `new` has are excluded, because
+    /// they have no records yet.
     static func indexChanges(from old: Schema, to new: Schema) -> [IndexChange] {
         var changes: [IndexChange] = []
         for (name, type) in old.recordTypes.sorted(by: { $0.key < $1.key }) {
@@ -80,7 +81,7 @@ enum SchemaChanges {
         return changes
     }
 
-    /// All differences, a sentence each: additions, changes, drops.
+    /// All differences between two schemas, one sentence each: additions, changes, drops.
     static func sentences(from old: Schema, to new: Schema) -> [String] {
         var sentences: [String] = []
         for role in new.roles.subtracting(old.roles).sorted() { sentences.append("\(SchemaElement.role(role)) added") }

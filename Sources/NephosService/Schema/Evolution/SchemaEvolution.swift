@@ -1,12 +1,12 @@
-/// The effect of a schema change. It may be executed if `findings` has no errors.
+/// The effect of a schema change. The change may be executed if `findings` has no errors.
 package struct SchemaPlan: Equatable, Sendable {
     package var findings: [SchemaFinding]
-    /// The resulting schema.
+    /// The schema after the change.
     package var schema: Schema
-    /// The data that the change drops. An import is refused if a record holds any of it.
+    /// The data that the change drops. An import is refused if a record holds any of that data.
     package var losses: [SchemaLoss]
     package var indexChanges: [IndexChange]
-    /// All differences, a sentence each.
+    /// All differences between the schemas, one sentence each.
     package var changes: [String] = []
 
     package var isAllowed: Bool { !findings.hasErrors }
@@ -14,20 +14,20 @@ package struct SchemaPlan: Equatable, Sendable {
 
 /// The rules of schema changes (CloudKit Schema Language, "Integrating a Text-Based Schema into Your Workflow").
 ///
-/// An import replaces the schema of development; the text is the whole new schema:
+/// An import replaces the development schema; the imported text is the whole new schema:
 /// - it keeps the rules of `SchemaRules`, and declares nothing twice;
-/// - a type or field that it omits is dropped, which is refused if production has it. The system's elements stay:
-///   `Users` with its `roles`, and the type of shares;
+/// - a type or field that it omits is dropped, which is refused if production has that type or field. The system's
+///   elements stay: `Users` with its `roles`, and the type of shares;
 /// - a field keeps its type, and stays plain or encrypted;
 /// - a `NUMBER` may be given a preference, once;
 /// - options, grants and roles change freely. An omitted system field loses its indexes;
 /// - a type without a grant gets the standard grants;
 /// - a composite index that it omits is removed.
 ///
-/// A deployment copies development's schema to production and drops nothing: types, fields, indexes and roles are
-/// added, the grants become development's.
+/// A deployment copies the development schema to production and drops nothing. Types, fields, indexes and roles are
+/// added; the grants are replaced by development's.
 enum SchemaEvolution {
-    /// Plans an import into development.
+    /// Plans an import into the development schema.
     static func importing(_ text: ParsedSchema, into development: Schema, production: Schema) -> SchemaPlan {
         let schema = completed(text.schema, development)
         var findings = text.duplicates + SchemaRules.findings(schema)
@@ -49,7 +49,7 @@ enum SchemaEvolution {
             indexChanges: SchemaChanges.indexChanges(from: development, to: schema))
     }
 
-    /// Plans a deployment of development's schema to production.
+    /// Plans a deployment of the development schema to production.
     static func deploying(_ development: Schema, to production: Schema) -> SchemaPlan {
         var findings = SchemaRules.findings(development)
         var schema = production
@@ -80,7 +80,7 @@ enum SchemaEvolution {
 
     // MARK: - Rules
 
-    /// The schema with the system's elements and the standard grants.
+    /// The schema completed with the system's elements and the standard grants.
     private static func completed(_ schema: Schema, _ old: Schema) -> Schema {
         var completed = schema
         completed.add(recordType: SystemRecordType.user)
@@ -119,7 +119,8 @@ enum SchemaEvolution {
         return schema.type(of: field, in: loss.recordType) != nil
     }
 
-    /// Refuses a change of type. Production's type is compared first: it cannot be undone.
+    /// Refuses a change of a field's type. Production's type is compared first, because a deployed type cannot be
+    /// changed back.
     private static func retyping(
         _ element: SchemaElement, to new: SchemaType, development: SchemaType?, production: SchemaType?
     ) -> [SchemaFinding] {

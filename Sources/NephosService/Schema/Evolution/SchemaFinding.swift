@@ -1,4 +1,4 @@
-/// The element of a schema that a finding is about.
+/// The element of a schema that a finding concerns.
 package enum SchemaElement: Hashable, Sendable, CustomStringConvertible {
     case role(String)
     case recordType(String)
@@ -21,7 +21,7 @@ package enum SchemaElement: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// An error in a schema, or a warning to its author.
+/// An error or a warning for the author of a schema.
 package struct SchemaFinding: Hashable, Sendable, CustomStringConvertible {
     package enum Severity: Hashable, Sendable {
         case error
@@ -29,11 +29,11 @@ package struct SchemaFinding: Hashable, Sendable, CustomStringConvertible {
     }
 
     package var severity: Severity
-    /// Nil if the text does not parse.
+    /// The element that the finding concerns; nil if the text does not parse.
     package var element: SchemaElement?
-    /// Nil if the element is not in the text.
+    /// The position of the element in the text; nil if the text does not contain the element.
     package var position: SchemaPosition?
-    /// The text about the element.
+    /// The reason for the finding, a phrase that follows the element's name.
     package var reason: String
 
     init(_ severity: Severity, _ element: SchemaElement, at position: SchemaPosition? = nil, _ reason: String) {
@@ -63,7 +63,7 @@ package struct SchemaFinding: Hashable, Sendable, CustomStringConvertible {
 extension [SchemaFinding] {
     package var hasErrors: Bool { contains { $0.severity == .error } }
 
-    /// Returns the findings in text order; those without a position come last.
+    /// Returns the findings in text order. Findings without a position come last.
     func inTextOrder() -> [SchemaFinding] {
         func key(_ finding: SchemaFinding) -> (Int, Int, String) {
             guard let position = finding.position else { return (.max, 0, finding.description) }

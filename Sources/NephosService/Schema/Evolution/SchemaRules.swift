@@ -1,11 +1,11 @@
-/// The rules of a schema by itself, regardless of an earlier one (CloudKit Schema Language):
+/// The rules that a schema must keep regardless of an earlier schema (CloudKit Schema Language):
 ///
-/// - the name of a record type, a field and a role is a letter followed by letters, digits and underscores, at most
-///   255; the system's types and fields have names of their own;
+/// - the name of a record type, field or role is a letter followed by letters, digits and underscores, at most 255
+///   characters; the system's types and fields have names of their own;
 /// - a system field has the system's type, and `roles` of `Users` is a `LIST<INT64>`;
-/// - an option must be possible for the field's type: ASSET and encrypted fields have no index, only STRING and
+/// - an option must be possible for the field's type: ASSET and encrypted fields have no index, and only STRING and
 ///   LIST<STRING> are searchable. An option that merely has no effect is a warning;
-/// - a composite index must be usable by a query, and a type has at most `Limits.indexesPerType`;
+/// - a composite index must be usable by a query, and a type has at most `Limits.indexesPerType` composite indexes;
 /// - a grant names an existing role.
 struct SchemaRules {
     static func findings(_ schema: Schema) -> [SchemaFinding] {
@@ -87,7 +87,7 @@ struct SchemaRules {
 extension SystemRecordType {
     static let all: Set<String> = [user, share]
 
-    /// Whether a field of the share type has the form of a system field, such as `cloudkit.title`.
+    /// Whether a field of the share type has the name of a system field, such as `cloudkit.title`.
     static func isShareField(_ name: String) -> Bool {
         name.hasPrefix("cloudkit.") && Identifier.isValid(String(name.dropFirst("cloudkit.".count)))
     }

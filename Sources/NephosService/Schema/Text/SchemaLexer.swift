@@ -1,14 +1,14 @@
 /// One token of the CloudKit Schema Language.
 struct SchemaToken: Equatable {
     enum Kind: Equatable {
-        /// A letter, then letters, digits and underscores: a keyword or a name.
+        /// A keyword or a name: a letter, then letters, digits and underscores.
         case word
-        /// A name in double quotes; the text excludes them.
+        /// A name in double quotes. The token's text excludes the quotes.
         case quoted
         case symbol
-        /// `-- nephos:`, which begins a comment to Apple's tools; the text is empty.
+        /// `-- nephos:`, which begins a comment for Apple's tools.
         case pragma
-        /// A character that begins no token.
+        /// A character that begins no other token.
         case other
         case end
     }
@@ -17,7 +17,7 @@ struct SchemaToken: Equatable {
     var text: String
     var position: SchemaPosition
 
-    /// Keywords are case-insensitive.
+    /// Whether the token is the keyword. Keywords are case-insensitive.
     func isKeyword(_ keyword: String) -> Bool {
         kind == .word && ASCIIFolding.equal(text, keyword)
     }
@@ -36,8 +36,8 @@ enum ASCIIFolding {
     }
 }
 
-/// Splits a schema's text into tokens in one pass. White space and comments (`//` and `--` to the end of the line, `/*
-/// */`) separate tokens, except pragmas (`-- nephos:`).
+/// Splits the text of a schema into tokens in one pass. Tokens are separated by white space and comments (`//` and `--`
+/// to the end of the line, `/* */`), except pragmas (`-- nephos:`).
 struct SchemaLexer {
     private let bytes: [UInt8]
     private var offset = 0
@@ -109,7 +109,7 @@ struct SchemaLexer {
             case UInt8(ascii: "/") where peek(1) == UInt8(ascii: "*"):
                 try skipBlockComment()
             case 0xEF where line == 1 && offset == 0 && peek(1) == 0xBB && peek(2) == 0xBF:
-                // A byte order mark, which editors on Windows write.
+                // Skip a byte order mark, which editors on Windows write.
                 offset = 3
             default:
                 return
@@ -136,10 +136,10 @@ struct SchemaLexer {
 
     // MARK: - Pragmas
 
-    /// The prefix of a line that is a comment to Apple's tools, and part of the schema here.
+    /// The prefix of a line that is a comment for Apple's tools and part of the schema for this service.
     static let pragma = "-- nephos:"
 
-    /// The length of the pragma's prefix at the current position; nil for an ordinary comment.
+    /// The length, in bytes, of the pragma prefix at the current position; nil at an ordinary comment.
     private var pragmaLength: Int? {
         var end = offset + 2
         while end < bytes.count, bytes[end] == UInt8(ascii: " ") || bytes[end] == UInt8(ascii: "\t") { end += 1 }

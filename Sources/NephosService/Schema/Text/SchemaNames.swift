@@ -1,13 +1,13 @@
-/// The spelling of names in the CloudKit Schema Language.
+/// The spelling of names in the text of the CloudKit Schema Language.
 enum SchemaNames {
-    /// The keywords that need double quotes as names, because a name may stand in their position.
+    /// The keywords that need double quotes when used as names, because a name may stand in their position.
     static let reserved = ["GRANT", "PREFERRED", "QUERYABLE", "SEARCHABLE", "SORTABLE"]
 
     static func isReserved(_ word: String) -> Bool {
         reserved.contains { ASCIIFolding.equal($0, word) }
     }
 
-    /// The name, in double quotes if it needs them.
+    /// The name as it is written in a schema, in double quotes if it needs them.
     static func written(_ name: String) -> String { isPlain(name) ? name : "\"\(name)\"" }
 
     private static func isPlain(_ name: String) -> Bool {

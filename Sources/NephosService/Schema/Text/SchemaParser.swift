@@ -1,11 +1,11 @@
 import NephosWire
 
-/// The declarations of a text.
+/// The parsed declarations of a schema's text.
 struct ParsedSchema: Equatable, Sendable {
     var schema = Schema()
-    /// The position of each element's declaration.
+    /// The positions of the elements' declarations.
     var positions: [SchemaElement: SchemaPosition] = [:]
-    /// Elements that are declared twice. The first declaration is the one in `schema`.
+    /// The findings about elements that are declared twice. `schema` contains the first declaration.
     var duplicates: [SchemaFinding] = []
 }
 
@@ -19,12 +19,12 @@ struct ParsedSchema: Equatable, Sendable {
 ///     data-type  :  primitive  |  LIST "<" primitive ">"
 ///     primitive  :  ASSET | … | TIMESTAMP  |  ENCRYPTED primitive  |  NUMBER [ PREFERRED AS ( INT64 | DOUBLE ) ]
 ///
-/// Between items there may be pragmas, which are comments to Apple's tools, each on a line of its own:
+/// Between items the text may contain pragmas, which are comments for Apple's tools, each on a line of its own:
 ///
 ///     pragma     :  "-- nephos:" INDEX "(" name [ ASC | DESC | NEAR ] { "," name [ ASC | DESC | NEAR ] } ")"
 ///
-/// It has one token of lookahead and does not recurse, so that no input is nested too deep, and its time is linear in
-/// the text.
+/// The parser has one token of lookahead. It does not recurse, so no input is nested too deeply, and its time is linear
+/// in the length of the text.
 struct SchemaParser {
     private var lexer: SchemaLexer
     private var token: SchemaToken
@@ -41,12 +41,12 @@ struct SchemaParser {
         return parser.parsed
     }
 
-    /// Parses a type and options on their own.
+    /// Parses a field's type and options; nil if the text is malformed.
     static func fieldDefinition(_ text: String) -> SchemaField? {
         try? whole(text) { (parser) throws(SchemaSyntaxError) in try parser.definition() }
     }
 
-    /// Parses grants on their own, separated by commas.
+    /// Parses grants that are separated by commas; nil if the text is malformed.
     static func grants(_ text: String) -> Grants? {
         try? whole(text) { (parser) throws(SchemaSyntaxError) in
             var grants: Grants = [:]
@@ -121,8 +121,8 @@ struct SchemaParser {
 
     // MARK: - Pragmas
 
-    /// Parses the indexes that are declared between two items.
-    /// - Parameter recordType: nil for a duplicate declaration of the type.
+    /// Parses the index declarations between two items.
+    /// - Parameter recordType: the name of the record type; nil for a duplicate declaration of the type.
     private mutating func pragmas(
         into indexes: inout Set<IndexSignature>, of recordType: String?
     ) throws(SchemaSyntaxError) {
@@ -136,7 +136,7 @@ struct SchemaParser {
         }
     }
 
-    /// Parses the fields of a composite index: `(list, due DESC)`.
+    /// Parses the fields of a composite index, such as `(list, due DESC)`.
     private mutating func indexComponents() throws(SchemaSyntaxError) -> IndexSignature {
         let line = token.position.line
         try expect(symbol: "(", or: [])
@@ -164,7 +164,7 @@ struct SchemaParser {
 
     // MARK: - Items
 
-    /// The possible tokens after a field, besides the end of the item.
+    /// The tokens that may follow a field, besides the end of the item.
     private static func continuations(_ field: SchemaField) -> [String] {
         let options = IndexOptions.named.filter { !field.options.contains($0.option) }.map { "\"\($0.name)\"" }
         let isOpenNumber = field.type == SchemaType(.number) && field.options.isEmpty
@@ -218,6 +218,7 @@ struct SchemaParser {
         return scalar
     }
 
+    /// Parses a grant and adds its permissions to `grants`.
     /// - Returns: the role of the grant.
     @discardableResult
     private mutating func grant(into grants: inout Grants) throws(SchemaSyntaxError) -> String {
@@ -282,7 +283,7 @@ struct SchemaParser {
     }
 
     /// Records the position of an element's declaration.
-    /// - Returns: false for a duplicate declaration.
+    /// - Returns: false if the element was already declared.
     private mutating func declare(_ element: SchemaElement, at position: SchemaPosition) -> Bool {
         if let first = parsed.positions[element] {
             parsed.duplicates.append(

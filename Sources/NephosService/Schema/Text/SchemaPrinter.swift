@@ -1,5 +1,5 @@
-/// Prints a schema in the CloudKit Schema Language, in the layout of Apple's exports: types by name, the system's
-/// fields first, names padded so that types align, grants last. Equal schemas have equal texts.
+/// Prints a schema in the CloudKit Schema Language, in the layout of Apple's exports: types by name, the system fields
+/// first, names padded so that types align, grants last. Equal schemas have equal texts.
 enum SchemaPrinter {
     static func print(_ schema: Schema) -> String {
         var text = "DEFINE SCHEMA\n"
@@ -22,7 +22,7 @@ enum SchemaPrinter {
         } + grants(type.grants)
     }
 
-    /// The line that declares a composite index: a comment to Apple's tools.
+    /// The line that declares a composite index, which is a comment for Apple's tools.
     static func line(_ index: IndexSignature) -> String {
         let components = index.components.map { component in
             let word = IndexComponent.written.first { $0.kind == component.kind }.map { " " + $0.word } ?? ""
@@ -31,7 +31,7 @@ enum SchemaPrinter {
         return "\(SchemaLexer.pragma) INDEX (\(components.joined(separator: ", ")))"
     }
 
-    /// A field's type and options.
+    /// The text of a field's type and options.
     static func definition(_ field: SchemaField) -> String {
         ([field.type.text] + field.options.names).joined(separator: " ")
     }

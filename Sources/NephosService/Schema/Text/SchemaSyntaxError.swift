@@ -1,4 +1,4 @@
-/// A position in a schema's text. Both numbers count from 1; a column is one Unicode scalar.
+/// A position in the text of a schema. Lines and columns count from 1; a column is one Unicode scalar.
 package struct SchemaPosition: Hashable, Sendable, CustomStringConvertible {
     package var line: Int
     package var column: Int
@@ -6,14 +6,14 @@ package struct SchemaPosition: Hashable, Sendable, CustomStringConvertible {
     package var description: String { "line \(line), column \(column)" }
 }
 
-/// A syntax error: the found token, and the expected ones.
+/// A syntax error, with the token found and the tokens expected.
 package struct SchemaSyntaxError: Error, Hashable, Sendable, CustomStringConvertible {
     package var position: SchemaPosition
-    /// As written, or `<EOF>`.
+    /// The token that was found, as written, or `<EOF>`.
     package var found: String
-    /// Keywords and symbols in quotes, others in angle brackets.
+    /// The tokens that were expected: keywords and symbols in quotes, other tokens in angle brackets.
     package var expected: [String]
-    /// A remedy, if one is known.
+    /// A remedy; nil if none is known.
     package var advice: String?
 
     package var description: String {
