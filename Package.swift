@@ -62,7 +62,8 @@ let package = Package(
         library("NephosSQLite", ["NephosStorage", "NephosThreads", "CSQLite"]),
         library("NephosPostgres", ["NephosStorage", "NephosThreads", "CPostgres"]),
         library("NephosPostgresTesting", ["NephosPostgres", "NephosStorage", "NephosThreads"]),
-        library("NephosStorageTesting", ["NephosStorage", "NephosThreads"]),
+        library("NephosStorageTesting", ["NephosStorage", "NephosThreads", "NephosTesting"]),
+        library("NephosTesting", []),
         library("NephosCrypto", ["CSodium", "CDigest"]),
         library("NephosService", ["NephosWire", "NephosStorage", "NephosThreads", "NephosCrypto"]),
         library("NephosHTTP", ["NephosThreads", "CCurl"]),
@@ -99,10 +100,12 @@ let package = Package(
         .executableTarget(
             name: "native-client", dependencies: ["CloudKit", "CloudKitLocal"], path: "Benchmarks/NativeClient"),
 
-        tests("NephosWireTests", ["NephosWire"]),
-        tests("NephosThreadsTests", ["NephosThreads"]),
+        tests("NephosWireTests", ["NephosWire", "NephosTesting"]),
+        tests("NephosThreadsTests", ["NephosThreads", "NephosTesting"]),
         tests("NephosStorageTests", ["NephosStorage", "NephosThreads"]),
-        tests("NephosSQLiteTests", ["NephosStorageTesting", "NephosStorage", "NephosThreads", "NephosSQLite"]),
+        tests(
+            "NephosSQLiteTests",
+            ["NephosStorageTesting", "NephosStorage", "NephosTesting", "NephosThreads", "NephosSQLite"]),
         tests(
             "NephosObjectStorageTests", ["NephosObjectStorage", "NephosStorage", "NephosHTTP"],
             exclude: ["object_storage.py"]),
@@ -118,23 +121,25 @@ let package = Package(
             "NephosServiceTests",
             [
                 "NephosService", "NephosWire", "NephosStorage", "NephosThreads", "NephosSQLite", "NephosCrypto",
-                "NephosPostgres", "NephosPostgresTesting",
+                "NephosPostgres", "NephosPostgresTesting", "NephosTesting",
             ]),
         tests("NephosHTTPTests", ["NephosHTTP"]),
-        tests("NephosPushTests", ["NephosPush", "NephosHTTP", "NephosService"], exclude: ["StandIns"]),
+        tests(
+            "NephosPushTests", ["NephosPush", "NephosHTTP", "NephosService", "NephosTesting"], exclude: ["StandIns"]),
         tests(
             "NephosServerTests",
             [
                 "NephosServer", "NephosService", "NephosSQLite", "NephosStorage", "NephosThreads", "NephosWire",
                 "NephosCrypto",
-                "CloudKit", "nephos", "nephos-keys", "NephosPostgres", "NephosPostgresTesting", "Readme",
+                "CloudKit", "nephos", "nephos-keys", "NephosPostgres", "NephosPostgresTesting", "NephosTesting",
+                "Readme",
                 "Countries", "ContactList", "Photos", "SharedLists",
             ]),
         tests(
             "CloudKitTests",
             [
                 "CloudKit", "CloudKitLocal", "CloudKitExtras", "NephosServer", "NephosService", "NephosSQLite",
-                "NephosWire", "NephosCrypto",
+                "NephosWire", "NephosCrypto", "NephosTesting",
             ],
             exclude: ["RealCode", "Encryption/sealed_values.py"]),
         // What both have in common is one folder; Swift6 sees it through a symbolic link.

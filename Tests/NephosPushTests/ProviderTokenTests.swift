@@ -1,5 +1,6 @@
 import Foundation
 import NephosPush
+import NephosTesting
 import Testing
 
 @Suite struct ProviderTokenTests {
@@ -23,7 +24,7 @@ import Testing
 
     @Test func `another implementation verifies every token and reads its claims`() async throws {
         let seed: UInt64 = 1
-        var random = SplitMix(state: seed)
+        var random = SeededGenerator(seed: seed)
         let key = try #require(SigningKey(pem: Array(SampleKeys.p256.utf8)))
         try await withTemporaryDirectory { directory in
             let file = directory.appendingPathComponent("key.p8")
@@ -59,7 +60,7 @@ import Testing
 
     @Test func `damaged keys are refused or still sign`() {
         let seed: UInt64 = 1
-        var random = SplitMix(state: seed)
+        var random = SeededGenerator(seed: seed)
         for _ in 0..<300 {
             var pem = Array(SampleKeys.p256.utf8)
             for _ in 0..<Int.random(in: 1...4, using: &random) {
@@ -101,18 +102,5 @@ import Testing
         #expect(!again.mayReplaceRefused(now: 10_002))
         #expect(!again.mayReplaceRefused(now: 10_001 + 20 * 60 - 1))
         #expect(again.mayReplaceRefused(now: 10_001 + 20 * 60))
-    }
-}
-
-/// A generator whose numbers its seed decides.
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

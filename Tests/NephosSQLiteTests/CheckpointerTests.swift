@@ -1,3 +1,4 @@
+import NephosTesting
 import Testing
 
 @testable import NephosSQLite
@@ -63,7 +64,7 @@ import Testing
         for round in 1...3 {
             let name = "\(round)"
             try await engine.write { _ = try $0.put(record(zone, name, $0, bytes: 100_000)) }
-            while FileSystem.size(path) < round * 100_000 { await Task.yield() }
+            await eventually { FileSystem.size(path) >= round * 100_000 }
             let rows = try await engine.read { try $0.records(zone: zone, after: 0, limit: 10) }
             #expect(rows.map(\.name) == (1...round).map { "\($0)" })
         }

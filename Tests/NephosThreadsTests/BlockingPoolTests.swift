@@ -1,4 +1,5 @@
 import Dispatch
+import NephosTesting
 import Synchronization
 import Testing
 
@@ -70,7 +71,7 @@ import Testing
         #expect("\(refused)".contains("test"))
         for _ in held { release.signal() }
         for task in held { try await task.value }
-        while log.entries.count < 3 { await Task.yield() }
+        await eventually { log.entries.count >= 3 }
         try await pool.run {}
     }
 

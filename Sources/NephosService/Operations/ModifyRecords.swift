@@ -182,7 +182,7 @@ struct ModifyRecords {
         let row = zone.row
         return ZoneBatch(
             zone: row, merge: FieldMerge(zone: row.key, now: now, account: account.id),
-            isAtomic: ZoneRules.isAtomic(row.name) && request.atomic ?? true,
+            isAtomic: AtomicBatch.applies(to: row.name, requested: request.atomic),
             containerEnvironment: containerEnvironment, caller: caller,
             indexes: IndexWriter(definitions: inputs.indexes, accounts: inputs.accounts),
             changes: inputs.notifier.changes(in: row.key), reader: transaction, shared: zone.shared,

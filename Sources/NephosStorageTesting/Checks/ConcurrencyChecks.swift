@@ -1,4 +1,5 @@
 import NephosStorage
+import NephosTesting
 
 extension StorageConformance {
     static let concurrency: [StorageCheck] = [
@@ -93,7 +94,7 @@ extension StorageConformance {
         },
         .engine("A random history of writes leaves what a dictionary would hold") { engine in
             let seed = UInt64.random(in: 1...UInt64.max)
-            var random = SplitMix(state: seed)
+            var random = SeededGenerator(seed: seed)
             let zones = [try await engine.makeZone("A"), try await engine.makeZone("B", owner: OwnerID(rawValue: 1))]
             var model: [ZoneKey: [String: RecordRow]] = [:]
             for _ in 0..<150 {
@@ -126,17 +127,4 @@ extension StorageConformance {
             }
         },
     ]
-}
-
-/// Random numbers from a seed that is printed with a failure.
-private struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var value = state
-        value = (value ^ value >> 30) &* 0xbf58_476d_1ce4_e5b9
-        value = (value ^ value >> 27) &* 0x94d0_49bb_1331_11eb
-        return value ^ value >> 31
-    }
 }

@@ -1,6 +1,7 @@
 import CloudKitLocal
 import Foundation
 import NephosCrypto
+import NephosTesting
 import NephosWire
 import Testing
 

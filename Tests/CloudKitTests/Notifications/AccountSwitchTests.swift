@@ -2,6 +2,7 @@ import CloudKitLocal
 import NephosSQLite
 import NephosServer
 import NephosService
+import NephosTesting
 import NephosWire
 import Synchronization
 import Testing
@@ -183,7 +184,7 @@ private final class HeldPoll: PartialService {
 
     /// Returns once a poll is held.
     func untilPolled() async {
-        while state.withLock({ $0.waiting == nil }) { await Task.yield() }
+        await eventually { state.withLock { $0.waiting != nil } }
     }
 
     func answer(_ id: String) {

@@ -1,3 +1,4 @@
+import NephosTesting
 import NephosWire
 import Synchronization
 import Testing
@@ -105,6 +106,6 @@ private final class CourierScript: PartialService {
 
     /// Returns once a poll is held.
     func untilHeld() async {
-        while state.withLock({ $0.waiting == nil }) { await Task.yield() }
+        await eventually { state.withLock { $0.waiting != nil } }
     }
 }

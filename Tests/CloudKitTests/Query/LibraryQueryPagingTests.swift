@@ -1,4 +1,5 @@
 import CloudKit
+import NephosTesting
 import Testing
 
 /// Cursors, while other devices of the account save, change and delete: no record is returned twice, and none that matches

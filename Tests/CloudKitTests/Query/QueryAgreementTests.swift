@@ -1,4 +1,5 @@
 import CloudKitExtras
+import NephosTesting
 import NephosWire
 import Testing
 

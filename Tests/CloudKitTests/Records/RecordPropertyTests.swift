@@ -1,4 +1,5 @@
 import CloudKit
+import NephosTesting
 import NephosWire
 import Testing
 

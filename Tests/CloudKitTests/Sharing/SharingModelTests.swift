@@ -1,4 +1,5 @@
 import CloudKit
+import NephosTesting
 import Testing
 
 /// Random hierarchies, participants, permissions, moves, joins, departures and deletions: after each step every account

@@ -1,5 +1,6 @@
 import CloudKitLocal
 import Foundation
+import NephosTesting
 import Synchronization
 
 @testable import CloudKit

@@ -1,4 +1,5 @@
 import CloudKitLocal
+import NephosTesting
 import Testing
 
 @testable import CloudKit

@@ -1,4 +1,5 @@
 import Foundation
+import NephosTesting
 import NephosWire
 import Synchronization
 import Testing
@@ -78,7 +79,7 @@ private final class HeldTransfers: PartialService {
     var begun: Int { count.withLock { $0 } }
 
     func untilBegun(_ number: Int) async {
-        while begun < number { await Task.yield() }
+        await eventually { begun >= number }
     }
 
     private func hold() async throws(ServiceFailure) {

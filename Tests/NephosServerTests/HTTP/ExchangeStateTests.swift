@@ -1,3 +1,4 @@
+import NephosTesting
 import Testing
 
 @testable import NephosServer
@@ -284,7 +285,7 @@ import Testing
     func `no sequence of events answers twice, buffers more than the limit or stays open`(
         _ seed: UInt64, isOutOfOrder: Bool
     ) {
-        var random = SeededRandom(seed)
+        var random = SeededGenerator(seed: seed)
         for number in 0..<3_000 {
             var model = ExchangeModel(&random, isOutOfOrder: isOutOfOrder)
             model.run(&random)
@@ -312,7 +313,7 @@ private struct ExchangeModel {
     private var bufferedBytes = 0
     private var (handlers, handlerSteps, answers) = (0, 0, 0)
 
-    init(_ random: inout SeededRandom, isOutOfOrder: Bool) {
+    init(_ random: inout SeededGenerator, isOutOfOrder: Bool) {
         bodyLimit = [0, 10, 60_000, 100_000][random.below(4)]
         state = ExchangeState(bodyLimit: bodyLimit, droppedBodyLimit: [0, 20, 100_000, 200_000][random.below(4)])
         self.isOutOfOrder = isOutOfOrder
@@ -320,7 +321,7 @@ private struct ExchangeModel {
     }
 
     /// Runs an exchange to its end.
-    mutating func run(_ random: inout SeededRandom) {
+    mutating func run(_ random: inout SeededGenerator) {
         take(random.chance(50) ? .refused : .head(head(&random)))
         while defect == nil, let event = nextEvent(&random) {
             take(isOutOfOrder && random.chance(8) ? anyEvent(&random) : event)
@@ -332,7 +333,7 @@ private struct ExchangeModel {
     }
 
     /// An event that may follow the last action; nil at the end.
-    private mutating func nextEvent(_ random: inout SeededRandom) -> ExchangeState.Event? {
+    private mutating func nextEvent(_ random: inout SeededGenerator) -> ExchangeState.Event? {
         switch last {
         case .checkRoom: return .room(!random.chance(4))
         case .reserve: return .reserved(!random.chance(4))
@@ -351,7 +352,7 @@ private struct ExchangeModel {
         }
     }
 
-    private func anyEvent(_ random: inout SeededRandom) -> ExchangeState.Event {
+    private func anyEvent(_ random: inout SeededGenerator) -> ExchangeState.Event {
         switch random.below(10) {
         case 0: .refused
         case 1: .head(head(&random))
@@ -366,13 +367,13 @@ private struct ExchangeModel {
         }
     }
 
-    private func head(_ random: inout SeededRandom) -> ExchangeState.Head {
+    private func head(_ random: inout SeededGenerator) -> ExchangeState.Head {
         ExchangeState.Head(
             contentLength: [nil, 0, 5, bodyLimit, bodyLimit + 1, 70_000, 300_000, .max][random.below(8)],
             expectsContinue: random.chance(4), isAmbiguous: random.chance(20), isStreamed: random.chance(3))
     }
 
-    private func piece(_ bytes: Int, _ random: inout SeededRandom) -> ExchangeState.Event {
+    private func piece(_ bytes: Int, _ random: inout SeededGenerator) -> ExchangeState.Event {
         .called(bytes: bytes, capacity: random.below(200_000))
     }
 

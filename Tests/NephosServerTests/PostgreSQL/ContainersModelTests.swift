@@ -1,5 +1,6 @@
 import Foundation
 import NephosPostgresTesting
+import NephosTesting
 import Testing
 
 @testable import NephosPostgres
@@ -71,7 +72,7 @@ private struct ModelClient {
     private let connection: TestConnection
     private let account: String
     private let mayLag: Bool
-    private var random: SeededRandom
+    private var random: SeededGenerator
     private var databases: [Store: Database] = [:]
     private let seed: UInt64
     private var count = 0
@@ -82,7 +83,7 @@ private struct ModelClient {
         // Two accounts of the same name differ in the store alone.
         account = "person\(number)"
         self.seed = seed
-        random = SeededRandom(seed &* 31 &+ UInt64(number))
+        random = SeededGenerator(seed: seed &* 31 &+ UInt64(number))
     }
 
     /// Makes the schema in the development environments, and deploys it.

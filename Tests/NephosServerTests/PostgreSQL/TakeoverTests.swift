@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import NephosPostgresTesting
+import NephosTesting
 import Testing
 
 @testable import NephosPostgres
@@ -122,9 +123,9 @@ import Testing
             let notes = "record WHERE type = 'Note'"
             #expect(try pair.count(notes) == 4000)
             try await big("delete")
-            while try pair.count(notes) == 4000 { await Task.yield() }
+            try await eventually { try pair.count(notes) != 4000 }
             try await pair.killFirst()
-            while try pair.count(notes) + pair.count("job") > 0 { try await Task.sleep(for: .milliseconds(20)) }
+            try await eventually { try pair.count(notes) + pair.count("job") == 0 }
             #expect(try await pair.servers[1].stop().status == 0)
             pair.database.close()
         }

@@ -1,6 +1,7 @@
 import Foundation
 import NephosSQLite
 import NephosService
+import NephosTesting
 import Testing
 
 @testable import NephosServer
@@ -102,7 +103,7 @@ import Testing
             let courier = try await courier(connection)
             let poll = try TestConnection(port: port)
             try await poll.send("GET \(courier) HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: http://localhost:3000\r\n\r\n")
-            while service.waitingPolls == 0 { await Task.yield() }
+            await eventually { service.waitingPolls != 0 }
             try await save("A-18", connection, sign: Self.me + "&clientId=another")
             let response = try await poll.response()
             #expect(response.status == 200)
@@ -135,7 +136,7 @@ import Testing
             let courier = try await courier(connection)
             let lost = try TestConnection(port: port)
             try await lost.send("GET \(courier) HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-            while service.waitingPolls == 0 { await Task.yield() }
+            await eventually { service.waitingPolls != 0 }
             lost.abandon()
             try await save("A-18", connection)
             // By what it says it received, the server knows, however the answer went.
@@ -242,7 +243,7 @@ import Testing
                 try await poll.send("GET \(courier) HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
                 polls.append(poll)
             }
-            while service.waitingPolls < 3 { await Task.yield() }
+            await eventually { service.waitingPolls >= 3 }
             service.endPolls()
             for poll in polls { #expect(try await poll.response().text == "{}\n") }
         }

@@ -1,6 +1,7 @@
 import Foundation
 import NephosSQLite
 import NephosStorage
+import NephosTesting
 import NephosThreads
 import NephosWire
 import Synchronization

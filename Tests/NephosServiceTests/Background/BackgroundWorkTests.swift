@@ -1,5 +1,6 @@
 import NephosSQLite
 import NephosStorage
+import NephosTesting
 import Testing
 
 @testable import NephosService
@@ -61,7 +62,7 @@ struct BackgroundWorkTests {
             try transaction.markZoneDeleted(zone, sequence: transaction.nextSequence(), at: 1, reason: 0)
         }
         cloud.advance(milliseconds: 1000)
-        while try await !jobs(engine).isEmpty { await Task.yield() }
+        try await eventually { try await jobs(engine).isEmpty }
         await cloud.service.close()
     }
 

@@ -1,4 +1,5 @@
 import NephosPostgresTesting
+import NephosTesting
 import NephosWire
 import Testing
 

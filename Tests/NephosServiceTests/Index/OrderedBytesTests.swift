@@ -1,4 +1,5 @@
 import FoundationEssentials
+import NephosTesting
 import NephosWire
 import Testing
 

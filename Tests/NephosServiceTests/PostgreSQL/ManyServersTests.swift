@@ -1,6 +1,7 @@
 import NephosPostgres
 import NephosPostgresTesting
 import NephosStorage
+import NephosTesting
 import NephosWire
 import Synchronization
 import Testing
@@ -92,7 +93,7 @@ import Testing
         let device = try await TestDevice(one, client: "phone")
         let token = device.token.apnsToken
         let poll = Task { try await device.poll() }
-        while one.service.waitingPolls == 0 { await Task.yield() }
+        await eventually { one.service.waitingPolls != 0 }
         _ = try await TestDatabase(other, zone: "Z", client: "pad").modify([.force("b")])
         let first = try #require(try await poll.value)
         #expect(try NotificationPayload(decoding: first.payload).summary == "all: zone Z")
@@ -159,7 +160,7 @@ import Testing
         try await engine.write {
             try $0.insert(JobRow(kind: "of a version to come", zone: ZoneKey(owner: .everyone, id: 1), subject: ""))
         }
-        while try await !engine.read({ try $0.jobs(limit: 9).isEmpty }) { try await Task.sleep(for: .milliseconds(20)) }
+        try await eventually { try await engine.read { try $0.jobs(limit: 9).isEmpty } }
         for cloud in [one, other] { await cloud.service.close() }
     }
 }

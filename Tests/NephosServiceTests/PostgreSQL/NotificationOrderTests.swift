@@ -2,6 +2,7 @@ import Dispatch
 import NephosPostgres
 import NephosPostgresTesting
 import NephosStorage
+import NephosTesting
 import NephosWire
 import Testing
 
@@ -27,7 +28,7 @@ import Testing
         let device = try await TestDevice(one, client: "phone")
         _ = try await TestDatabase(other, zone: "Z", client: "pad").modify([.force("a")])
         // Its notification is not the one that is looked for.
-        while try await device.next() == nil { await Task.yield() }
+        try await eventually { try await device.next() != nil }
         let engine = try #require(one.service.openStores.first).engine
 
         let (begun, begin) = AsyncStream<Void>.makeStream()
@@ -48,7 +49,7 @@ import Testing
 
         mayEnd.signal()
         try await slow
-        while try await device.next() == nil { await Task.yield() }
+        try await eventually { try await device.next() != nil }
         for cloud in [one, other] {
             let changes = try await TestDatabase(cloud, zone: "Z").changes(since: token)
             #expect(changes.summary == ["b"])

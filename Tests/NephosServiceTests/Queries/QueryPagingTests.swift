@@ -1,6 +1,7 @@
 import FoundationEssentials
 import NephosCrypto
 import NephosStorage
+import NephosTesting
 import NephosWire
 import Testing
 

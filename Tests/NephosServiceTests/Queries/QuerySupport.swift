@@ -1,6 +1,7 @@
 import NephosPostgresTesting
 import NephosSQLite
 import NephosStorage
+import NephosTesting
 import NephosWire
 import Synchronization
 

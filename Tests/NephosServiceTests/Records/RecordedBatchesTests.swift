@@ -1,4 +1,5 @@
 import NephosSQLite
+import NephosTesting
 import NephosWire
 import Testing
 

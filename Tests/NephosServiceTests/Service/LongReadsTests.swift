@@ -1,5 +1,6 @@
 import NephosSQLite
 import NephosStorage
+import NephosTesting
 import NephosWire
 import Synchronization
 import Testing
@@ -34,7 +35,7 @@ import Testing
                     }
                 })
             if index == 0 { #expect(await iterator.next() == 0) }
-            while reads.waiting(of: .account(1)) < index { await Task.yield() }
+            await eventually { reads.waiting(of: .account(1)) >= index }
         }
         for other in [LongReads.Reader.account(2), .address([]), .address([1])] { try await reads.read(by: other) {} }
         for gate in gates { gate.continuation.yield() }
@@ -54,7 +55,7 @@ import Testing
                 }
             }
         }
-        while reads.waiting(of: .account(1)) < Limits.waitingLongReads { await Task.yield() }
+        await eventually { reads.waiting(of: .account(1)) >= Limits.waitingLongReads }
         let error = await #expect(throws: ServiceError.self) { try await reads.read(by: .account(1)) {} }
         #expect(error?.clientCode == .requestRateLimited && error?.retryAfter != nil)
         gate.continuation.finish()
@@ -82,7 +83,7 @@ import Testing
         }
         try await lookUp(from: [2])
         let waiting = Task { try await lookUp(from: [1]) }
-        while longReads.waiting(of: .address([1])) == 0 { await Task.yield() }
+        await eventually { longReads.waiting(of: .address([1])) != 0 }
         gate.continuation.finish()
         try await holder.value
         try await waiting.value

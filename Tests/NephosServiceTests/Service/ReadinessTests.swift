@@ -1,4 +1,5 @@
 import NephosStorage
+import NephosTesting
 import NephosWire
 import Synchronization
 import Testing
@@ -55,19 +56,19 @@ struct ReadinessTests {
             let problem = await problem()
             said.withLock { $0 = problem }
         }
-        while stores.hangingCount == 0 { await Task.yield() }
-        while said.withLock({ $0 }) == nil {
+        await eventually { stores.hangingCount != 0 }
+        await eventually {
             cloud.advance(milliseconds: Limits.readinessPatience)
-            await Task.yield()
+            return said.withLock { $0 != nil }
         }
         await first.value
         #expect(said.withLock { $0 }?.contains("hangs") == true)
         for _ in 0..<3 { #expect(await problem() == said.withLock { $0 }) }
         #expect(stores.hangingCount == 1)
         stores.goOn()
-        while await problem() != nil {
+        await eventually {
             cloud.advance(milliseconds: 1000)
-            await Task.yield()
+            return await problem() == nil
         }
     }
 

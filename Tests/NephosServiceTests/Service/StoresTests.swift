@@ -1,6 +1,7 @@
 import Dispatch
 import NephosSQLite
 import NephosStorage
+import NephosTesting
 import NephosWire
 import Synchronization
 import Testing
@@ -215,7 +216,7 @@ struct StoresTests {
                 }
             }
         }
-        while stores.inside < Limits.openingThreads { await Task.yield() }
+        await eventually { stores.inside >= Limits.openingThreads }
         stores.letGo()
         await asked
         #expect(stores.most == Limits.openingThreads)
@@ -241,9 +242,9 @@ struct StoresTests {
         try await save("a", cloud, "iCloud.test")
         await cloud.service.settle()
         #expect(cloud.service.openStores.count == 1)
-        while !cloud.service.openStores.isEmpty {
+        await eventually {
             cloud.advance(milliseconds: Limits.storeIdleTime)
-            await Task.yield()
+            return cloud.service.openStores.isEmpty
         }
         #expect(try await exists("a", cloud, "iCloud.test"))
         #expect(cloud.service.openStores.count == 1)
@@ -273,9 +274,9 @@ struct StoresTests {
             return
         }
         await cloud.service.settle()
-        while !cloud.service.openStores.isEmpty {
+        await eventually {
             cloud.advance(milliseconds: Limits.storeIdleTime)
-            await Task.yield()
+            return cloud.service.openStores.isEmpty
         }
         let request = ShortGUIDsRequest(shortGUIDs: [.init(value: guid)])
         let found = try await cloud.service.resolveShares(request, context("iCloud.other", "bob"))

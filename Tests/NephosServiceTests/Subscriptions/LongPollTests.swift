@@ -1,5 +1,6 @@
 import NephosPostgresTesting
 import NephosSQLite
+import NephosTesting
 import NephosWire
 import Testing
 
@@ -39,9 +40,9 @@ struct LongPollTests {
         async let polled = device.poll()
         await cloud.waitForPolls(1)
         // The poll's own clock may start a moment later.
-        while cloud.service.waitingPolls > 0 {
+        await eventually {
             cloud.advance(milliseconds: 45_000)
-            await Task.yield()
+            return cloud.service.waitingPolls == 0
         }
         #expect(try await polled == nil)
     }
@@ -275,6 +276,6 @@ struct LongPollTests {
 extension TestCloud {
     /// Returns once so many polls wait.
     func waitForPolls(_ count: Int) async {
-        while service.waitingPolls < count { await Task.yield() }
+        await eventually { service.waitingPolls >= count }
     }
 }

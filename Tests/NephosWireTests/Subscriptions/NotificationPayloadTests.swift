@@ -1,3 +1,4 @@
+import NephosTesting
 import NephosWire
 import Testing
 

@@ -1,20 +1,6 @@
 import FoundationEssentials
+import NephosTesting
 import NephosWire
-
-/// SplitMix64: the same numbers from the same seed, everywhere.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var word = state
-        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-        return word ^ (word >> 31)
-    }
-}
 
 /// The seed of random tests: the same in every run, so that a change is judged by what it changes. `NEPHOS_FUZZ_SEED` gives
 /// another, or `random` one. A failing test prints it.
