@@ -1,24 +1,24 @@
 import CSodium
 
-/// Content that a service issues as opaque text and accepts back only unchanged, for the same purpose and in the same
-/// context. Only a holder of the key can create, change or read such a text.
+/// Content that a service issues as opaque text. The service accepts the text back only if it is unchanged, for the
+/// same purpose and in the same context. Only a holder of the key can create, change or read such a text.
 ///
-/// The tag is the keyed BLAKE2b of purpose, context and content; it is also the nonce of the XChaCha20 stream that
-/// encrypts the content, so that the same content always gives the same text (a synthetic initialization vector, as in
-/// RFC 5297).
+/// The tag is the keyed BLAKE2b of the purpose, the context and the content. It is also the nonce of the XChaCha20
+/// stream that encrypts the content, so that the same content always results in the same text (a synthetic
+/// initialization vector, as in RFC 5297).
 package struct AuthenticatedToken: Equatable, Sendable {
     package var content: [UInt8]
 
-    /// Bytes of the tag: the size of an XChaCha20 nonce.
+    /// The size of the tag in bytes, which is the size of an XChaCha20 nonce.
     private static let tagSize = 24
 
     package init(_ content: [UInt8]) { self.content = content }
 
-    /// The content and its tag in base64url without padding (RFC 4648 §5).
+    /// Returns the content and its tag in base64url without padding (RFC 4648 §5).
     ///
     /// - Parameters:
-    ///   - purpose: the token's purpose. A token is invalid for any other.
-    ///   - context: further data that must be the same on return; it is not in the text.
+    ///   - purpose: the purpose of the token. The token is invalid for any other purpose.
+    ///   - context: further data that must be the same when the token is returned. The text does not contain it.
     package func text(_ key: AuthenticationKey, purpose: String, context: [UInt8]) -> String {
         let tag = Self.tag(of: content[...], key, purpose, context)
         return Self.text(of: key.stream(over: content, nonce: tag) + tag)
@@ -30,12 +30,12 @@ package struct AuthenticatedToken: Equatable, Sendable {
         let tag = Array(bytes.suffix(Self.tagSize))
         let content = key.stream(over: Array(bytes.dropLast(Self.tagSize)), nonce: tag)
         let expected = Self.tag(of: content[...], key, purpose, context)
-        // In constant time: the duration must not reveal how much of a tag is right.
+        // Compares in constant time, so that the duration does not reveal how many bytes of a tag are right.
         guard sodium_memcmp(tag, expected, Self.tagSize) == 0 else { return nil }
         self.content = content
     }
 
-    /// The tag over the parts, each with its length, so that their boundaries are unambiguous.
+    /// Returns the tag over the parts. Each part is preceded by its length, so that the boundaries are unambiguous.
     private static func tag(
         of content: ArraySlice<UInt8>, _ key: AuthenticationKey, _ purpose: String, _ context: [UInt8]
     ) -> [UInt8] {
@@ -60,7 +60,7 @@ package struct AuthenticatedToken: Equatable, Sendable {
     private static let alphabet = Int32(sodium_base64_VARIANT_URLSAFE_NO_PADDING)
 
     private static func text(of bytes: [UInt8]) -> String {
-        // Includes the terminating zero of a C string.
+        // The size includes the terminating zero of a C string.
         let size = sodium_base64_encoded_len(bytes.count, alphabet)
         return String(unsafeUninitializedCapacity: size) { buffer in
             buffer.withMemoryRebound(to: CChar.self) { output in
@@ -70,7 +70,7 @@ package struct AuthenticatedToken: Equatable, Sendable {
         }
     }
 
-    /// Nil for a non-canonical encoding.
+    /// Returns the decoded bytes; nil if the encoding is invalid or not canonical.
     private static func bytes(of text: String) -> [UInt8]? {
         var text = text
         return text.withUTF8 { text -> [UInt8]? in

@@ -2,36 +2,36 @@ import CSodium
 
 /// A secret with which a service authenticates its own tokens.
 package struct AuthenticationKey: Hashable, Sendable {
-    /// Bytes of a key: the recommendation for keyed BLAKE2b (`crypto_generichash_KEYBYTES`, libsodium).
+    /// The size of a key in bytes: the recommended size for keyed BLAKE2b (`crypto_generichash_KEYBYTES`, libsodium).
     package static let size = 32
 
     package let bytes: [UInt8]
 
-    /// Nil for any other number of bytes than `size`.
+    /// Nil unless there are exactly `size` bytes.
     package init?(_ bytes: [UInt8]) {
         guard bytes.count == Self.size else { return nil }
         self.bytes = bytes
     }
 
-    /// A new random key.
+    /// Returns a new random key.
     package static func random() -> AuthenticationKey { AuthenticationKey(unchecked: RandomBytes.make(size)) }
 
     private init(unchecked bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Encrypts or decrypts content with an XChaCha20 stream. The stream's key is derived from this one.
+    /// Encrypts or decrypts content with an XChaCha20 stream. The key of the stream is derived from this key.
     func stream(over content: [UInt8], nonce: [UInt8]) -> [UInt8] {
         let streamKey = tag(of: Array("nephos stream".utf8), size: Self.size)
         var result = [UInt8](repeating: 0, count: content.count)
-        // Never fails.
+        // The call never fails.
         crypto_stream_xchacha20_xor(&result, content, UInt64(content.count), nonce, streamKey)
         return result
     }
 
-    /// Keyed BLAKE2b of a message.
+    /// Returns the keyed BLAKE2b hash of a message.
     func tag(of message: [UInt8], size: Int) -> [UInt8] {
         Sodium.isReady
         var tag = [UInt8](repeating: 0, count: size)
-        // Fails only for sizes out of range: 16 to 64 bytes.
+        // The call fails only for a size outside of 16 to 64 bytes.
         let status = crypto_generichash(&tag, size, message, UInt64(message.count), bytes, bytes.count)
         precondition(status == 0, "BLAKE2b makes tags of 16 to 64 bytes.")
         return tag

@@ -1,18 +1,20 @@
 import CSodium
 
-/// Seals content of any length in chunks, so that it can be sealed and opened as a stream, and a part opened on its
-/// own. Without the key the content cannot be read, nor changed, reordered or truncated undetected.
+/// Seals content of any length in chunks, so that the content can be sealed and opened as a stream, and each chunk can
+/// be opened alone. Without the key, the content cannot be read. Nor can it be changed, reordered or truncated
+/// undetected.
 ///
-/// Sealed content is a header of 16 bytes (the format, and 15 random bytes) and the chunks, each 16 bytes longer than
-/// its plaintext, under XChaCha20-Poly1305. The nonce of a chunk is the header's random bytes, its index, and whether
-/// it is the last one (Documentation/Encryption.md).
+/// Sealed content is a header of 16 bytes (the format, and 15 random bytes) and the chunks. Each chunk is sealed with
+/// XChaCha20-Poly1305 and is 16 bytes longer than its plaintext. The nonce of a chunk consists of the header's random
+/// bytes, the index of the chunk, and a flag for the last chunk (Documentation/Encryption.md).
 package struct ContentSeal: Sendable {
-    /// Bytes of content in every chunk but the last, which has at most as many. Empty content is one empty chunk.
+    /// The number of bytes of content in every chunk except the last, which may have fewer. Empty content is one empty
+    /// chunk.
     package static let chunkSize = 64 << 10
-    /// Bytes by which a sealed chunk exceeds its plaintext.
+    /// The number of bytes by which a sealed chunk exceeds its plaintext.
     package static let tagSize = 16
     package static let headerSize = 16
-    /// Bytes of a full sealed chunk.
+    /// The size of a full sealed chunk in bytes.
     package static let sealedChunkSize = chunkSize + tagSize
     private static let format: UInt8 = 1
     private static let nonceSize = 24
@@ -20,14 +22,15 @@ package struct ContentSeal: Sendable {
     private let key: SealKey
     package let header: [UInt8]
 
-    /// For sealing. A key is for one content; the header's random bytes differ each time, so that content that changed
-    /// since a failed attempt is never sealed with the same nonce.
+    /// Prepares sealing. A key is used for one content only. The header's random bytes differ each time, so that
+    /// content which changed since a failed attempt is never sealed with the same nonce.
     package init(_ key: SealKey) {
         self.key = key
         header = [Self.format] + RandomBytes.make(Self.headerSize - 1)
     }
 
-    /// For opening content with `header`; nil for an unknown format. In tests only, also for sealing.
+    /// Prepares opening content with the header `header`; nil for an unknown format. Tests also use this initializer
+    /// for sealing.
     package init?(_ key: SealKey, header: some Collection<UInt8>) {
         guard header.count == Self.headerSize, header.first == Self.format else { return nil }
         self.key = key
@@ -36,17 +39,17 @@ package struct ContentSeal: Sendable {
 
     // MARK: Sizes
 
-    /// The number of chunks of content of `size` bytes.
+    /// Returns the number of chunks for content of `size` bytes.
     package static func chunkCount(of size: Int64) -> Int64 {
         size <= 0 ? 1 : (size - 1) / Int64(chunkSize) + 1
     }
 
-    /// The sealed size of content of `size` bytes.
+    /// Returns the size in bytes of the sealed form of content of `size` bytes.
     package static func sealedSize(of size: Int64) -> Int64 {
         Int64(headerSize) + size + chunkCount(of: size) * Int64(tagSize)
     }
 
-    /// The plaintext size of sealed content; nil for an impossible size.
+    /// Returns the size in bytes of the plaintext of sealed content; nil if no content has this sealed size.
     package static func size(ofSealed size: Int64) -> Int64? {
         let chunks = size - Int64(headerSize)
         guard chunks >= Int64(tagSize) else { return nil }
@@ -58,7 +61,7 @@ package struct ContentSeal: Sendable {
     // MARK: Chunks
 
     /// Seals a chunk.
-    /// - Parameter output: has `tagSize` bytes more than the chunk.
+    /// - Parameter output: receives the sealed chunk. It has `tagSize` bytes more than the chunk.
     package func seal(
         _ chunk: UnsafeRawBufferPointer, index: Int64, isLast: Bool, into output: UnsafeMutableRawBufferPointer
     ) {
@@ -72,8 +75,8 @@ package struct ContentSeal: Sendable {
     }
 
     /// Opens a chunk.
-    /// - Parameter output: has `tagSize` bytes less than the chunk.
-    /// - Returns: whether it is that chunk of the content. If not, `output` must not be read.
+    /// - Parameter output: receives the plaintext. It has `tagSize` bytes less than the sealed chunk.
+    /// - Returns: whether the bytes are this chunk of the content. If they are not, `output` must not be read.
     package func open(
         _ chunk: UnsafeRawBufferPointer, index: Int64, isLast: Bool, into output: UnsafeMutableRawBufferPointer
     ) -> Bool {

@@ -1,11 +1,11 @@
 import CDigest
 import FoundationEssentials
 
-/// The checksum of a file for clients of CloudKit Web Services (`fileChecksum`): base64 of 1 and the SHA-1 of a fixed
-/// text and the file's bytes.
+/// Computes the checksum of a file for clients of CloudKit Web Services (`fileChecksum`): the base64 of the byte 1 and
+/// of the SHA-1 of a fixed text and the bytes of the file.
 ///
-/// SHA-1 is not collision-resistant, so the checksum detects mistakes only, and is neither a key nor a proof. One
-/// thread at a time uses it.
+/// SHA-1 is not collision-resistant, so the checksum detects mistakes only. It is neither a key nor a proof. One thread
+/// at a time uses an object of this class.
 package final class FileChecksum {
     private static let salt = Array("com.apple.XattrObjectSalt\0com.apple.DataObjectSalt\0".utf8)
 
@@ -17,6 +17,6 @@ package final class FileChecksum {
 
     package func update(_ bytes: [UInt8]) { bytes.withUnsafeBytes { update($0) } }
 
-    /// The checksum of all bytes so far. Nothing may be added after it.
+    /// Returns the checksum of all bytes so far. No bytes may be added afterwards.
     package func finish() -> String { Data([1] + digest.finish()).base64EncodedString() }
 }

@@ -2,9 +2,9 @@ import CSodium
 
 /// A pair of Ed25519 keys: the secret key signs, the public key verifies.
 package struct SigningKeyPair: Hashable, Sendable {
-    /// 32 bytes.
+    /// The public key, 32 bytes.
     package let publicKey: [UInt8]
-    /// The 32 bytes from which the pair is derived.
+    /// The 32 bytes from which the key pair is derived.
     package let seed: [UInt8]
     private let secretKey: [UInt8]
 
@@ -16,7 +16,7 @@ package struct SigningKeyPair: Hashable, Sendable {
         return pair
     }
 
-    /// Nil for any other number of bytes than 32.
+    /// Nil unless the seed has 32 bytes.
     package init?(seed: [UInt8]) {
         guard seed.count == 32 else { return nil }
         Sodium.isReady
@@ -34,7 +34,7 @@ package struct SigningKeyPair: Hashable, Sendable {
         return signature
     }
 
-    /// Whether the secret key of `publicKey` made the signature.
+    /// Whether the holder of the secret key for `publicKey` made the signature of this message.
     package static func isValid(_ signature: [UInt8], of message: [UInt8], by publicKey: [UInt8]) -> Bool {
         guard signature.count == signatureSize, publicKey.count == publicKeySize else { return false }
         Sodium.isReady
@@ -45,13 +45,13 @@ package struct SigningKeyPair: Hashable, Sendable {
 /// A pair of X25519 keys: only the secret key opens a box sealed with the public key (`crypto_box_seal`, libsodium). A
 /// box does not identify its sender.
 package struct BoxKeyPair: Hashable, Sendable {
-    /// 32 bytes.
+    /// The public key, 32 bytes.
     package let publicKey: [UInt8]
-    /// 32 bytes.
+    /// The secret key, 32 bytes.
     package let secretKey: [UInt8]
 
     package static let publicKeySize = 32
-    /// Bytes by which a box exceeds its content.
+    /// The number of bytes by which a box exceeds its content.
     package static let overhead = 48
 
     package static func random() -> BoxKeyPair {
@@ -61,7 +61,7 @@ package struct BoxKeyPair: Hashable, Sendable {
         return pair
     }
 
-    /// Nil for any other number of bytes than 32.
+    /// Nil unless the secret key has 32 bytes.
     package init?(secretKey: [UInt8]) {
         guard secretKey.count == 32 else { return nil }
         Sodium.isReady
@@ -71,7 +71,7 @@ package struct BoxKeyPair: Hashable, Sendable {
         self.secretKey = secretKey
     }
 
-    /// Nil if `publicKey` is invalid.
+    /// Returns the content in a box for `publicKey`; nil if that key is invalid.
     package static func seal(_ content: [UInt8], for publicKey: [UInt8]) -> [UInt8]? {
         guard publicKey.count == publicKeySize else { return nil }
         Sodium.isReady
@@ -79,7 +79,7 @@ package struct BoxKeyPair: Hashable, Sendable {
         return crypto_box_seal(&box, content, UInt64(content.count), publicKey) == 0 ? box : nil
     }
 
-    /// The content of a box for this pair; nil for any other bytes.
+    /// Returns the content of a box that was sealed for this pair; nil for any other bytes.
     package func open(_ box: [UInt8]) -> [UInt8]? {
         guard box.count >= Self.overhead else { return nil }
         var content = [UInt8](repeating: 0, count: box.count - Self.overhead)
@@ -87,7 +87,7 @@ package struct BoxKeyPair: Hashable, Sendable {
     }
 }
 
-/// BLAKE2b-256 of bytes.
+/// The BLAKE2b-256 hash of content.
 package enum ContentHash {
     package static func of(_ bytes: [UInt8]) -> [UInt8] {
         let hash = StreamingHash(.blake2b)

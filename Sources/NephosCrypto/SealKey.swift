@@ -1,15 +1,15 @@
 import CSodium
 
-/// A secret that seals content: only its holders can read the content, change it, or present it in another context.
+/// A secret that seals content. Only its holders can read the content, change it, or present it in another context.
 /// Sealed content opens under one key only (key commitment).
 ///
-/// Sealed content is a nonce of 24 random bytes, a commitment of 32, and the ciphertext of XChaCha20-Poly1305, 16 bytes
-/// longer than the content. BLAKE2b-512 under the key, over the context and the nonce, gives the 32 bytes of the
-/// cipher's key and the commitment (Documentation/Encryption.md).
+/// Sealed content consists of a nonce of 24 random bytes, a commitment of 32 bytes, and the ciphertext of
+/// XChaCha20-Poly1305, which is 16 bytes longer than the content. Keyed BLAKE2b-512 of the context and the nonce
+/// results in the 32 bytes of the cipher's key and in the commitment (Documentation/Encryption.md).
 package struct SealKey: Hashable, Sendable {
-    /// Bytes of a key.
+    /// The size of a key in bytes.
     package static let size = 32
-    /// Bytes by which sealed content exceeds its plaintext.
+    /// The number of bytes by which sealed content exceeds its plaintext.
     package static let overhead = nonceSize + commitmentSize + tagSize
 
     private static let nonceSize = 24
@@ -18,7 +18,7 @@ package struct SealKey: Hashable, Sendable {
 
     package let bytes: [UInt8]
 
-    /// Nil for any other number of bytes than `size`.
+    /// Nil unless there are exactly `size` bytes.
     package init?(_ bytes: [UInt8]) {
         guard bytes.count == Self.size else { return nil }
         self.bytes = bytes
@@ -26,18 +26,18 @@ package struct SealKey: Hashable, Sendable {
 
     private init(unchecked bytes: [UInt8]) { self.bytes = bytes }
 
-    /// A new random key.
+    /// Returns a new random key.
     package static func random() -> SealKey { SealKey(unchecked: RandomBytes.make(size)) }
 
     /// Seals content.
     /// - Parameters:
-    ///   - context: the content's context; it is not in the result, and must be the same to open it.
-    ///   - header: bytes before the result.
+    ///   - context: the context of the content. The result does not contain it, and opening requires the same context.
+    ///   - header: the bytes that precede the sealed content in the result.
     package func seal(_ content: [UInt8], context: SealContext, header: [UInt8] = []) -> [UInt8] {
         seal(content, context: context, header: header, nonce: RandomBytes.make(Self.nonceSize))
     }
 
-    /// Seals with a given nonce: for test vectors only, as a nonce must never be reused.
+    /// Seals content with a given nonce. Only test vectors use this, because a nonce must never be used again.
     package func seal(_ content: [UInt8], context: SealContext, header: [UInt8], nonce: [UInt8]) -> [UInt8] {
         let start = header.count
         let size = start + Self.overhead + content.count
@@ -49,7 +49,7 @@ package struct SealKey: Hashable, Sendable {
                     output[start + Self.nonceSize + index] = derived[Self.size + index]
                 }
                 if let output = output.baseAddress, let key = derived.baseAddress {
-                    // Fails only for more content than 256 GB.
+                    // The call fails only for more than 256 GB of content.
                     crypto_aead_xchacha20poly1305_ietf_encrypt(
                         output + start + Self.nonceSize + Self.commitmentSize, nil, content, UInt64(content.count), nil,
                         0, nil, nonce, key)
@@ -59,7 +59,7 @@ package struct SealKey: Hashable, Sendable {
         }
     }
 
-    /// Opens a result of `seal` with the same context; nil for anything else.
+    /// Opens the result of `seal` in the same context; nil for any other bytes.
     package func open(_ sealed: ArraySlice<UInt8>, context: SealContext) -> [UInt8]? {
         guard sealed.count >= Self.overhead else { return nil }
         return sealed.withUnsafeBufferPointer { sealed -> [UInt8]? in
@@ -72,7 +72,7 @@ package struct SealKey: Hashable, Sendable {
                     sodium_memcmp(key + Self.size, commitment, Self.commitmentSize) == 0
                 else { return nil }
                 var isOpen = false
-                // An empty buffer has no address.
+                // An empty buffer has no address, so the capacity is at least 1.
                 let content = [UInt8](unsafeUninitializedCapacity: max(1, size - Self.tagSize)) { output, count in
                     guard let output = output.baseAddress else { return }
                     let status = crypto_aead_xchacha20poly1305_ietf_decrypt(
@@ -85,7 +85,7 @@ package struct SealKey: Hashable, Sendable {
         }
     }
 
-    /// Derives the cipher's key, followed by the commitment.
+    /// Passes the key of the cipher, followed by the commitment, to a closure.
     private func withDerived<Result>(
         _ context: SealContext, _ nonce: [UInt8], _ body: (UnsafeBufferPointer<UInt8>) -> Result
     ) -> Result {
@@ -101,12 +101,12 @@ package struct SealKey: Hashable, Sendable {
     }
 }
 
-/// The context of sealed content or of a signature: several values, each after its count of bytes in four bytes,
-/// big-endian, so that distinct lists of values have distinct bytes.
+/// The context of sealed content or of a signature: a list of values. The length of each value precedes it in four
+/// bytes, big-endian, so that different lists have different bytes.
 package struct SealContext: Hashable, Sendable {
     package private(set) var bytes: [UInt8] = []
 
-    /// - Parameter label: the context's purpose.
+    /// - Parameter label: the purpose of the context.
     package init(_ label: String) {
         bytes.reserveCapacity(320)
         append(label)

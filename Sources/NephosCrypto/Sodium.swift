@@ -1,9 +1,9 @@
 import CSodium
 
-/// libsodium, initialised on first use.
+/// libsodium, which is initialized on first use.
 enum Sodium {
     static let isReady: Void = {
-        // Fails only if the system has no source of randomness.
+        // The call fails only if the system has no source of randomness.
         guard sodium_init() >= 0 else {
             fatalError("libsodium cannot be initialised: the system gives no random bytes")
         }

@@ -1,27 +1,27 @@
 import CDigest
 import CSodium
 
-/// The hash of content that arrives in pieces.
+/// A hash function for content that arrives in pieces.
 ///
-/// One thread at a time uses it.
+/// One thread at a time uses an object of this class.
 package final class StreamingHash {
     package enum Algorithm: Sendable {
-        /// FIPS 180-4; 32 bytes.
+        /// SHA-256 (FIPS 180-4), with a hash of 32 bytes.
         case sha256
-        /// RFC 7693, without a key; 32 bytes.
+        /// BLAKE2b (RFC 7693) without a key, with a hash of 32 bytes.
         case blake2b
 
-        /// The hash that identifies an asset file's content: processors have instructions for it, with which a gigabyte
-        /// takes half a second. BLAKE2b, without such instructions, takes three times as long.
+        /// The hash function that identifies the content of an asset file. Processors have instructions for SHA-256,
+        /// with which a gigabyte takes half a second. BLAKE2b has no such instructions and takes three times as long.
         package static let content = Algorithm.sha256
 
-        /// Bytes of the hash.
+        /// The size of the hash in bytes.
         package var size: Int { 32 }
     }
 
     private enum State {
         case sha256(MessageDigest)
-        /// libsodium's state, which must be aligned to 64 bytes.
+        /// The state of libsodium, which must be aligned to 64 bytes.
         case blake2b(UnsafeMutableRawPointer)
     }
 
@@ -54,7 +54,7 @@ package final class StreamingHash {
 
     package func update(_ bytes: [UInt8]) { bytes.withUnsafeBytes { update($0) } }
 
-    /// The hash of all bytes so far. Nothing may be added after it.
+    /// Returns the hash of all bytes so far. No bytes may be added afterwards.
     package func finish() -> [UInt8] {
         switch state {
         case .sha256(let digest): return digest.finish()

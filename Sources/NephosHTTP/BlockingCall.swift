@@ -1,8 +1,8 @@
 import Dispatch
 import Synchronization
 
-/// Runs `body` as a task and blocks until it completes: for threads that may block, such as a command's main thread or
-/// a store's file threads. Never called on the cooperative pool.
+/// Runs `body` as a task, and blocks until it completes. Only threads that may block call this, such as the main thread
+/// of a command or the file threads of a store. The cooperative pool never calls it.
 package func waiting<T: Sendable>(for body: @escaping @Sendable () async -> T) -> T {
     let outcome = Outcome<T>()
     let done = DispatchSemaphore(value: 0)

@@ -2,15 +2,15 @@ import CCurl
 import Glibc
 import NephosThreads
 
-/// libcurl's multi handle with its sockets, in an epoll set, and its timer. Only the transfer thread touches it.
+/// libcurl's multi handle with its timer, and with its sockets in an epoll set. Only the transfer thread uses it.
 final class CurlSockets {
     private static let isCurlReady: Bool = nephos_curl_global_init() == CURLE_OK
 
     let multi: UnsafeMutableRawPointer
-    /// An eventfd: a write ends the wait.
+    /// The descriptor of an eventfd. A write to it ends the wait.
     let wake: Int32
     private let epoll: Int32
-    /// The expiry of libcurl's timer.
+    /// The time at which libcurl's timer expires; nil if it is not set.
     private var timer: MonotonicTime?
 
     /// Nil if libcurl or the system lacks resources.
@@ -26,7 +26,8 @@ final class CurlSockets {
         }
         (self.multi, self.epoll, self.wake) = (multi, epoll, wake)
         _ = nephos_curl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, connectionsPerHost)
-        // By default the limit depends on the number of requests, and a falling number closes connections.
+        // By default the limit of kept connections depends on the number of requests, and a falling number closes
+        // connections.
         _ = nephos_curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, max(64, connectionsPerHost))
         setCallbacks()
     }
@@ -44,7 +45,7 @@ final class CurlSockets {
             guard let context else { return -1 }
             let sockets = Unmanaged<CurlSockets>.fromOpaque(context).takeUnretainedValue()
             let failed = nephos_epoll_watch(sockets.epoll, socket, what) != 0
-            // A closed socket has already left the set.
+            // A closed socket has already left the epoll set, so its removal may fail.
             return failed && what != CURL_POLL_REMOVE ? -1 : 0
         }
         _ = nephos_curl_multi_set_pointer(multi, CURLMOPT_TIMERDATA, context)
@@ -56,7 +57,7 @@ final class CurlSockets {
         }
     }
 
-    /// Runs libcurl's timer action. An added request begins with it.
+    /// Runs the action of libcurl's timer. An added request begins with it.
     func actOnTimer() {
         guard let timer, timer <= .now else { return }
         self.timer = nil
@@ -84,7 +85,7 @@ final class CurlSockets {
 }
 
 extension MonotonicTime {
-    /// Milliseconds until then, rounded up: 0 in the past, at most a minute.
+    /// The milliseconds until this time, rounded up: 0 for a time in the past, and at most one minute.
     fileprivate var waitMilliseconds: Int32 {
         let rest = max(self - MonotonicTime.now, 0)
         return Int32(clamping: min(rest / 1_000_000 + (rest % 1_000_000 == 0 ? 0 : 1), 60_000))

@@ -1,23 +1,23 @@
 import Synchronization
 
-/// A buffer for bytes of a body between the transfer thread, which must not block, and a task.
+/// A buffer for the bytes of a response body, between the transfer thread, which must not block, and a task.
 final class DownloadPipe: Sendable {
-    /// The buffer's limit in bytes; beyond it the connection is not read (backpressure).
+    /// The maximum size of the buffer in bytes. Beyond it, the connection is not read (backpressure).
     private static let limit = 256 * 1024
 
     private struct State {
         var bytes: [UInt8] = []
         var hasEnded = false
-        /// The task reads no more.
+        /// Whether the task reads no more bytes.
         var isClosed = false
-        /// The thread has to wait.
+        /// Whether the transfer thread waits for the buffer to drain.
         var isThreadWaiting = false
         var consumer: CheckedContinuation<Void, Never>?
     }
 
     enum Outcome {
         case taken
-        /// The buffer is full: `resume` is called once it has drained; then the same bytes are passed again.
+        /// The buffer is full. `resume` is called once it has drained, and then libcurl passes the same bytes again.
         case wait
         case closed
     }
@@ -25,7 +25,7 @@ final class DownloadPipe: Sendable {
     private let state = Mutex(State())
     private let resume: @Sendable () -> Void
 
-    /// - Parameter resume: makes the thread write again.
+    /// - Parameter resume: makes the transfer thread write again.
     init(resume: @escaping @Sendable () -> Void) {
         self.resume = resume
     }
@@ -47,7 +47,7 @@ final class DownloadPipe: Sendable {
         return outcome
     }
 
-    /// Ends the transfer.
+    /// Ends the body, because the transfer has ended.
     func end() {
         let consumer = state.withLock { state in
             state.hasEnded = true
@@ -60,7 +60,7 @@ final class DownloadPipe: Sendable {
 
     // MARK: The task
 
-    /// All bytes that arrived since the last call; waits for at least one. Nil at the end.
+    /// Returns all bytes that have arrived since the last call, and waits for at least one; nil at the end.
     func next() async -> [UInt8]? {
         await withCheckedContinuation { continuation in
             let isReady = state.withLock { state in
@@ -81,7 +81,7 @@ final class DownloadPipe: Sendable {
         return bytes.isEmpty ? nil : bytes
     }
 
-    /// Stops reading on the task's side.
+    /// Ends reading by the task.
     func close() {
         state.withLock { state in
             state.isClosed = true

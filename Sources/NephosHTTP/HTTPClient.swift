@@ -1,7 +1,8 @@
 import Synchronization
 
-/// Sends requests over libcurl's multi interface, on its own thread that ends with the client: many concurrently, over
-/// keep-alive connections. HTTP/2 is used over TLS if the server offers it, and then many requests share a connection.
+/// Sends requests over libcurl's multi interface, on a thread of its own that ends with the client. Many requests run
+/// concurrently, over keep-alive connections. Over TLS, HTTP/2 is used if the server offers it, and many requests then
+/// share a connection.
 ///
 /// Proxies are those of the environment (`http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`). There are no cookies,
 /// no cache and no stored credentials.
@@ -10,8 +11,9 @@ package final class HTTPClient: Sendable {
     private let lastID = Atomic<UInt64>(0)
 
     /// - Parameters:
-    ///   - certificates: a file of PEM certificates to trust instead of the system's; nil for the system's.
-    ///   - requestsAtOnce: the maximum number of concurrent requests; the others are queued.
+    ///   - certificates: the path of a file of PEM certificates that are trusted instead of the system's; nil for the
+    ///     system's.
+    ///   - requestsAtOnce: the maximum number of concurrent requests per client. Further requests are queued.
     ///   - connectionsPerHost: the maximum number of connections per server.
     package init(certificates: String? = nil, requestsAtOnce: Int = 256, connectionsPerHost: Int = 8) {
         transfers = TransferThread(
@@ -21,13 +23,13 @@ package final class HTTPClient: Sendable {
 
     deinit { transfers.close() }
 
-    /// Fails all running requests, and everything sent later.
+    /// Fails all running requests and all later ones.
     package func close() {
         transfers.close()
     }
 
-    /// Sends the request and waits for the answer, including its body.
-    /// - Throws: `HTTPFailure` without a complete answer. Any status is an answer.
+    /// Sends the request, and waits for the response with its body.
+    /// - Throws: `HTTPFailure` if no complete response arrives. A response may have any status.
     package func send(_ request: HTTPRequest) async throws(HTTPFailure) -> HTTPResponse {
         var request = request
         var response = try await sendOnce(request)
@@ -49,7 +51,7 @@ package final class HTTPClient: Sendable {
         return try result.get()
     }
 
-    /// Sends a request whose bodies are streamed by the caller's closures.
+    /// Sends a request whose bodies are streamed by closures of the caller.
     private func stream(_ request: HTTPRequest, _ id: UInt64) async -> Result<HTTPResponse, HTTPFailure> {
         let resume: @Sendable () -> Void = { [transfers] in transfers.resume(id) }
         var filling: Task<Void, Never>?

@@ -1,12 +1,12 @@
 import CCurl
 import Glibc
 
-/// A request without an answer. The reason contains neither the URL nor anything that was sent.
+/// The failure of a request without a response. The reason contains neither the URL nor any data that was sent.
 package struct HTTPFailure: Error, Sendable {
     package enum Kind: Hashable, Sendable {
-        /// The task was cancelled.
+        /// The task of the caller was cancelled.
         case cancelled
-        /// The client was closed.
+        /// The client was closed before the request completed.
         case closed
         /// The URL, a header or the method is invalid.
         case invalidRequest
@@ -15,13 +15,13 @@ package struct HTTPFailure: Error, Sendable {
         case hostNotFound
         /// The connection was refused.
         case cannotConnect
-        /// TLS failed, mostly because of an untrusted certificate.
+        /// TLS failed, in most cases because of an untrusted certificate.
         case notTrusted
-        /// `HTTPRequest.silenceLimit` timed out.
+        /// The time-out `HTTPRequest.silenceLimit` expired.
         case silence
-        /// `HTTPRequest.totalLimit` timed out.
+        /// The time-out `HTTPRequest.totalLimit` expired.
         case totalTime
-        /// The connection broke, or the answer is not HTTP. It is unknown whether the server executed the request.
+        /// The connection broke, or the response is not HTTP. It is unknown whether the server executed the request.
         case connectionLost
         /// A file, or a stream of the caller, failed.
         case body
@@ -31,7 +31,7 @@ package struct HTTPFailure: Error, Sendable {
 
     package var kind: Kind
     package var reason: String
-    /// The error thrown by the caller's stream.
+    /// The error that the caller's stream threw; nil for any other failure.
     package var underlying: (any Error)?
 
     init(_ kind: Kind, _ reason: String, underlying: (any Error)? = nil) {
@@ -44,12 +44,12 @@ package struct HTTPFailure: Error, Sendable {
     static let cancelled = HTTPFailure(.cancelled, "cancelled")
     static let noMemory = HTTPFailure(.system, "libcurl has no memory for a request")
 
-    /// A failed system call, with its `errno`.
+    /// Returns the failure of a system call, with its `errno`.
     static func body(_ call: String, _ code: Int32 = errno) -> HTTPFailure {
         HTTPFailure(.body, "\(call): \(String(cString: strerror(code)))")
     }
 
-    /// - Parameter code: `errno` of the last attempt to connect.
+    /// - Parameter code: the `errno` of the last attempt to connect.
     init(_ result: CURLcode, systemError code: Int) {
         let reason = String(cString: curl_easy_strerror(result))
         switch result {

@@ -1,13 +1,13 @@
 import FoundationEssentials
 
 extension HTTPRequest {
-    /// Headers without credentials.
+    /// The names of headers that contain no credentials.
     private static let harmlessHeaders: Set<String> = ["accept", "accept-language", "range", "user-agent"]
 
-    /// The next request for a redirect; nil if the answer is no redirect to follow.
+    /// Returns the request that follows a redirect; nil if the response is no redirect to follow.
     ///
-    /// Never repeats a request with a body, and never continues from TLS to plain HTTP. Sends another server no header
-    /// that could contain credentials.
+    /// A request with a body is never repeated, and a redirect never leads from TLS to plain HTTP. Another server
+    /// receives no header that could contain credentials.
     func redirected(by response: HTTPResponse) -> HTTPRequest? {
         guard [301, 302, 303, 307, 308].contains(response.status), redirectLimit > 0, method == .get || method == .head,
             case .none = body, let target = response.redirectURL, let from = Origin(url), let to = Origin(target),
@@ -21,7 +21,7 @@ extension HTTPRequest {
     }
 }
 
-/// Scheme, host and port of a URL (RFC 6454).
+/// The origin of a URL: its scheme, host and port (RFC 6454).
 private struct Origin: Equatable {
     let scheme: String
     let host: String

@@ -9,30 +9,30 @@ package struct HTTPRequest: Sendable {
     }
 
     package var method: Method
-    /// An absolute http or https URL.
+    /// The absolute http or https URL of the request.
     package var url: String
-    /// Names and values, without line breaks.
+    /// The names and values of the headers, without line breaks.
     package var headers: [(name: String, value: String)]
     package var body: HTTPRequestBody
     package var destination = HTTPResponseDestination.memory
-    /// The idle time-out, without any byte sent or received, from the first attempt to connect on; nil for no limit.
-    /// Time spent in the caller's stream does not count.
+    /// The idle time-out: the maximum time without any byte sent or received, from the first attempt to connect; nil
+    /// for no limit. Time in the caller's stream does not count.
     package var silenceLimit: Duration?
-    /// The total time-out, from the name lookup to the last byte of the answer; nil for no limit.
+    /// The total time-out, from the name lookup to the last byte of the response; nil for no limit.
     package var totalLimit: Duration?
-    /// Whether it may be retried if a keep-alive connection turns out to be closed. Otherwise no byte of a body is ever
-    /// sent twice.
+    /// Whether the request may be sent again if a keep-alive connection turns out to be closed. If not, no byte of a
+    /// body is ever sent twice.
     package var isIdempotent: Bool
-    /// The maximum number of redirects to follow. Only a request without a body is redirected; otherwise the redirect
-    /// itself is the answer.
+    /// The maximum number of redirects that are followed per request. Only a request without a body follows redirects.
+    /// For any other request, the redirect itself is the response.
     package var redirectLimit = 0
-    /// The signing credentials; nil for an unsigned request.
+    /// The credentials that sign the request; nil for an unsigned request.
     package var signature: HTTPSignature?
-    /// Called on the client's thread after bytes of the bodies were sent or received. It must not block.
+    /// Called on the client's thread after bytes of the bodies were sent or received; nil for none. It must not block.
     package var progress: (@Sendable (HTTPProgress) -> Void)?
 
-    /// - Parameters:
-    ///   - isIdempotent: true by default for GET and HEAD only.
+    /// - Parameter isIdempotent: whether the request may be sent again; nil means true for GET and HEAD, and false for
+    ///   any other method.
     package init(
         _ method: Method = .get, _ url: String, headers: [(name: String, value: String)] = [],
         body: HTTPRequestBody = .none, isIdempotent: Bool? = nil
@@ -45,13 +45,14 @@ package struct HTTPRequest: Sendable {
     }
 }
 
-/// AWS Signature Version 4, as object storage requires it. The request needs a header `x-amz-content-sha256`, and its
-/// URL's query must be sorted and percent-encoded: both are signed verbatim.
+/// The credentials for AWS Signature Version 4, which object storage requires. The request needs the header
+/// `x-amz-content-sha256`, and the query of its URL must be sorted and percent-encoded, because both are signed
+/// verbatim.
 package struct HTTPSignature: Sendable {
     package var accessKey: String
     package var secretKey: String
     package var region: String
-    /// `s3`.
+    /// The name of the service, such as `s3`.
     package var service: String
 
     package init(accessKey: String, secretKey: String, region: String, service: String) {
@@ -62,38 +63,38 @@ package struct HTTPSignature: Sendable {
     }
 }
 
-/// The body of a request.
 package enum HTTPRequestBody: Sendable {
     case none
     case bytes([UInt8])
-    /// The file, with its length at the time of sending.
+    /// The content of a file, with the size that the file has at the time of sending.
     case file(path: String)
-    /// The chunks that `next` returns until nil. It is called after the connection has taken the previous chunk, so a
-    /// slow connection slows the source down (backpressure). A thrown error ends the request.
-    /// - Parameter length: in bytes; nil if unknown.
+    /// The chunks that `next` returns until it returns nil. It is called after the connection has taken the previous
+    /// chunk, so a slow connection slows the source down (backpressure). A thrown error ends the request.
+    /// - Parameter length: the total size in bytes; nil if it is unknown.
     case chunks(length: Int64?, next: @Sendable () async throws -> [UInt8]?)
 }
 
-/// The destination of an answer's body.
+/// The destination of a response's body.
 ///
-/// Only the body of a success (2xx) is written to a file or receiver; otherwise the first
+/// Only the body of a successful response (2xx) is written to a file or receiver. Of any other body, the first
 /// `HTTPResponse.errorBodyLimit` bytes are in `HTTPResponse.body`.
 package enum HTTPResponseDestination: Sendable {
-    /// Into `HTTPResponse.body`.
+    /// The whole body is in `HTTPResponse.body`.
     case memory
-    /// The first bytes go into `HTTPResponse.body`; the others are dropped.
+    /// The first bytes, up to this number, are in `HTTPResponse.body`. The others are dropped.
     case prefix(Int)
-    /// A file that is created or truncated when a success begins. A failed request removes it.
+    /// The body is in a file, which is created or truncated when a successful response begins. A failed request removes
+    /// the file.
     case file(path: String)
-    /// Calls of `receive`, in order, one after the other. A slow receiver slows the connection down (backpressure). A
-    /// thrown error ends the request.
+    /// The body is passed to `receive` in chunks, one call after another. A slow receiver slows the connection down
+    /// (backpressure). A thrown error ends the request.
     case chunks(receive: @Sendable ([UInt8]) async throws -> Void)
 }
 
-/// The progress of the bodies in bytes.
+/// The progress of the request's and the response's bodies, in bytes.
 package struct HTTPProgress: Hashable, Sendable {
     package var sent: Int64 = 0
-    /// Nil if unknown.
+    /// The size of the request's body in bytes; nil if it is unknown.
     package var toSend: Int64?
     package var received: Int64 = 0
     package var toReceive: Int64?

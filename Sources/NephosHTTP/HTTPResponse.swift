@@ -1,20 +1,21 @@
-/// The server's answer.
+/// The response of a server.
 package struct HTTPResponse: Sendable {
-    /// The maximum bytes kept of an error's body if a success would go to a file or receiver.
+    /// The maximum number of bytes that are kept of an error's body if a successful body would go to a file or
+    /// receiver.
     package static let errorBodyLimit = 64 * 1024
 
     package var status: Int
     /// The raw header lines.
     package var headerLines: [UInt8] = []
     package var body: [UInt8] = []
-    /// The target of a redirect, as an absolute URL.
+    /// The target of a redirect as an absolute URL; nil without a redirect.
     package var redirectURL: String?
 
     package init(status: Int) {
         self.status = status
     }
 
-    /// The value of the last header of this name; names are case-insensitive.
+    /// Returns the value of the last header with this name; nil if there is none. Names are case-insensitive.
     package func header(_ name: StaticString) -> String? {
         name.withUTF8Buffer { name in
             var value: String?
@@ -28,8 +29,9 @@ package struct HTTPResponse: Sendable {
         }
     }
 
-    /// The `Retry-After` that the server requests (RFC 9110 §10.2.3: seconds or a date); nil without that header.
-    /// - Parameter now: milliseconds since 1970.
+    /// Returns the delay that the server requests by `Retry-After` (RFC 9110 §10.2.3: seconds or a date); nil without
+    /// that header.
+    /// - Parameter now: the current time in milliseconds since 1970.
     package func retryAfter(now: Int64) -> Duration? {
         guard let text = header("Retry-After") else { return nil }
         if let seconds = Int64(text) { return seconds >= 0 ? .seconds(seconds) : nil }
@@ -54,7 +56,7 @@ package enum HTTPDate {
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    /// Seconds since 1970; nil for invalid text. The weekday is not checked.
+    /// Returns the time in seconds since 1970; nil for invalid text. The weekday is not checked.
     package static func seconds(_ text: String) -> Int64? {
         let words = text.split(separator: " ")
         guard words.count == 6, words[5] == "GMT", let day = Int64(words[1]), let year = Int64(words[3]),
@@ -64,7 +66,7 @@ package enum HTTPDate {
         guard time.count == 3, (0...23).contains(time[0]), (0...59).contains(time[1]), (0...60).contains(time[2]) else {
             return nil
         }
-        // Days from the civil calendar, with years that begin in March so that the leap day comes last.
+        // Converts a civil date to days. Years begin in March, so that the leap day comes last.
         let shifted = Int64((month + 10) % 12)
         let civilYear = shifted >= 10 ? year - 1 : year
         let days =

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The source from which the transfer thread reads a request's body.
+/// The source from which the transfer thread reads the body of a request.
 final class RequestBodySource {
     private enum Content {
         case bytes(ArraySlice<UInt8>)
@@ -9,11 +9,11 @@ final class RequestBodySource {
     }
 
     private var content: Content
-    /// Nil if unknown.
+    /// The size of the body in bytes; nil if it is unknown.
     let length: Int64?
 
-    /// Nil without a body.
-    /// - Parameter pipe: passes on the chunks of `body`.
+    /// Nil if the request has no body.
+    /// - Parameter pipe: passes on the chunks of `body`; nil for any other kind of body.
     init?(_ body: HTTPRequestBody, pipe: UploadPipe?) throws(HTTPFailure) {
         switch body {
         case .none:

@@ -1,12 +1,12 @@
 import Glibc
 
-/// The sink to which the transfer thread writes an answer's body.
+/// The sink to which the transfer thread writes the body of a response.
 ///
-/// Its owner must end it: a file is open until then.
+/// The owner of the sink must call `end`, because a file stays open until then.
 struct ResponseBodySink {
     enum Outcome {
         case taken
-        /// The receiver is busy: the same bytes are passed again later.
+        /// The receiver is busy. libcurl passes the same bytes again later.
         case wait
         case fail(HTTPFailure)
     }
@@ -18,10 +18,10 @@ struct ResponseBodySink {
     }
 
     private var content: Content
-    /// The bytes written to memory.
+    /// The bytes that were written to memory.
     private(set) var body: [UInt8] = []
 
-    /// - Parameter pipe: receives chunks.
+    /// - Parameter pipe: receives the chunks; nil for any other destination.
     init(_ destination: HTTPResponseDestination, pipe: DownloadPipe?) {
         content =
             switch destination {
@@ -32,7 +32,7 @@ struct ResponseBodySink {
             }
     }
 
-    /// Prepares the destination after the header has arrived.
+    /// Prepares the destination after the header of the response has arrived. Returns the failure; nil for none.
     mutating func begin(isSuccess: Bool, length: Int64?) -> HTTPFailure? {
         switch content {
         case .memory(let limit):
@@ -82,8 +82,8 @@ struct ResponseBodySink {
         return .taken
     }
 
-    /// Ends the transfer. Removes the file of a failed one.
-    /// - Returns: a failure that occurs only at the end.
+    /// Ends the transfer. Removes the file of a failed transfer.
+    /// - Returns: a failure that only the end of the transfer reveals; nil for none.
     mutating func end(isWhole: Bool) -> HTTPFailure? {
         switch content {
         case .memory: return nil

@@ -1,9 +1,9 @@
 import CCurl
 import NephosThreads
 
-/// One request while libcurl processes it. Only the transfer thread touches it.
+/// One request while libcurl processes it. Only the transfer thread uses it.
 final class Transfer {
-    /// A submitted request, and the task that waits for its answer.
+    /// A submitted request, with the task that waits for its response.
     struct Submission: Sendable {
         let id: UInt64
         let request: HTTPRequest
@@ -12,13 +12,13 @@ final class Transfer {
         let continuation: CheckedContinuation<Result<HTTPResponse, HTTPFailure>, Never>
     }
 
-    /// A libcurl handle.
+    /// The easy handle of libcurl.
     let handle: UnsafeMutableRawPointer
     let submission: Submission
     let started: MonotonicTime
-    /// When bytes were last sent or arrived.
+    /// The time at which bytes were last sent or received.
     private(set) var lastActivity: MonotonicTime
-    /// Whether libcurl is paused for a stream of the caller.
+    /// Whether libcurl has paused the transfer for a stream of the caller.
     private(set) var isPaused = false
 
     private var source: RequestBodySource?
@@ -29,8 +29,7 @@ final class Transfer {
     private var failure: HTTPFailure?
     private var progress = HTTPProgress()
 
-    /// - Parameters:
-    ///   - handle: a handle without options.
+    /// - Parameter handle: an easy handle of libcurl without options.
     /// - Throws: `HTTPFailure` if libcurl refuses the request.
     init(
         _ submission: Submission, handle: UnsafeMutableRawPointer, certificates: String?, now: MonotonicTime
@@ -48,7 +47,7 @@ final class Transfer {
         curl_slist_free_all(headerList)
     }
 
-    /// The earlier of the idle and the total time-out; nil for none.
+    /// The time at which the idle or the total time-out expires, whichever is earlier; nil without a time-out.
     var deadline: (when: MonotonicTime, kind: HTTPFailure.Kind)? {
         let total = submission.request.totalLimit.map { (when: started + $0, kind: HTTPFailure.Kind.totalTime) }
         guard let limit = submission.request.silenceLimit, !isPaused else { return total }
@@ -57,7 +56,7 @@ final class Transfer {
         return total
     }
 
-    /// Resumes after the caller's stream is ready.
+    /// Resumes the transfer once the caller's stream is ready.
     func resume() {
         guard isPaused else { return }
         isPaused = false
@@ -65,7 +64,7 @@ final class Transfer {
         curl_easy_pause(handle, CURLPAUSE_CONT)
     }
 
-    /// The outcome, after libcurl reports completion.
+    /// Returns the outcome after libcurl has reported completion.
     func finish(_ code: CURLcode) -> Result<HTTPResponse, HTTPFailure> {
         guard code == CURLE_OK else {
             var systemError = 0
@@ -81,7 +80,7 @@ final class Transfer {
         return .success(response)
     }
 
-    /// Ends it early.
+    /// Ends the transfer early.
     func fail(_ failure: HTTPFailure) -> Result<HTTPResponse, HTTPFailure> {
         _ = sink.end(isWhole: false)
         return .failure(failure)
@@ -92,13 +91,14 @@ final class Transfer {
     private func setOptions(_ certificates: String?) throws(HTTPFailure) {
         let request = submission.request
         try set(CURLOPT_NOSIGNAL, 1)
-        // No other protocols. A redirect is an answer like others: `HTTPClient` decides whether to follow it.
+        // Allows no other protocols. libcurl does not follow redirects, because `HTTPClient` decides whether to follow
+        // them.
         try set(CURLOPT_PROTOCOLS_STR, "http,https")
         try set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
-        // Waits for a connection that may multiplex the request, instead of opening another. Without TLS there is no
-        // HTTP/2.
+        // Waits for a connection on which requests can be multiplexed, instead of opening another one. Without TLS
+        // there is no HTTP/2.
         if request.url.utf8.prefix(8).elementsEqual("https://".utf8) { try set(CURLOPT_PIPEWAIT, 1) }
-        // A connection is not reused if the server might be about to close it.
+        // A connection is not used again if the server might be about to close it.
         try set(CURLOPT_MAXAGE_CONN, TransferThread.idleConnectionSeconds)
         try set(CURLOPT_BUFFERSIZE, 64 * 1024)
         if let certificates { try set(CURLOPT_CAINFO, certificates) }
@@ -112,7 +112,7 @@ final class Transfer {
         try setCallbacks()
     }
 
-    /// - Returns: the headers that the body needs.
+    /// - Returns: the headers that the body requires.
     private func setBody(_ request: HTTPRequest) throws(HTTPFailure) -> [String] {
         guard source != nil else {
             switch request.method {
@@ -128,11 +128,11 @@ final class Transfer {
         try set(CURLOPT_POST, 1)
         if request.method != .post { try set(CURLOPT_CUSTOMREQUEST, request.method.rawValue) }
         progress.toSend = source?.length
-        // Without a type from the caller, libcurl would send the content type of forms; with "Expect" it would first
-        // ask whether the server accepts the body.
+        // Unless the caller sets a content type, libcurl would send the content type of forms. With "Expect", libcurl
+        // would first ask whether the server accepts the body.
         let hasType = request.headers.contains { $0.name.utf8.count == 12 && $0.name.lowercased() == "content-type" }
-        // Signed requests omit no header, because libcurl would sign it as if it were sent. "Expect" lets a server
-        // refuse a body before it is sent.
+        // Signed requests omit no header, because libcurl would sign the omitted header as if it were sent. "Expect"
+        // lets a server refuse a body before it is sent.
         let isSigned = request.signature != nil
         let headers = isSigned ? [] : hasType ? ["Expect:"] : ["Expect:", "Content-Type:"]
         if request.isIdempotent, case .bytes(let bytes) = request.body {
@@ -145,7 +145,7 @@ final class Transfer {
             return headers
         }
         try checked(nephos_curl_refuse_rewind(handle))
-        // libcurl can retry an empty body on a closed connection without a rewind: only a fresh connection prevents
+        // libcurl can send an empty body again on another connection without a rewind. Only a new connection prevents
         // that.
         if source?.length == 0 { try set(CURLOPT_FRESH_CONNECT, 1) }
         try checked(nephos_curl_set_large(handle, CURLOPT_POSTFIELDSIZE_LARGE, source?.length ?? -1))
@@ -167,7 +167,7 @@ final class Transfer {
     }
 
     private func setCallbacks() throws(HTTPFailure) {
-        // Unretained: the thread retains the transfer while libcurl works on its handle.
+        // Unretained, because the thread retains the transfer while libcurl works on its handle.
         let context = Unmanaged.passUnretained(self).toOpaque()
         try checked(nephos_curl_set_pointer(handle, CURLOPT_READDATA, context))
         try checked(nephos_curl_set_pointer(handle, CURLOPT_WRITEDATA, context))
@@ -243,7 +243,7 @@ final class Transfer {
         }
     }
 
-    /// Processes the complete header.
+    /// Processes the header once it is complete. Returns the failure; nil for none.
     private func begin() -> HTTPFailure? {
         hasBegun = true
         var status = 0
@@ -255,7 +255,7 @@ final class Transfer {
 
     private func receiveHeader(_ bytes: UnsafeRawBufferPointer) -> Int {
         lastActivity = .now
-        // An interim answer (100, 103) precedes the final one; each begins with its status line.
+        // Interim responses (100, 103) precede the final one. Each begins with a status line.
         if bytes.starts(with: "HTTP/".utf8) { response.headerLines = [] }
         response.headerLines.append(contentsOf: bytes)
         return bytes.count

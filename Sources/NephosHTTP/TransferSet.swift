@@ -1,9 +1,9 @@
 import CCurl
 import NephosThreads
 
-/// The running requests and the queued ones. Only the transfer thread touches it.
+/// The running and the queued requests. Only the transfer thread uses them.
 final class TransferSet {
-    /// The maximum number of handles kept for reuse: creating one costs more than resetting one.
+    /// The maximum number of unused handles per client. Creating a handle costs more than resetting one.
     private static let spareHandles = 64
 
     private let multi: UnsafeMutableRawPointer
@@ -12,7 +12,8 @@ final class TransferSet {
     private var waiting: [Transfer.Submission] = []
     private var running: [UnsafeMutableRawPointer: Transfer] = [:]
     private var spares: [UnsafeMutableRawPointer] = []
-    /// A lower bound of all deadlines. Activity only postpones deadlines, so most checks end here.
+    /// A lower bound for all deadlines; nil if there is none. Activity only postpones deadlines, so most checks end
+    /// here.
     private var nextDeadline: MonotonicTime?
 
     init(_ multi: UnsafeMutableRawPointer, certificates: String?, requestsAtOnce: Int) {
@@ -32,7 +33,7 @@ final class TransferSet {
         if !inbox.resumed.isEmpty { resume(Set(inbox.resumed)) }
     }
 
-    /// Answers completed requests, and starts queued ones within the limit.
+    /// Delivers the responses of completed requests, and starts queued requests up to the limit.
     func finishDone() {
         var left: Int32 = 0
         while let message = curl_multi_info_read(multi, &left) {
@@ -44,8 +45,8 @@ final class TransferSet {
         if !waiting.isEmpty { start() }
     }
 
-    /// Fails requests past their time-outs.
-    /// - Returns: the time of the next check.
+    /// Fails requests whose time-outs have expired.
+    /// - Returns: the time of the next check; nil if no request has a time-out.
     func failLate() -> MonotonicTime? {
         guard let due = nextDeadline else { return nil }
         let now = MonotonicTime.now
@@ -63,7 +64,7 @@ final class TransferSet {
         return nextDeadline
     }
 
-    /// Removes all requests.
+    /// Removes all requests and returns them.
     func removeAll() -> [Transfer.Submission] {
         let submissions = running.values.map(\.submission)
         for transfer in running.values {
@@ -76,7 +77,7 @@ final class TransferSet {
         return submissions + waiting
     }
 
-    // MARK: -
+    // MARK: - Starting and ending requests
 
     private func start() {
         let room = min(requestsAtOnce - running.count, waiting.count)
@@ -123,7 +124,7 @@ final class TransferSet {
     private func resume(_ ids: Set<UInt64>) {
         for transfer in running.values.filter({ ids.contains($0.submission.id) }) {
             transfer.resume()
-            // Its idle time counts again.
+            // The idle time-out of a resumed transfer applies again.
             if let deadline = transfer.deadline { note(deadline.when) }
         }
     }
@@ -136,7 +137,8 @@ final class TransferSet {
         transfer.submission.continuation.resume(returning: result)
     }
 
-    /// libcurl's reset leaves some state of a failed request: the next one on its handle may fail with it.
+    /// Resets a handle for reuse, or frees it. libcurl's reset leaves some state of a failed request, with which the
+    /// next request on the handle may fail too.
     private func discard(_ handle: UnsafeMutableRawPointer, isReusable: Bool) {
         guard isReusable, spares.count < Self.spareHandles else { return curl_easy_cleanup(handle) }
         curl_easy_reset(handle)

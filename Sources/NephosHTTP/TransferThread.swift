@@ -3,10 +3,11 @@ import Glibc
 import NephosThreads
 import Synchronization
 
-/// libcurl's thread and its inbox. It starts with the first request and ends on close.
+/// The thread of libcurl, with its inbox. It starts with the first request and ends when the client closes.
 final class TransferThread: Sendable {
-    /// The maximum idle time of a connection for reuse. Servers close connections idle for a minute or longer; a
-    /// request that meets such a close cannot be distinguished from one that was executed.
+    /// The maximum idle time in seconds of a connection that is used again. Servers close connections that have been
+    /// idle for a minute or longer. A request that meets such a close cannot be distinguished from one that the server
+    /// executed.
     static let idleConnectionSeconds = 30
 
     struct Options: Sendable {
@@ -15,7 +16,7 @@ final class TransferThread: Sendable {
         var connectionsPerHost: Int
     }
 
-    /// Requests of other threads to this one.
+    /// The requests from other threads to this thread.
     struct Inbox {
         var submissions: [Transfer.Submission] = []
         var cancelled: [UInt64] = []
@@ -31,9 +32,9 @@ final class TransferThread: Sendable {
     private struct State {
         var life = Life.new
         var inbox = Inbox()
-        /// The thread waits, or is about to, and has not been woken yet.
+        /// Whether the thread waits, or is about to wait, and has not been woken.
         var isAsleep = false
-        /// The wake-up descriptor; -1 for none.
+        /// The descriptor that wakes the thread; -1 for none.
         var wake: Int32 = -1
     }
 
@@ -62,7 +63,7 @@ final class TransferThread: Sendable {
         tell { $0.cancelled.append(id) }
     }
 
-    /// Resumes a transfer whose caller's stream is ready.
+    /// Resumes a transfer after the caller's stream has become ready.
     func resume(_ id: UInt64) {
         tell { $0.resumed.append(id) }
     }
@@ -82,7 +83,7 @@ final class TransferThread: Sendable {
         }
     }
 
-    /// Called under the lock, so that the descriptor is not closed meanwhile.
+    /// Wakes the thread. Called under the lock, so that the descriptor cannot be closed meanwhile.
     private static func wake(_ state: inout State) {
         guard state.isAsleep, state.wake >= 0 else { return }
         state.isAsleep = false
@@ -96,7 +97,7 @@ final class TransferThread: Sendable {
         submission.continuation.resume(returning: .failure(failure))
     }
 
-    /// - Returns: the failure if no thread can be created.
+    /// - Returns: the failure if the system cannot create a thread; nil otherwise.
     private func start() -> HTTPFailure? {
         do {
             try NativeThread.start("transfers", blocksSignals: true) { [self] in run() }
@@ -120,7 +121,7 @@ final class TransferThread: Sendable {
             sockets.actOnTimer()
             transfers.finishDone()
             let deadline = transfers.failLate()
-            // Requests submitted meanwhile start before the thread sleeps.
+            // Requests that were submitted meanwhile start before the thread waits.
             guard isResting() else { continue }
             sockets.wait(until: deadline)
             transfers.finishDone()
@@ -128,7 +129,7 @@ final class TransferThread: Sendable {
         end(transfers.removeAll(), .closed)
     }
 
-    /// Nil once the thread has to end.
+    /// Returns the inbox; nil once the thread has to end.
     private func takeInbox() -> Inbox? {
         state.withLock { state in
             state.isAsleep = false
@@ -138,7 +139,7 @@ final class TransferThread: Sendable {
         }
     }
 
-    /// Whether the thread is idle; from then on it has to be woken.
+    /// Whether the thread has no request. If so, submitting a request has to wake it.
     private func isResting() -> Bool {
         state.withLock { state in
             guard state.inbox.isEmpty, state.life != .closed else { return false }
@@ -149,7 +150,7 @@ final class TransferThread: Sendable {
 
     private func end(_ unfinished: [Transfer.Submission], _ failure: HTTPFailure) {
         let late = state.withLock { state in
-            // The next request retries a thread that could not start.
+            // The next request tries again to start the thread.
             if state.life == .running { state.life = .new }
             state.wake = -1
             state.isAsleep = false

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// One chunk of a body between a task and the transfer thread, which must not block.
+/// A buffer for one chunk of a request body, between a task and the transfer thread, which must not block.
 final class UploadPipe: Sendable {
     enum Outcome {
         case bytes(Int)
         case end
-        /// No chunk is ready: `resume` is called once there is one.
+        /// No chunk is ready. `resume` is called once one is.
         case wait
         case fail(HTTPFailure)
     }
@@ -14,25 +14,25 @@ final class UploadPipe: Sendable {
         var chunk: ArraySlice<UInt8> = []
         var hasEnded = false
         var failure: HTTPFailure?
-        /// The thread reads no more.
+        /// Whether the transfer thread reads no more chunks.
         var isClosed = false
-        /// The thread has to wait.
+        /// Whether the transfer thread waits for a chunk.
         var isThreadWaiting = false
-        /// The task that has the next chunk.
+        /// The task that waits to pass the next chunk; nil if none does.
         var producer: CheckedContinuation<Void, Never>?
     }
 
     private let state = Mutex(State())
     private let resume: @Sendable () -> Void
 
-    /// - Parameter resume: makes the thread read again.
+    /// - Parameter resume: makes the transfer thread read again.
     init(resume: @escaping @Sendable () -> Void) {
         self.resume = resume
     }
 
     // MARK: The task
 
-    /// Passes chunks on until the source ends or the thread reads no more.
+    /// Passes on chunks until the source ends or the transfer thread reads no more.
     func fill(from next: @Sendable () async throws -> [UInt8]?) async {
         do {
             while let chunk = try await next() {
@@ -45,8 +45,8 @@ final class UploadPipe: Sendable {
         }
     }
 
-    /// Waits until the previous chunk has been read.
-    /// - Returns: false if nothing will be read any more.
+    /// Waits until the transfer thread has read the previous chunk.
+    /// - Returns: false if the thread reads no more chunks.
     private func push(_ chunk: [UInt8]) async -> Bool {
         await withCheckedContinuation { continuation in
             let isFree = state.withLock { state in
@@ -93,7 +93,7 @@ final class UploadPipe: Sendable {
         return outcome
     }
 
-    /// Stops reading on the thread's side.
+    /// Ends reading by the transfer thread.
     func close() {
         let producer = state.withLock { state in
             state.isClosed = true

@@ -4,18 +4,17 @@ package import NephosStorage
 package import NephosThreads
 import Synchronization
 
-/// Assets as objects of a bucket: `<container>/<environment>/<name>` after the prefix.
+/// Assets as objects of a bucket, with the key `<container>/<environment>/<name>` after the prefix.
 ///
-/// An upload is written to a file in a local directory, and sent to the bucket in one request once it is complete. Its
-/// entry in the directory is removed after the row's commit, so an entry found later leads to an object that may lack a
-/// row. Several servers may share a bucket, each with its own directory.
+/// An upload is written to a file in a local directory. Once it is complete, the file is sent to the bucket in one
+/// request. Its entry in the directory is removed after the commit of its row. So an entry that is found later names an
+/// object that may lack a row. Several servers may share a bucket, but each needs a directory of its own.
 package final class ObjectAssetStore: AssetStore {
     private let requests: ObjectRequests
     private let place: String
     private let spool: StagingDirectory
 
-    /// - Parameters:
-    ///   - spool: a directory for running uploads, created with the first.
+    /// - Parameter spool: the directory for uploads in progress, which is created with the first upload.
     package init(_ requests: ObjectRequests, _ id: StoreID, spool: String) {
         self.requests = requests
         place = "\(id.container)/\(id.environment)"
@@ -42,7 +41,7 @@ package final class ObjectAssetStore: AssetStore {
         while true {
             let (keys, _) = try requests.list(after: last, under: "\(place)/", limit: limit)
             guard let end = keys.last else { return [] }
-            // Ignores objects of other programs.
+            // Ignores objects that other programs made.
             let names = keys.map { String($0.dropFirst(place.count + 1)) }.filter(AssetFileName.isSafe)
             if !names.isEmpty { return names }
             last = end
@@ -58,7 +57,7 @@ package final class ObjectAssetStore: AssetStore {
         }
     }
 
-    /// Free bytes on the disk that uploads are spooled to, usually the database's.
+    /// The number of free bytes on the disk to which uploads are spooled. It is usually the disk of the database.
     package func freeBytes() throws -> Int64? { try spool.freeBytes() }
 
     package func holdFiles() throws -> RemovalLock? { try spool.lock(.hold) }
@@ -68,9 +67,9 @@ package final class ObjectAssetStore: AssetStore {
     package func close() {}
 }
 
-/// A file that is being uploaded to a bucket.
+/// An unpublished file that is spooled for its upload to a bucket.
 private final class ObjectWriter: AssetFileWriter, @unchecked Sendable {
-    // `@unchecked`: one thread at a time uses it, as the protocol requires.
+    // `@unchecked`: one thread at a time uses the writer, as the protocol requires.
     private let file: StagedFile
     private let store: ObjectAssetStore
     private let requests: ObjectRequests
@@ -85,7 +84,8 @@ private final class ObjectWriter: AssetFileWriter, @unchecked Sendable {
     }
 
     deinit {
-        // A published object stays announced and is removed later, because `deinit` must not block.
+        // The entry of a published object stays announced, and the object is removed later, because `deinit` must not
+        // block.
         if published == nil { file.remove() }
     }
 
@@ -98,7 +98,7 @@ private final class ObjectWriter: AssetFileWriter, @unchecked Sendable {
         let key = try store.key(name)
         try file.announce(name, durably: true)
         published = name
-        // The object may exist even if the request fails.
+        // The entry stays even if the request fails, because the object may exist.
         defer { file.empty() }
         try requests.put(key, file: file.path, hash: hash.finish())
     }
@@ -111,7 +111,7 @@ private final class ObjectWriter: AssetFileWriter, @unchecked Sendable {
     func discard() {
         if isSettled { return }
         if let published {
-            // If the service cannot be reached the entry stays, and the removal is retried later.
+            // If the object storage cannot be reached, the entry stays, and the removal is retried later.
             guard (try? store.remove(published)) != nil else { return }
         }
         isSettled = true
@@ -119,9 +119,10 @@ private final class ObjectWriter: AssetFileWriter, @unchecked Sendable {
     }
 }
 
-/// An object of a bucket, read in pieces; the newest piece stays in memory.
+/// A reader of an object in a bucket, which reads it in pieces. The latest piece stays in memory.
 private final class ObjectReader: AssetFileReader {
-    /// Bytes per request: enough to make the round trip negligible, few enough for many concurrent downloads.
+    /// The number of bytes per request: enough to make the round trip negligible, and few enough for many concurrent
+    /// downloads.
     private static let pieceSize = 2 << 20
 
     private struct Piece {

@@ -5,8 +5,8 @@ import NephosStorage
 
 /// The requests of the S3 protocol that asset files need. All methods block, so callers use threads that may block.
 ///
-/// Each is signed, and retried a few times after transient failures. All are idempotent: a key is never reused for
-/// another content.
+/// Each request is signed, and retried a few times after transient failures. All requests are idempotent, because a key
+/// is never used again for other content.
 package final class ObjectRequests: Sendable {
     private let options: ObjectStorageOptions
     private let client: HTTPClient
@@ -20,12 +20,12 @@ package final class ObjectRequests: Sendable {
 
     // MARK: Requests
 
-    /// Checks the access to the bucket.
-    /// - Throws: `StorageError` with the service's answer.
+    /// Checks that the bucket can be accessed.
+    /// - Throws: `StorageError` with the answer of the object storage.
     package func check() throws { _ = try list(after: "", under: "", limit: 1) }
 
     /// Stores a file as an object.
-    /// - Parameter hash: the SHA-256 of the file.
+    /// - Parameter hash: the SHA-256 hash of the file.
     func put(_ key: String, file: String, hash: [UInt8]) throws {
         var request = request(.put, key)
         request.body = .file(path: file)
@@ -39,7 +39,7 @@ package final class ObjectRequests: Sendable {
         var size: Int64
     }
 
-    /// Nil if there is no such object.
+    /// Returns a part of an object; nil if the object does not exist.
     func get(_ key: String, at offset: Int64, count: Int) throws -> Part? {
         var request = request(.get, key)
         request.headers += [("Range", "bytes=\(offset)-\(offset + Int64(count) - 1)"), Self.noBody]
@@ -54,7 +54,7 @@ package final class ObjectRequests: Sendable {
             }
             return Part(bytes: answer.body, size: size)
         case 416:
-            // The range is after the end; an empty object has no valid range at all.
+            // The offset is at or after the end of the object. An empty object has no valid range at all.
             return Part(bytes: [], size: Self.size(answer.header("Content-Range")) ?? 0)
         case 200 where offset == 0 && answer.body.count <= count:
             return Part(bytes: answer.body, size: Int64(answer.body.count))
@@ -63,16 +63,16 @@ package final class ObjectRequests: Sendable {
         throw StorageError(.inputOutput, "The service does not answer ranges (\(answer.status)), while \(action)")
     }
 
-    /// Deletes an object; does nothing if it does not exist.
+    /// Deletes an object. Does nothing if the object does not exist.
     func delete(_ key: String) throws {
         var request = request(.delete, key)
         request.headers.append(Self.noBody)
         _ = try send(request, accepting: [404], while: "deleting the object \(key)")
     }
 
-    /// The keys after `key` with the prefix `prefix`, ordered by their bytes; whether there are more.
+    /// Returns the keys with the prefix `prefix` after `key`, in byte order, and whether there are more.
     func list(after key: String, under prefix: String, limit: Int) throws -> (keys: [String], hasMore: Bool) {
-        // Query items are signed in the order of sending, which must be that of their names.
+        // Query items are signed in the order in which they are sent, which must be the order of their names.
         var query = ["list-type=2", "max-keys=\(min(max(limit, 1), 1000))"]
         query.append("prefix=\(Self.escaped(prefixed(prefix)))")
         if !key.isEmpty { query.append("start-after=\(Self.escaped(prefixed(key)))") }
@@ -104,7 +104,7 @@ package final class ObjectRequests: Sendable {
         return request
     }
 
-    /// - Parameter statuses: the statuses that count as answers, besides success.
+    /// - Parameter statuses: the HTTP statuses besides success for which the response is returned.
     private func send(
         _ request: HTTPRequest, accepting statuses: Set<Int> = [], while action: String
     ) throws -> HTTPResponse {
@@ -137,14 +137,14 @@ package final class ObjectRequests: Sendable {
 
     private static func pause(_ duration: Duration) {
         let (seconds, attoseconds) = duration.components
-        // A signal that ends the wait early is harmless.
+        // A signal may end the wait early, which is harmless.
         var time = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
         nanosleep(&time, nil)
     }
 
     // MARK: Text
 
-    /// The hash of an empty body.
+    /// The header with the hash of an empty body.
     private static let noBody = (name: "x-amz-content-sha256", value: hex(StreamingHash(.sha256).finish()))
 
     private static func hex(_ bytes: [UInt8]) -> String {
@@ -152,7 +152,7 @@ package final class ObjectRequests: Sendable {
         return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 
-    /// Percent-encoded for signatures: all but letters, digits and `-._~`.
+    /// Returns the text percent-encoded for signatures: all characters except letters, digits and `-._~`.
     private static func escaped(_ text: String) -> String {
         text.utf8.reduce(into: "") { result, byte in
             switch byte {
@@ -165,12 +165,13 @@ package final class ObjectRequests: Sendable {
         }
     }
 
-    /// `bytes 0-99/1234` or `bytes */1234`.
+    /// Returns the total size from `bytes 0-99/1234` or `bytes */1234`; nil for any other text.
     private static func size(_ contentRange: String?) -> Int64? {
         contentRange?.split(separator: "/").last.flatMap { Int64($0) }
     }
 
-    /// The text between the tags of that name. Our keys need no escapes; an object whose key does is not ours.
+    /// Returns the texts between tags with that name. Our own keys need no escapes, so an object whose key needs some
+    /// was made by another program.
     private static func elements(_ name: String, in text: String) -> [Substring] {
         var found: [Substring] = []
         var rest = text[...]
@@ -183,7 +184,7 @@ package final class ObjectRequests: Sendable {
         return found
     }
 
-    /// The service's error, if it is a known code: `403 SignatureDoesNotMatch`.
+    /// Describes an answer by its status and, if its body has one, its error code, such as `403 SignatureDoesNotMatch`.
     private static func explanation(_ answer: HTTPResponse) -> String {
         let code = elements("Code", in: String(decoding: answer.body.prefix(4096), as: UTF8.self)).first
         return

@@ -1,27 +1,28 @@
-/// The object storage, bucket and credentials for files. The storage speaks Amazon's S3 protocol: AWS, MinIO, Ceph,
-/// Garage and many more do.
+/// The object storage for files, with its bucket and credentials. The storage uses Amazon's S3 protocol, as AWS, MinIO,
+/// Ceph, Garage and many others do.
 package struct ObjectStorageOptions: Sendable {
-    /// The endpoint without a trailing slash: `https://s3.eu-central-1.amazonaws.com`. Buckets are in the path.
+    /// The URL of the endpoint without a trailing slash, such as `https://s3.eu-central-1.amazonaws.com`. Requests name
+    /// the bucket in the path.
     package var endpoint: String
     package var bucket: String
-    /// The prefix of all objects' keys, without a trailing slash; empty for none.
+    /// The prefix of all keys, without a trailing slash; empty for none.
     package var prefix: String
     package var region: String
     package var accessKey: String
     package var secretKey: String
-    /// The token of temporary credentials; nil for others.
+    /// The session token of temporary credentials; nil for permanent credentials.
     package var sessionToken: String?
-    /// A file of PEM certificates to trust instead of the system's; nil for the system's.
+    /// The path of a file of PEM certificates that are trusted instead of the system's; nil for the system's.
     package var certificates: String?
     package var limits = Limits()
 
-    /// Retry limits. Slow servers and transient failures are common.
+    /// The limits of requests and retries. Slow servers and transient failures are common.
     package struct Limits: Sendable {
         /// The maximum number of attempts per request.
         package var attempts = 4
-        /// The idle time-out.
+        /// The idle time-out of a request.
         package var silence = Duration.seconds(20)
-        /// The wait before the second attempt; it doubles with each further one (exponential back-off).
+        /// The wait before the second attempt. The wait doubles with each further attempt (exponential back-off).
         package var firstWait = Duration.milliseconds(200)
 
         package init() {}

@@ -1,14 +1,14 @@
 package import NephosStorage
 
-/// Stores of another provider whose assets are in object storage.
+/// A provider that takes the stores from another provider and puts their assets in object storage.
 package struct ObjectStorageProvider: StoreProvider {
     private let stores: any StoreProvider
     private let requests: ObjectRequests
     private let spool: String
 
     /// - Parameters:
-    ///   - stores: the provider of everything else.
-    ///   - spool: a directory for this server only, for running uploads.
+    ///   - stores: the provider of everything except assets.
+    ///   - spool: a directory for uploads in progress, which no other server uses.
     package init(_ stores: any StoreProvider, _ requests: ObjectRequests, spool: String) {
         self.stores = stores
         self.requests = requests
@@ -21,7 +21,7 @@ package struct ObjectStorageProvider: StoreProvider {
         ObjectAssetStore(requests, id, spool: Self.spool(spool, id))
     }
 
-    /// The directory through which uploads to a store are spooled, in a data directory.
+    /// Returns the directory in a data directory through which uploads to a store are spooled.
     package static func spool(_ directory: String, _ id: StoreID) -> String {
         "\(directory)/\(id.container)/\(id.environment).uploads"
     }

@@ -2,14 +2,15 @@ import CSQLite
 import NephosStorage
 import NephosThreads
 
-/// Checkpoints the write-ahead log on its own thread, concurrently with the writer.
+/// Checkpoints the write-ahead log on a thread of its own, concurrently with the writer.
 ///
-/// SQLite checkpoints within a commit, where every save waits for two `fsync`s. Beside the
-/// writer a checkpoint never completes while saves go on, and the log is reset only after a complete one. So when the
-/// log is long, and the thread has just checkpointed most of it, the writer checkpoints the rest.
+/// By itself, SQLite would checkpoint within a commit, and every save would wait for two `fsync`s. A checkpoint that
+/// runs concurrently with the writer never completes while saves continue, and the log is reset only after a complete
+/// checkpoint. So if the log is long, and this thread has just checkpointed most of it, the writer checkpoints the
+/// remainder.
 ///
-/// While the store is idle the thread checkpoints a log that is not very short: readers then read every page from the
-/// database, mapped, and the next commit resets the log.
+/// While the store is idle, the thread checkpoints any log that is not very short. Readers then read every page from
+/// the memory-mapped database, and the next commit resets the log.
 final class Checkpointer: @unchecked Sendable {
     /// The writer's next step after a commit.
     enum Step {
@@ -18,32 +19,32 @@ final class Checkpointer: @unchecked Sendable {
         case finish
     }
 
-    // Sendable because `lock` guards these.
+    // Sendable because `lock` guards the following properties.
     private let lock = Lock()
     private let condition: Condition
     private var isWanted = false
     private var isStarted = false
     private var isRunning = false
     private var isStopping = false
-    /// Whether the thread checkpointed since the writer last did.
+    /// Whether this thread has checkpointed since the writer's last checkpoint.
     private var hasCheckpointed = false
-    /// The time of the last commit, if the log is to be checkpointed once the store is idle.
+    /// The time of the last commit; nil unless the log is to be checkpointed once the store is idle.
     private var lastCommit: MonotonicTime?
     private var afterIdle: (@Sendable () -> Void)?
 
-    // These belong to the writer's thread.
-    /// How long commits have waited for a checkpoint, or have run one.
+    // Only the writer's thread uses the following properties.
+    /// The total time in nanoseconds that commits have waited for a checkpoint or have run one.
     private(set) var commitNanoseconds: Int64 = 0
     private var lastPages = 0
     private var nextPages: Int
 
-    /// Idle time after which the thread ends; the next commit starts another.
+    /// The idle time in nanoseconds after which the thread ends. The next commit starts another thread.
     private static let restNanoseconds: Int64 = 10_000_000_000
 
     private let path: String
     private let options: SQLiteOptions
 
-    /// - Parameter path: a file that the writer has opened.
+    /// - Parameter path: the path of a file that the writer has open.
     init(path: String, options: SQLiteOptions) {
         self.path = path
         self.options = options
@@ -51,18 +52,19 @@ final class Checkpointer: @unchecked Sendable {
         condition = Condition(lock)
     }
 
-    /// The log's length at which the writer helps, in pages; at twice that writes wait for the checkpoint, so that the
-    /// log is bounded on any disk.
+    /// The length of the log in pages at which the writer helps with the checkpoint. At twice this length, commits wait
+    /// for the checkpoint, so that the log is bounded on any disk.
     private var limit: Int { 4 * options.checkpointPages }
 
-    /// Calls `body` on the thread after every checkpoint of an idle store.
+    /// Sets `body`, which the thread calls after every checkpoint of an idle store.
     func afterIdleCheckpoint(_ body: @escaping @Sendable () -> Void) {
         lock.withLock { afterIdle = body }
     }
 
     // MARK: The writer's thread
 
-    /// Called after each commit with the length of the log.
+    /// Reacts to a commit, and runs `finish` if the writer has to checkpoint. The writer calls this after each commit
+    /// with the length of the log in pages.
     func committed(pages: Int, finish: () -> Void) {
         // Fast path: nearly every commit needs no step.
         guard pages >= nextPages || pages >= limit else {
@@ -74,9 +76,9 @@ final class Checkpointer: @unchecked Sendable {
         commitNanoseconds += MonotonicTime.now - start
     }
 
-    /// Called after each commit with the length of the log.
+    /// Returns the writer's next step after a commit, for the length of the log in pages.
     func committed(pages: Int) -> Step {
-        // The log was reset.
+        // A shorter log than before was reset.
         if pages < lastPages { nextPages = options.checkpointPages }
         lastPages = pages
         if pages >= min(options.idlePages, options.checkpointPages) { noteCommit() }
@@ -104,7 +106,7 @@ final class Checkpointer: @unchecked Sendable {
         if starts { start() } else if isFirst { condition.signal() }
     }
 
-    /// Ends the thread; returns when its connection is closed.
+    /// Ends the thread, and returns when the thread's connection is closed.
     func stop() {
         lock.withLock {
             isStopping = true
@@ -117,7 +119,7 @@ final class Checkpointer: @unchecked Sendable {
         do {
             try NativeThread.start("checkpointer") { [self] in runUntilRest() }
         } catch {
-            // Without the thread the writer eventually checkpoints.
+            // Without this thread, the writer eventually checkpoints the log.
             lock.withLock { (isStarted, isWanted) = (false, false) }
         }
     }
@@ -131,7 +133,7 @@ final class Checkpointer: @unchecked Sendable {
             while let reason = awaitReason() { checkpoint(connection, reason) }
             connection?.close()
             isOver = lock.withLock {
-                // A request may have arrived meanwhile.
+                // The writer may have requested a checkpoint meanwhile.
                 if !isStopping && (isWanted || lastCommit != nil) { return false }
                 isStarted = false
                 condition.signal()
@@ -144,9 +146,9 @@ final class Checkpointer: @unchecked Sendable {
         let isWhole = connection?.checkpoint() ?? true
         let afterIdle = lock.withLock {
             (isRunning, hasCheckpointed) = (false, true)
-            // A read may need the remainder for a while.
+            // A read may need the remainder of the log for a while, so the thread tries again later.
             if !isWhole && lastCommit == nil { lastCommit = .now }
-            // The writer may wait for it.
+            // The writer may be waiting for this checkpoint.
             condition.signal()
             return self.afterIdle
         }
@@ -157,7 +159,7 @@ final class Checkpointer: @unchecked Sendable {
         case length, idle
     }
 
-    /// Waits for a reason to checkpoint; nil after the idle time, or on stop.
+    /// Waits for a reason to checkpoint; nil after the idle time, or if the thread has to stop.
     private func awaitReason() -> Reason? {
         lock.withLock {
             while !isWanted && !isStopping {

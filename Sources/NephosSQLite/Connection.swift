@@ -22,11 +22,11 @@ final class Connection: SQLConnection {
     private let damage: DamageLog?
     let meter = ReadMeter()
 
-    /// Instructions that SQLite counts at a time: some ten microseconds.
+    /// The number of instructions between two counts of SQLite's work: about ten microseconds.
     private static let instructionsPerCount: Int32 = 1000
 
-    /// Opens an existing database, or one in memory with the path `:memory:`.
-    /// - Parameter damage: receives damaged records.
+    /// Opens an existing database; the path `:memory:` opens a new one in memory.
+    /// - Parameter damage: the log that receives damaged records; nil for none.
     init(path: String, access: Access, damage: DamageLog? = nil) throws {
         self.damage = damage
         var handle: OpaquePointer?
@@ -40,9 +40,9 @@ final class Connection: SQLConnection {
         }
         self.handle = handle
         sqlite3_busy_timeout(handle, 5000)
-        // In memory the writer's connection reads too.
+        // In memory, the writer's connection also reads.
         guard access == .reading || path == ":memory:" else { return }
-        // The meter lives as long as the connection.
+        // The connection retains the meter, so the unretained pointer stays valid.
         sqlite3_progress_handler(
             handle, Self.instructionsPerCount,
             { meter in
@@ -59,7 +59,7 @@ final class Connection: SQLConnection {
     func close() {
         guard isOpen else { return }
         isOpen = false
-        // The last connection checkpoints the log and removes it; this is to be the last.
+        // The connection that closes last checkpoints and removes the log. The checkpointer must close before this one.
         checkpointer?.stop()
         for statement in statements { statement?.finalize() }
         for statement in [beginReading, beginWriting, commitStatement, rollbackStatement] { statement?.finalize() }
@@ -75,7 +75,7 @@ final class Connection: SQLConnection {
         return statement
     }
 
-    /// A statement for a single use; the caller finalizes it.
+    /// Prepares a statement for a single use. The caller finalizes it.
     func prepare(text: String) throws -> Statement {
         try Statement(text, database: handle, meter)
     }
@@ -87,7 +87,7 @@ final class Connection: SQLConnection {
         }
     }
 
-    /// The integer result of a query: a pragma's value, a count.
+    /// Returns the integer result of a query, such as a pragma's value or a count.
     func number(_ query: String) throws -> Int64 {
         let statement = try prepare(text: query)
         defer { statement.finalize() }
@@ -96,13 +96,13 @@ final class Connection: SQLConnection {
 
     // MARK: Copies
 
-    /// Copies a snapshot of the database into an empty one by SQLite's backup interface.
+    /// Copies a snapshot of the database into an empty database, by SQLite's backup interface.
     func copy(to target: Connection) throws {
         guard let backup = sqlite3_backup_init(target.handle, "main", handle, "main") else {
             let code = sqlite3_extended_errcode(target.handle)
             throw StorageError(sqlite: code, message: String(cString: sqlite3_errmsg(target.handle)), while: "copying")
         }
-        // In one step: it reads a snapshot, so that no writer is blocked, and no write restarts it.
+        // Copies all pages in one step, which reads a snapshot. So the copy blocks no writer, and no write restarts it.
         let code = sqlite3_backup_step(backup, -1)
         let end = sqlite3_backup_finish(backup)
         guard code == SQLITE_DONE, end == SQLITE_OK else {
@@ -111,7 +111,7 @@ final class Connection: SQLConnection {
         }
     }
 
-    /// The first defects that SQLite's integrity check finds.
+    /// Returns the first defects that SQLite's integrity check finds.
     func integrityProblems() throws -> [String] {
         let statement = try prepare(text: "PRAGMA integrity_check(20)")
         defer { statement.finalize() }
@@ -152,9 +152,9 @@ final class Connection: SQLConnection {
 
     // MARK: The write-ahead log
 
-    /// Delegates checkpoints to `checkpointer` from now on.
+    /// Delegates all further checkpoints to `checkpointer`.
     func use(_ checkpointer: Checkpointer) {
-        // The connection retains it.
+        // The connection retains the checkpointer, so the unretained pointer stays valid.
         self.checkpointer = checkpointer
         sqlite3_wal_hook(
             handle,
@@ -171,9 +171,9 @@ final class Connection: SQLConnection {
     /// Calls `body` after every checkpoint of an idle store.
     func afterIdleCheckpoint(_ body: @escaping @Sendable () -> Void) { checkpointer?.afterIdleCheckpoint(body) }
 
-    /// Checkpoints the log as far as it can without blocking readers or the writer. A failed checkpoint is retried by
-    /// the next.
-    /// - Returns: whether nothing is left.
+    /// Checkpoints the log as far as possible without blocking readers or the writer. The next checkpoint retries after
+    /// a failure.
+    /// - Returns: whether the whole log is checkpointed.
     @discardableResult func checkpoint() -> Bool { Self.checkpoint(handle) }
 
     @discardableResult private static func checkpoint(_ handle: OpaquePointer?) -> Bool {

@@ -1,10 +1,10 @@
 package import NephosStorage
 import Synchronization
 
-/// A directory with a SQLite file for each store: `<container>/<environment>.sqlite`. `<environment>.assets` beside it
-/// contains its asset files.
+/// A directory with one SQLite file per store: `<container>/<environment>.sqlite`. The store's asset files are beside
+/// it in `<environment>.assets`.
 ///
-/// One process has it open at a time. Directories have mode 0700, files 0600.
+/// Only one process at a time has the directory open. Directories have mode 0700 and files have mode 0600.
 package final class DataDirectory: StoreProvider {
     package let path: String
     private let options: SQLiteOptions
@@ -15,8 +15,8 @@ package final class DataDirectory: StoreProvider {
         weak var engine: SQLiteEngine?
     }
 
-    /// Opens the directory, creating it if it is missing.
-    /// - Throws: `StorageError`: `.inUse` if a process has it open, `.inputOutput`.
+    /// Opens the directory, and creates it if it is missing.
+    /// - Throws: `StorageError` `.inUse` if a process has the directory open, or `.inputOutput`.
     package init(path: String, options: SQLiteOptions = SQLiteOptions()) throws {
         try FileSystem.makeDirectory(path)
         self.path = path
@@ -24,7 +24,7 @@ package final class DataDirectory: StoreProvider {
         lock = try DirectoryLock(directory: path)
     }
 
-    /// The store's file; creates its directory.
+    /// Returns the path of the store's file. Creates the file's directory.
     func file(for id: StoreID) throws -> String {
         try Self.check(id.container, "container identifier")
         try Self.check(id.environment, "environment")

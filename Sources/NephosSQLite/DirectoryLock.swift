@@ -2,16 +2,16 @@ import Glibc
 import NephosStorage
 import Synchronization
 
-/// Locks a directory for this process (flock(2)): a lock file in it, with the process's ID and the directory's
-/// identity, and the directory itself, as the file can be deleted.
+/// A lock on a directory for this process (flock(2)). It locks both a file in the directory and the directory itself,
+/// because the file could be deleted. The file contains the process ID and the directory's identity.
 ///
-/// The system releases the lock when the process ends, in any way.
+/// The system releases the lock when the process ends, however it ends.
 final class DirectoryLock: Sendable {
     private let descriptors: Mutex<[Int32]>
-    /// The same in every process that locks the directory.
+    /// A name of the directory that is the same for every process that locks it.
     let identity: String
 
-    /// - Throws: `StorageError` `.inUse` if it is held, also if by this process.
+    /// - Throws: `StorageError` `.inUse` if a process holds the lock, even if it is this process.
     init(directory: String) throws {
         let path = "\(directory)/.lock"
         let descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
@@ -30,7 +30,7 @@ final class DirectoryLock: Sendable {
         let lines = Self.text(descriptor).split(separator: "\n")
         identity = lines.count == 2 ? String(lines[1]) : String(UInt128.random(in: .min ... .max), radix: 36)
         let text = Array("\(getpid())\n\(identity)\n".utf8)
-        // Best effort: the process ID only makes the refusal more helpful.
+        // Best effort: the process ID only improves the error message of another process.
         _ = text.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
         _ = ftruncate(descriptor, off_t(text.count))
         descriptors = Mutex(held)
@@ -57,7 +57,8 @@ final class DirectoryLock: Sendable {
     func release() {
         descriptors.withLock { descriptors in
             for descriptor in descriptors {
-                // A child process being started briefly has a copy of the descriptor, which would keep the lock.
+                // While a child process starts, it briefly has a copy of the descriptor, which would keep the lock. So
+                // the lock is released explicitly.
                 flock(descriptor, LOCK_UN)
                 close(descriptor)
             }

@@ -1,6 +1,6 @@
 package import NephosStorage
 
-/// Stores in memory: each is empty when opened and lost when closed.
+/// A provider of stores in memory. Each store is empty when it is opened and lost when it is closed.
 package struct MemoryStores: StoreProvider {
     private let options: SQLiteOptions
 
@@ -12,7 +12,7 @@ package struct MemoryStores: StoreProvider {
         try SQLiteEngine(inMemory: options)
     }
 
-    /// A directory of temporary files, removed with the store.
+    /// A directory of temporary files that is removed with the store.
     package func assets(of id: StoreID) throws -> any AssetStore {
         AssetDirectory(temporary: String(UInt64.random(in: .min ... .max), radix: 36))
     }

@@ -1,17 +1,17 @@
 package import NephosStorage
 
-/// One store in a SQLite file, or in memory.
+/// One store in a SQLite file or in memory.
 ///
-/// On disk one thread writes (`WriteQueue`) and others concurrently read snapshots (`ReadConnections`). In memory there
-/// is one connection, so the writer's thread also reads, between its groups. An idle store has no thread.
+/// On disk, one thread writes (`WriteQueue`) while other threads read snapshots (`ReadConnections`). In memory there is
+/// only one connection, so the writer's thread also reads, between two groups of writes. An idle store has no thread.
 package final class SQLiteEngine: StorageEngine {
     private let writer: WriteQueue
     private let readers: ReadConnections?
-    /// Retained as long as the store is open: the data directory's lock.
+    /// The lock of the data directory, retained as long as the store is open; nil if there is none.
     private let lease: (any Sendable)?
 
-    /// Opens the store in the file at `path`, creating the file if it is missing.
-    /// - Throws: `StorageError`: `.damaged` if the file is not a complete store of ours, `.otherVersion`,
+    /// Opens the store in the file at `path`, and creates the file if it is missing.
+    /// - Throws: `StorageError` `.damaged` if the file is not a complete Nephos store, `.otherVersion`, or
     ///   `.inputOutput`.
     package convenience init(
         path: String, options: SQLiteOptions = SQLiteOptions(), lease: (any Sendable)? = nil
@@ -49,7 +49,7 @@ package final class SQLiteEngine: StorageEngine {
         writer.shutDown()
     }
 
-    /// Whether the file is no longer open.
+    /// Whether the engine has closed the file.
     var isClosed: Bool { writer.isClosed }
 
     package func read<T: Sendable>(
@@ -81,7 +81,7 @@ package final class SQLiteEngine: StorageEngine {
     }
 
     package func close() async {
-        // The writer last: the last connection checkpoints the log and removes it.
+        // The writer closes last, because the last connection checkpoints the log and removes it.
         await readers?.close()
         await writer.close()
     }

@@ -2,7 +2,7 @@ import CSQLite
 import NephosStorage
 
 extension StorageError {
-    /// The error for a result code of SQLite, with SQLite's own message and the failed action.
+    /// Creates the error for a result code of SQLite. Its message contains SQLite's own message and the failed action.
     init(sqlite code: Int32, message: String, while action: String) {
         let name = String(cString: sqlite3_errstr(code))
         let detail = message == name ? message : "\(message) (\(name))"
@@ -11,7 +11,7 @@ extension StorageError {
 }
 
 extension StorageError.Code {
-    /// Maps an (extended) result code to the error kinds of storage engines.
+    /// Maps a result code, or an extended one, to the error kinds of storage engines.
     init(sqlite code: Int32) {
         switch code & 0xff {
         case SQLITE_FULL, SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_READONLY, SQLITE_PERM, SQLITE_NOLFS:

@@ -1,12 +1,12 @@
 import CSQLite
 package import NephosStorage
 
-/// The rows of a store in a SQLite file.
+/// Untyped access to the rows of a store in a SQLite file.
 package final class SQLiteImage: StoreCopy {
     private let connection: Connection
     private static let rowsPerRead = 500
 
-    /// Opens the store, creating it if it is missing.
+    /// Opens the store, and creates it if it is missing.
     package init(_ id: StoreID, in directory: DataDirectory) throws {
         connection = try StoreFile.open(try directory.file(for: id), SQLiteOptions())
         try connection.begin(writing: true)

@@ -1,11 +1,11 @@
 import CSQLite
 
-/// The process-wide SQLite library.
+/// The settings of SQLite that apply to the whole process.
 package enum SQLiteLibrary {
-    /// Disables SQLite's memory statistics, for which every allocation on every thread takes the same lock. Only for a
-    /// process without other uses of SQLite, and before the first use.
+    /// Disables SQLite's memory statistics. With them, every allocation on every thread takes the same lock. Callers
+    /// use this only in a process that uses SQLite for nothing else, and before its first use.
     package static func dedicate() {
-        // Refused once SQLite is in use; then the statistics stay on.
+        // SQLite refuses this once it is in use. The statistics then stay on.
         _ = nephos_sqlite3_count_no_memory()
     }
 }

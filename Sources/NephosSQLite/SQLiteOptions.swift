@@ -3,31 +3,32 @@ package import NephosStorage
 /// The configuration of SQLite stores.
 package struct SQLiteOptions: Sendable {
     package enum Durability: Sendable, CaseIterable {
-        /// A commit is answered only after it is durable (`synchronous=FULL`).
+        /// A commit is answered only once it is durable (`synchronous=FULL`).
         case full
-        /// The last commits may be lost in a power failure, but never in a crash of the process (`synchronous=NORMAL`).
+        /// A power failure may lose the last commits, but a crash of the process does not (`synchronous=NORMAL`).
         case normal
     }
 
     package var durability: Durability
-    /// The maximum number of concurrent reads: each has a connection, opened on demand.
+    /// The maximum number of concurrent reads per store. Each read has a connection, which is opened on demand.
     package var readers: Int
-    /// The page cache of the writer's connection, and of each reader's, in KiB.
+    /// The size of the page cache of the writer's connection in KiB. The next property is that of each reader's
+    /// connection.
     package var writerCache: Int
     package var readerCache: Int
-    /// Bytes of a file, from its beginning, that each reader memory-maps instead of reading them (`PRAGMA mmap_size`);
-    /// 0 for none. Mapped pages count as the process's resident set, once for all readers. A disk that fails under a
-    /// mapping ends the process (SIGBUS).
+    /// The maximum number of bytes per store that each reader memory-maps from the beginning of the file instead of
+    /// reading them (`PRAGMA mmap_size`); 0 for none. Mapped pages count towards the resident set of the process, once
+    /// for all readers. If the disk fails under a mapping, the process ends (SIGBUS).
     package var mapped: Int
-    /// Pages in the write-ahead log that trigger a checkpoint.
+    /// The number of pages in the write-ahead log that triggers a checkpoint.
     package var checkpointPages: Int
-    /// The idle time before a log of that many pages is checkpointed. A shorter log costs readers little, and resetting
-    /// it costs the next commit an fsync.
+    /// The idle time in nanoseconds after which a log is checkpointed, if it has at least the number of pages in the
+    /// next property. A shorter log costs readers little, and resetting it costs the next commit an fsync.
     package var idleNanoseconds: Int64
     package var idlePages: Int
-    /// Receives log lines for the operator about damaged records.
+    /// Receives log lines about damaged records, for the operator.
     package var log: @Sendable (String) -> Void
-    /// The migrations; a test supplies its own.
+    /// The migrations of the stores. Tests supply their own.
     package var migrations: [Migration]
 
     package init(

@@ -27,7 +27,7 @@ final class Statement: SQLStatement {
         sqlite3_finalize(handle)
     }
 
-    /// Ends a running execution; the next `bind` is for `$1` again.
+    /// Ends a running execution. The next `bind` then binds `$1`.
     func reset() {
         sqlite3_reset(handle)
         bound = 0
@@ -56,7 +56,7 @@ final class Statement: SQLStatement {
             try check(sqlite3_bind_null(handle, bound))
             return self
         }
-        // The same on every engine: some databases end texts at a NUL.
+        // Rejects a NUL on every engine, because some databases end a text there.
         if !value.isStorable { throw StorageError.unstorable }
         let code = value.utf8.withContiguousStorageIfAvailable { bytes in
             nephos_sqlite3_bind_text(handle, bound, bytes.baseAddress, Int32(clamping: bytes.count))
@@ -69,7 +69,7 @@ final class Statement: SQLStatement {
         bytes.withUnsafeBytes { nephos_sqlite3_bind_text(handle, bound, $0.baseAddress, Int32(clamping: $0.count)) }
     }
 
-    /// Binds a JSON array, which `json_each` expands.
+    /// Binds the values as a JSON array, which `json_each` expands.
     @discardableResult func bind(_ values: [String]) throws -> Statement {
         bound += 1
         var text: [UInt8] = [UInt8(ascii: "[")]
@@ -91,7 +91,7 @@ final class Statement: SQLStatement {
         return self
     }
 
-    /// Control characters as JSON escapes, which JSON requires.
+    /// The JSON escapes of the control characters, which JSON requires.
     private static let escapes = (0..<0x20).map { "\\u00\($0 < 16 ? "0" : "")" + String($0, radix: 16) }
 
     @discardableResult func bind(_ value: [UInt8]) throws -> Statement {
@@ -105,7 +105,8 @@ final class Statement: SQLStatement {
 
     // MARK: Rows
 
-    // Reads a column's value once and then its parts, which is safe because one thread uses the connection.
+    // Each column is read once: first its value and then its address and size. This is safe because one thread uses the
+    // connection.
 
     func step() throws -> Bool {
         switch sqlite3_step(handle) {
@@ -118,7 +119,7 @@ final class Statement: SQLStatement {
     }
 
     func insert() throws -> Int64? {
-        // Only an insertion sets it, so it distinguishes an added row from an updated one.
+        // Only an insertion sets the row ID, so 0 afterwards means that a row was updated instead of added.
         sqlite3_set_last_insert_rowid(database, 0)
         _ = try step()
         let key = sqlite3_last_insert_rowid(database)

@@ -2,9 +2,9 @@ import CSQLite
 import Glibc
 import NephosStorage
 
-/// Opens the file of a store and refuses any other file.
+/// Opens the file of a store, and refuses any file that is not one.
 enum StoreFile {
-    /// The writer's connection, after the file was created or migrated to the last version.
+    /// Returns the writer's connection, after creating the file or migrating it to the last version.
     static func open(_ path: String, _ options: SQLiteOptions, _ damage: DamageLog? = nil) throws -> Connection {
         if FileSystem.exists(path) {
             try check(path, options.migrations)
@@ -26,11 +26,11 @@ enum StoreFile {
         return connection
     }
 
-    /// Pages that one transaction may change before some are spilled to the log: 64 MiB. Only a transaction that
-    /// changes as many uses the memory, until it is committed.
+    /// The maximum number of pages per transaction that stay in memory before some are spilled to the log: 64 MiB. Only
+    /// a transaction that changes as many pages uses the memory, until it is committed.
     private static let dirtyPages = 16_384
 
-    /// A connection that only checkpoints the log of a file that the writer has open.
+    /// Returns a connection that only checkpoints the log. The writer has the file open.
     static func openCheckpointer(_ path: String, _ options: SQLiteOptions) throws -> Connection {
         let connection = try Connection(path: path, access: .writing)
         try connection.execute(
@@ -42,7 +42,7 @@ enum StoreFile {
         return connection
     }
 
-    /// A reader's connection to a file that the writer has open.
+    /// Returns a reader's connection. The writer has the file open.
     static func openReader(
         _ path: String, _ options: SQLiteOptions, _ damage: DamageLog? = nil
     ) throws -> Connection {
@@ -56,8 +56,8 @@ enum StoreFile {
         return connection
     }
 
-    /// Creates an empty store, readable by its owner only, atomically: a crash never leaves a file without tables, so
-    /// one can be refused.
+    /// Creates an empty store that only its owner may access. The creation is atomic: a crash never leaves a file
+    /// without tables, so such a file can be refused.
     private static func create(_ path: String, _ migrations: [Migration]) throws {
         guard FileSystem.size("\(path)-wal") == 0 else {
             throw StorageError(.damaged, "the file is missing, although its log, \(path)-wal, is there")
@@ -77,10 +77,10 @@ enum StoreFile {
         try FileSystem.synchronizeParent(of: path)
     }
 
-    /// Refuses a file that is not a Nephos store, is incomplete, or of another version, before SQLite opens it, which
-    /// may change it.
+    /// Refuses a file that is not a Nephos store, that is incomplete, or that has another version. The check runs
+    /// before SQLite opens the file, because SQLite may change it.
     static func check(_ path: String, _ migrations: [Migration]) throws {
-        // Opening a pipe would block.
+        // Without O_NONBLOCK, opening a pipe would block.
         let descriptor = FileSystem.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw StorageError(system: errno, while: "opening \(path)") }
         defer { close(descriptor) }
@@ -97,7 +97,7 @@ enum StoreFile {
             throw StorageError(.damaged, "it is a SQLite database, but not a store of Nephos")
         }
         _ = try migrations.ranCount(ofStore: number(at: 60))
-        // SQLite fills a truncated last page with zeros. Only with a log can the log repair that page.
+        // SQLite fills a truncated last page with zeros. Only a store with a log can repair that page.
         let pageSize = Int64(header[16]) << 8 | Int64(header[17]) << 16
         guard pageSize > 0, FileSystem.size("\(path)-wal") == 0 else { return }
         guard FileSystem.size(path) % pageSize == 0 else { throw StorageError(.damaged, "its end is missing") }
@@ -105,7 +105,7 @@ enum StoreFile {
 }
 
 extension StorageError {
-    /// The same error, with the file's path and advice.
+    /// Returns the same error with the path of the file and with advice.
     func opening(_ path: String) -> StorageError {
         let advice =
             switch code {

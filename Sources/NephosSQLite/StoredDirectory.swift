@@ -3,7 +3,7 @@ package import NephosStorage
 import NephosThreads
 import Synchronization
 
-/// A read-only data directory: a server may have it open meanwhile.
+/// A data directory that is only read. A server may have it open at the same time.
 package struct StoredDirectory: Sendable {
     package let path: String
 
@@ -19,16 +19,16 @@ package struct StoredDirectory: Sendable {
 
     private func file(_ id: StoreID) -> String { "\(path)/\(id.container)/\(id.environment).sqlite" }
 
-    /// A snapshot of the store, unaffected by concurrent writes.
+    /// Returns a snapshot of the store, which concurrent writes do not change.
     package func snapshot(_ id: StoreID) throws -> SQLiteSnapshot { try SQLiteSnapshot(path: file(id)) }
 
-    /// The directory of its asset files, unless they are in object storage.
+    /// Returns the directory of the store's asset files, unless the files are in object storage.
     package func assets(of id: StoreID) -> AssetDirectory {
         AssetDirectory(path: "\(path)/\(id.container)/\(id.environment).assets")
     }
 
-    /// Checks the integrity of a store's database.
-    /// - Throws: `StorageError` if it is damaged.
+    /// Checks the integrity of the store's database.
+    /// - Throws: `StorageError` if the database is damaged.
     package func check(_ id: StoreID) throws {
         do {
             try StoreFile.check(file(id), Migration.all)
@@ -43,7 +43,7 @@ package struct StoredDirectory: Sendable {
     }
 
     /// Copies a snapshot of the store's database into a directory, atomically.
-    /// - Throws: `StorageError`, also if one exists there.
+    /// - Throws: `StorageError`, also if the directory already contains a database for the store.
     package func copyDatabase(_ id: StoreID, to directory: String, asNewIncarnation: Bool) throws {
         let folder = "\(directory)/\(id.container)"
         try FileSystem.makeDirectory(folder)
@@ -63,7 +63,7 @@ package struct StoredDirectory: Sendable {
         do {
             defer { copy.close() }
             try source.copy(to: copy)
-            // In a single file, without a log.
+            // The copy is a single file without a write-ahead log.
             try copy.execute("PRAGMA journal_mode = DELETE")
             let problems = try copy.integrityProblems()
             if let first = problems.first { throw StorageError(.damaged, "\(file(id)): \(first)") }
@@ -74,9 +74,10 @@ package struct StoredDirectory: Sendable {
         try FileSystem.synchronizeParent(of: target)
     }
 
-    /// What was answered after the backup is not there: no token, receipt or change tag of that time may fit what
-    /// comes. So the store goes on behind every number that it may have given, of changes and of rows, and keeps which
-    /// those are. What was given before the backup stays good, and with it the secret.
+    /// Starts a new incarnation of a restored store. Changes that were answered after the backup are lost, so no token,
+    /// receipt or change tag of that time may match a later change. The store therefore skips all sequences and row
+    /// numbers that it may have issued meanwhile, and stores the skipped sequences as lost. Strings that were issued
+    /// before the backup stay valid, and so does the secret.
     private static func beginIncarnation(_ copy: Connection) throws {
         try copy.execute(
             """
@@ -91,7 +92,8 @@ package struct StoredDirectory: Sendable {
             """)
     }
 
-    /// Numbers that a restored store skips: more than can have been used since the backup.
+    /// The number of sequences and of row numbers that a restored store skips: more than the store can have issued
+    /// since the backup.
     private static let skipped: Int64 = 1 << 32
 }
 
@@ -100,7 +102,7 @@ package final class SQLiteSnapshot: StorageEngine {
     private let connection: Mutex<Held>
 
     private struct Held: @unchecked Sendable {
-        // Unchecked: one thread at a time uses it, under the lock.
+        // Unchecked: the lock lets one thread at a time use the connection.
         let connection: Connection
     }
 
@@ -109,7 +111,7 @@ package final class SQLiteSnapshot: StorageEngine {
             try StoreFile.check(path, Migration.all)
             let opened = try StoreFile.openReader(path, SQLiteOptions())
             try opened.begin(writing: false)
-            // The transaction's snapshot begins with its first read.
+            // A transaction takes its snapshot at its first read.
             _ = try opened.number("SELECT count(*) FROM change_sequence")
             connection = Mutex(Held(connection: opened))
         } catch let error as StorageError {
@@ -135,7 +137,7 @@ package final class SQLiteSnapshot: StorageEngine {
 
     package func close() async {}
 
-    /// The defects that SQLite's integrity check finds; empty for none.
+    /// Returns the defects that SQLite's integrity check finds; empty if there are none.
     package func integrityProblems() async throws -> [String] {
         try await BlockingPool.network.run { [self] in
             try connection.withLock { try $0.connection.integrityProblems() }

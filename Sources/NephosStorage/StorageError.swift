@@ -1,27 +1,27 @@
 import Glibc
 
-/// Any failure of a storage engine. The message is for the operator's log; it never reaches a client.
+/// A failure of a storage engine. The message is for the operator's log and never reaches a client.
 package struct StorageError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Code: Hashable, Sendable {
         /// The engine was closed.
         case closed
         /// Another process has the data directory open.
         case inUse
-        /// Another version of Nephos made the store's tables.
+        /// Another version of Nephos created the store's tables.
         case otherVersion
         /// The file is not a Nephos store, or is damaged.
         case damaged
-        /// The disk is full or the file could not be read or written.
+        /// The disk is full, or the file could not be read or written.
         case inputOutput
         /// The answer to a commit was lost, so its outcome is unknown.
         case unknownOutcome
-        /// A lock timed out; a retry may succeed.
+        /// A lock was not available in time. A retry may succeed.
         case busy
-        /// A read exceeded the time limit.
+        /// A read exceeded its time limit.
         case tooLong
-        /// A text that no store can hold (`String.isStorable`): the client's fault.
+        /// The caller passed a text that no store accepts (`String.isStorable`). The client is at fault.
         case text
-        /// A constraint refused the write: the caller's fault.
+        /// A constraint of the database rejected the write. The caller is at fault.
         case constraint
         case other
     }
@@ -34,7 +34,7 @@ package struct StorageError: Error, Hashable, Sendable, CustomStringConvertible 
         self.message = message
     }
 
-    /// The error for `errno`.
+    /// Creates the error for the value `code` of `errno`.
     package init(system code: Int32, while action: String) {
         self.init(.inputOutput, "\(String(cString: strerror(code))), while \(action)")
     }
@@ -43,7 +43,8 @@ package struct StorageError: Error, Hashable, Sendable, CustomStringConvertible 
 }
 
 extension String {
-    /// False for a text with a NUL, which PostgreSQL cannot store: no engine accepts one, for storage or lookup.
+    /// Whether stores accept the text, for storage and for lookups; false for a text with a NUL, which PostgreSQL
+    /// cannot store.
     package var isStorable: Bool { !utf8.contains(0) }
 }
 

@@ -1,8 +1,8 @@
 /// Identifies a store: a container in one environment.
 package struct StoreID: Hashable, Sendable {
-    /// The container's identifier, `iCloud.org.example.App`.
+    /// The identifier of the container, such as `iCloud.org.example.App`.
     package var container: String
-    /// `development` or `production`.
+    /// The name of the environment: `development` or `production`.
     package var environment: String
 
     package init(container: String, environment: String) {
@@ -11,31 +11,31 @@ package struct StoreID: Hashable, Sendable {
     }
 }
 
-/// Opens stores by name: a data directory, memory, a PostgreSQL server.
+/// Opens stores by name, in a data directory, in memory, or in a PostgreSQL database.
 package protocol StoreProvider: Sendable {
-    /// Opens the store, creating it on first use. Not called again before that engine is closed.
+    /// Opens the store, and creates it on first use. The caller closes the engine before it opens the same store again.
     /// - Throws: `StorageError`.
     func open(_ id: StoreID) throws -> any StorageEngine
-    /// The storage of the store's asset files. Called once per store, after `open`.
+    /// Returns the storage of the store's asset files. Called once per store, after `open`.
     /// - Throws: `StorageError`.
     func assets(of id: StoreID) throws -> any AssetStore
-    /// The existing stores, whose background work has to be resumed.
+    /// Returns the existing stores, so that their background work can be resumed.
     func existingStores() throws -> [StoreID]
-    /// The existing stores with pending work: a job, a change event, a due notification, an index to build. Empty if no
-    /// other process uses the stores: then the process that deferred the work does it.
+    /// Returns the existing stores with pending work: a job, a change event, a due notification, or an index to build.
+    /// Empty if no other process uses the stores, because the process that deferred work then does it.
     func storesWithWork() throws -> [StoreID]
-    /// Whether the store exists.
     func exists(_ id: StoreID) throws -> Bool
-    /// Whether a closed store keeps its content until it is reopened.
+    /// Whether a closed store keeps its content until it is opened again.
     var keepsStores: Bool { get }
-    /// Distinguishes these stores from those in other places, for their lifetime. It may wait for the database.
+    /// A name that distinguishes these stores from stores elsewhere, for their lifetime. Reading it may block on the
+    /// database.
     var identity: String { get throws }
-    /// Opens empty, temporary stores; nil if the provider has none.
+    /// A provider of empty, temporary stores; nil if this provider offers none.
     var blanks: (any StoreProvider)? { get }
-    /// The oldest transaction that writes, for which change feeds wait, as it was found last; nil where writes come one after
-    /// another.
+    /// The oldest running transaction that writes, for which change feeds wait, as of the last check; nil if the engine
+    /// serialises its writes.
     var horizonHolder: HorizonHolder? { get }
-    /// Closes the resources that all stores share, after the stores are closed.
+    /// Closes the resources that all stores share. The stores must be closed before.
     func close()
 }
 
@@ -48,11 +48,11 @@ extension StoreProvider {
     package var horizonHolder: HorizonHolder? { nil }
 }
 
-/// A transaction that change feeds wait for.
+/// A writing transaction that change feeds wait for.
 package struct HorizonHolder: Sendable {
-    /// How long it has been running; 0 where there is none.
+    /// The number of seconds for which the transaction has been running; 0 if there is no such transaction.
     package var seconds: Double
-    /// What the program calls itself that began it.
+    /// The name under which the program that began the transaction connected to the database.
     package var applicationName: String
 
     package init(seconds: Double, applicationName: String) {

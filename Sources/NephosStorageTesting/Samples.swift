@@ -1,9 +1,10 @@
 import NephosStorage
 
-/// What a write of the suite throws on purpose.
+/// An error that a write of the suite throws on purpose.
 struct Refusal: Error, Hashable {}
 
-/// A text by its bytes: Swift's strings are equal when they look the same, the store's only when their bytes are.
+/// A text that is compared by its bytes. Swift compares strings by canonical equivalence, but stores compare them by
+/// their bytes.
 struct Bytes: Hashable, CustomStringConvertible {
     let bytes: [UInt8]
 
@@ -17,13 +18,13 @@ struct Bytes: Hashable, CustomStringConvertible {
 extension Sequence<String> {
     var asBytes: [Bytes] { map { Bytes($0) } }
 
-    /// In the order of their bytes.
+    /// Returns the texts in the order of their bytes.
     func sortedByBytes() -> [String] {
         sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 }
 
-/// Names that a comparison by anything but bytes confuses or orders differently.
+/// Names that a comparison by anything except their bytes confuses or orders differently.
 let trickyTexts = [
     "a", "A", "b", "B", "Z", "aa", "a b", "a.b", "a_b", "a%b", "1", "10", "2", "02", "é", "e\u{301}", "ß", "ss", "İ",
     "i",
@@ -32,7 +33,7 @@ let trickyTexts = [
 ]
 
 extension Sequence {
-    /// One after another.
+    /// Maps the elements one after another, not concurrently.
     func asyncMap<T>(_ body: (Element) async throws -> T) async throws -> [T] {
         var values: [T] = []
         for element in self { values.append(try await body(element)) }
@@ -41,7 +42,7 @@ extension Sequence {
 }
 
 extension RecordRow {
-    /// A record with a value of its own in every column.
+    /// A record with a distinct value in every column.
     static func sample(
         _ zone: ZoneKey, _ name: String, sequence: Int64, type: String = "Note", isDeleted: Bool = false,
         parent: String? = nil, share: String? = nil, fields: String = "{}"
@@ -54,12 +55,12 @@ extension RecordRow {
 }
 
 extension StorageEngine {
-    /// A new zone.
+    /// Adds a zone and returns its key.
     func makeZone(_ name: String = "Zone", owner: OwnerID = .everyone) async throws -> ZoneKey {
         try await write { try $0.insertZone(owner: owner, name: name, sequence: $0.nextSequence()).key }
     }
 
-    /// Writes a record under the next sequence, which it returns.
+    /// Writes a record under the next change sequence, and returns that sequence.
     @discardableResult
     func save(_ zone: ZoneKey, _ name: String, fields: String = "{}", isDeleted: Bool = false) async throws -> Int64 {
         try await write { transaction in

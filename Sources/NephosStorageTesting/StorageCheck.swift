@@ -1,8 +1,8 @@
 import NephosStorage
 
-/// One property that every storage engine must have.
+/// A property that every storage engine must have.
 package struct StorageCheck: Sendable, CustomStringConvertible {
-    /// A sentence that says what holds.
+    /// The property, as a sentence.
     package let description: String
     private let body: @Sendable (StorageUnderTest) async throws -> Void
 
@@ -11,21 +11,21 @@ package struct StorageCheck: Sendable, CustomStringConvertible {
         self.body = body
     }
 
-    /// A check that needs one open engine.
+    /// Returns a check that needs one open engine.
     static func engine(
         _ description: String, _ body: @escaping @Sendable (any StorageEngine) async throws -> Void
     ) -> StorageCheck {
         StorageCheck(description) { store in try await store.run { try await body($0) } }
     }
 
-    /// Runs the check on a fresh store.
-    /// - Throws: `CheckFailure` if the property does not hold, or what the engine threw.
+    /// Runs the check on a new store.
+    /// - Throws: `CheckFailure` if the property does not hold, or any error of the engine.
     package func run(_ store: StorageUnderTest) async throws {
         try await body(store)
     }
 }
 
-/// The contract, check by check. An engine is accepted when all of them pass.
+/// All checks of the storage contract. An engine is accepted if it passes all of them.
 package enum StorageConformance {
     package static let checks: [StorageCheck] =
         accounts + zones + records + changes + purges + references + schema + jobs + indexes + subscriptions
@@ -34,7 +34,7 @@ package enum StorageConformance {
         + concurrency + longest + lifecycle
 }
 
-/// What did not hold, and where the suite says that it must.
+/// The property that does not hold, and the position in the suite that checks it.
 package struct CheckFailure: Error, CustomStringConvertible {
     package let description: String
 
@@ -43,7 +43,7 @@ package struct CheckFailure: Error, CustomStringConvertible {
     }
 }
 
-/// Fails the check unless the two are equal.
+/// Fails the check unless the two values are equal.
 func expect<T: Equatable>(
     _ actual: T, equals expected: T, _ what: String = "", file: String = #fileID, line: Int = #line
 ) throws {
@@ -57,7 +57,7 @@ func expect(_ condition: Bool, _ what: String, file: String = #fileID, line: Int
     guard condition else { throw CheckFailure("expected that \(what)", file: file, line: line) }
 }
 
-/// Fails the check unless `body` throws a `StorageError` with the code.
+/// Fails the check unless `body` throws a `StorageError` with this code.
 func expect(
     _ code: StorageError.Code, _ what: String, file: String = #fileID, line: Int = #line,
     from body: () async throws -> Void
@@ -74,7 +74,7 @@ func expect(
     throw CheckFailure("\(what): expected \(code), but it succeeded", file: file, line: line)
 }
 
-/// The value, or a failure of the check.
+/// Returns the value; fails the check if the value is nil.
 func unwrap<T>(_ value: T?, _ what: String, file: String = #fileID, line: Int = #line) throws -> T {
     guard let value else { throw CheckFailure("expected \(what), got nil", file: file, line: line) }
     return value

@@ -1,14 +1,14 @@
 package import NephosStorage
 
-/// A store of the engine under test, and what the engine can do with it. Each check gets one of its own.
+/// A store of the engine under test, with the engine's capabilities. Each check gets its own store.
 package struct StorageUnderTest: Sendable {
-    /// Opens the store: empty at first, then, once the last engine was closed, with what was committed to it.
+    /// Opens the store. It is empty at first. After an engine is closed, the next one finds the committed content.
     package var open: @Sendable () throws -> any StorageEngine
-    /// Whether the store outlives its engine. A store in memory does not.
+    /// Whether the store outlives its engine; false for a store in memory.
     package var keepsData: Bool
-    /// Whether a read can run while a write does. With one connection it cannot.
+    /// Whether a read can run during a write; false for an engine with a single connection.
     package var readsDuringWrites: Bool
-    /// Damages the closed store, so that it cannot be read; nil where there is nothing to damage.
+    /// Damages the closed store so that it cannot be read; nil if the store has no file to damage.
     package var damage: (@Sendable () throws -> Void)?
 
     package init(
@@ -21,7 +21,7 @@ package struct StorageUnderTest: Sendable {
         self.damage = damage
     }
 
-    /// Opens the store, runs `body` and closes it, also if `body` throws.
+    /// Opens the store, runs `body`, and closes the store even if `body` throws.
     func run<T: Sendable>(_ body: (any StorageEngine) async throws -> T) async throws -> T {
         let engine = try open()
         let result: T

@@ -1,12 +1,13 @@
 package import NephosStorage
 
-/// Alternates three stores of one provider through each way in which a transaction ends. The stores have the same accounts'
-/// numbers, zones and record names, so that a transaction that reaches another store's tables fails silently but for this.
+/// Alternates between three stores of one provider after each way in which a transaction can end. The stores have the
+/// same account numbers, zones and record names. So without this check, a transaction that reaches the tables of
+/// another store would fail silently.
 package struct StoreAlternation: Sendable {
-    /// A way in which a transaction ends.
+    /// A way in which a transaction can end.
     package struct Ending: Sendable, CustomStringConvertible {
         package let description: String
-        /// Begins and ends transactions on a store. An error that it throws is ignored.
+        /// Begins and ends transactions on a store. Errors that it throws are ignored.
         package let run: @Sendable (Store) async throws -> Void
 
         package init(_ description: String, _ run: @escaping @Sendable (Store) async throws -> Void) {
@@ -15,23 +16,24 @@ package struct StoreAlternation: Sendable {
         }
     }
 
-    /// One of the stores.
+    /// One of the three stores.
     package struct Store: Sendable {
         package let id: StoreID
         package let engine: any StorageEngine
         package let zone: ZoneKey
-        /// The name of its account, and the fields of its records.
+        /// The name of the store's account, which is also the value in the store's records.
         package var name: String { StoreAlternation.name(of: id) }
     }
 
     private let stores: [Store]
 
-    /// Opens three stores, each with an account, a zone and a record whose fields name it.
+    /// Opens three stores, each with an account, a zone and a record. The record's fields contain the name of the
+    /// store.
     package init(_ provider: any StoreProvider) async throws {
         var stores: [Store] = []
         let name = String(UInt64.random(in: .min ... .max), radix: 36)
         for index in 0..<3 {
-            // Two containers, and a second environment of the first.
+            // The stores belong to two containers, and to a second environment of the first container.
             let id = StoreID(
                 container: "iCloud.\(name).\(index % 2)", environment: index < 2 ? "development" : "production")
             let engine = try provider.open(id)
@@ -51,7 +53,7 @@ package struct StoreAlternation: Sendable {
     }
 
     /// Ends a transaction on each store in each way, then reads and writes each other store, twice.
-    /// - Throws: `CheckFailure` where a store has or gives another's rows.
+    /// - Throws: `CheckFailure` if a store has, or returns, the rows of another store.
     package func check(_ endings: [Ending]) async throws {
         var saved = 0
         for ending in endings {
@@ -68,13 +70,13 @@ package struct StoreAlternation: Sendable {
         }
     }
 
-    /// Reads a store, writes it, and reads what was written.
+    /// Reads a store, writes to it, and reads the written rows.
     private static func check(_ store: Store, _ name: String, after ending: String) async throws {
         let mark = Array(store.name.utf8)
         let accounts = try await store.engine.read { try $0.accounts(after: 0, limit: 10).map(\.name) }
         try expect(accounts, equals: [store.name], "after \(ending), accounts of \(store.id):")
         try await store.engine.write { transaction in
-            // A name that the other stores have, too.
+            // The first name exists in the other stores too.
             for name in ["same", name] {
                 try transaction.put(
                     .sample(store.zone, name, sequence: transaction.nextSequence(), fields: store.name))
@@ -99,7 +101,7 @@ package struct StoreAlternation: Sendable {
 }
 
 extension StoreAlternation {
-    /// The endings that every engine has.
+    /// The ways of ending a transaction that every engine has.
     package static let endings: [Ending] = [
         Ending("a committed read") { _ = try await $0.engine.read { try $0.recordTypes() } },
         Ending("a committed write") { try await save("same", in: $0) },

@@ -1,17 +1,17 @@
-/// A few threads for work that blocks. They start when they are needed, and end after a while without work.
+/// A pool of a few threads for work that blocks. The threads start on demand and end after an idle time.
 ///
-/// Work that waits for other work of the same pool can wait for ever: what lives long has a thread of its own.
+/// Work that waits for other work of the same pool can deadlock. So long-lived work uses a thread of its own.
 package final class BlockingPool: Sendable {
     private enum Limit {
-        /// Nanoseconds without work after which a thread ends.
+        /// The idle time in nanoseconds after which a thread ends.
         static let idle: Int64 = 10_000_000_000
     }
 
     package struct Options: Sendable {
         package var threads: Int
-        /// Work that may wait.
+        /// The maximum number of queued works per pool.
         package var queue: Int
-        /// Whether the threads leave the processors to others.
+        /// Whether other threads get the processors first.
         package var hasLowPriority: Bool
 
         package init(threads: Int, queue: Int = 100_000, hasLowPriority: Bool = false) {
@@ -22,14 +22,14 @@ package final class BlockingPool: Sendable {
     }
 
     private struct Work: Sendable {
-        /// By which it can be cancelled; 0 where it cannot.
+        /// The number by which the work can be cancelled; 0 if it cannot be cancelled.
         let number: UInt64
         let run: @Sendable () -> Void
         let fail: @Sendable (any Error) -> Void
     }
 
     private final class State: @unchecked Sendable {
-        // `@unchecked`: everything is used under the lock beside it.
+        // `@unchecked`: the pool uses this state only under its lock.
         var waiting = Queue<Work>()
         var threads = 0
         var idle = 0
@@ -48,14 +48,15 @@ package final class BlockingPool: Sendable {
         hasWork = Condition(lock)
     }
 
-    /// Runs `body` on one of the threads, also where the task is cancelled meanwhile.
-    /// - Throws: what `body` throws, or `ThreadError`.
+    /// Runs `body` on one of the threads, even if the task is cancelled meanwhile.
+    /// - Throws: any error of `body`, or `ThreadError`.
     package func run<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
         try await run(number: 0, body)
     }
 
-    /// Runs `body` on one of the threads.
-    /// - Throws: what `body` throws, `ThreadError`, or `CancellationError` where the task is cancelled before `body` begins.
+    /// Runs `body` on one of the threads, unless the task is cancelled before `body` begins.
+    /// - Throws: any error of `body`, `ThreadError`, or `CancellationError` if the task is cancelled before `body`
+    ///   begins.
     package func runUnlessCancelled<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
         let number = lock.withLock {
             state.lastNumber += 1
@@ -78,13 +79,13 @@ package final class BlockingPool: Sendable {
                 } fail: {
                     continuation.resume(throwing: $0)
                 })
-            // Cancelled before it waited.
+            // The task may have been cancelled before its work was queued.
             if number > 0, Task.isCancelled { cancel(number) }
         }
     }
 
-    /// Runs `body` on one of the threads and returns at once.
-    /// - Parameter fail: is called instead where there is no thread, or too much waits.
+    /// Runs `body` on one of the threads. Returns at once.
+    /// - Parameter fail: called instead of `body` if no thread can be created, or if the queue is full.
     package func start(_ body: @escaping @Sendable () -> Void, orFail fail: @escaping @Sendable (any Error) -> Void) {
         add(Work(number: 0, run: body, fail: fail))
     }
@@ -120,7 +121,7 @@ package final class BlockingPool: Sendable {
         } catch {
             let stranded = lock.withLock { () -> [Work] in
                 state.threads -= 1
-                // Another thread comes to it.
+                // If the pool has threads, one of them runs the work later.
                 return state.threads > 0 ? [] : state.waiting.removeAll()
             }
             for work in stranded { work.fail(error) }
@@ -134,7 +135,7 @@ package final class BlockingPool: Sendable {
         while let work = next() { work.run() }
     }
 
-    /// The next piece of work; nil where the thread is to end.
+    /// Waits for the next work; nil if the thread has to end.
     private func next() -> Work? {
         lock.withLock {
             while true {

@@ -1,7 +1,8 @@
 import Glibc
 
-/// Marks threads that may block, because nothing else waits for them: an HTTP server's, not the cooperative pool's.
-/// A read that starts on one runs there, which saves waking two threads: more than a short read itself costs.
+/// Marks the threads that may block because no other work waits for them, such as those of an HTTP server. The threads
+/// of the cooperative pool may not. A read that starts on such a thread runs there. That saves waking two threads,
+/// which costs more than a short read itself.
 package enum BlockingThread {
     private static let mark: pthread_key_t = {
         var key = pthread_key_t()
@@ -13,7 +14,7 @@ package enum BlockingThread {
     /// Whether the calling thread may block.
     package static var isCurrent: Bool { pthread_getspecific(mark) != nil }
 
-    /// Runs `body`, during which the calling thread may block.
+    /// Runs `body`. The calling thread may block during the call.
     package static func run<T>(_ body: () throws -> T) rethrows -> T {
         pthread_setspecific(mark, UnsafeRawPointer(bitPattern: 1))
         defer { pthread_setspecific(mark, nil) }

@@ -1,8 +1,8 @@
 import Glibc
 
-/// A mutex whose threads can wait for a `Condition`. The standard library has none.
+/// A mutex whose holder can wait for a `Condition`. The standard library has none.
 package final class Lock: @unchecked Sendable {
-    // Sendable because this is the lock: it is made once, never moves and is safe to use from any thread.
+    // Sendable because the mutex is created once, never moves, and is safe to use from any thread.
     fileprivate let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
 
     package init() {
@@ -33,9 +33,9 @@ package final class Lock: @unchecked Sendable {
     }
 }
 
-/// Something a thread waits for while it gives up a lock.
+/// A condition variable: a thread that holds the lock waits for it, and releases the lock meanwhile.
 package final class Condition: @unchecked Sendable {
-    // Sendable because it is made once, never moves and is safe to use from any thread.
+    // Sendable because the condition is created once, never moves, and is safe to use from any thread.
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private let lock: Lock
 
@@ -54,22 +54,23 @@ package final class Condition: @unchecked Sendable {
         condition.deallocate()
     }
 
-    /// Wakes one thread that waits.
+    /// Wakes one waiting thread.
     package func signal() {
         pthread_cond_signal(condition)
     }
 
-    /// Wakes all threads that wait.
+    /// Wakes all waiting threads.
     package func broadcast() {
         pthread_cond_broadcast(condition)
     }
 
-    /// Unlocks, waits and locks again. It may return for no reason, so it is called in a loop.
+    /// Releases the lock, waits, and takes the lock again. It may return without a signal (a spurious wake-up), so
+    /// callers call it in a loop.
     package func wait() {
         pthread_cond_wait(condition, lock.mutex)
     }
 
-    /// Like `wait()`, until `deadline` at the latest; false when that has come.
+    /// Like `wait()`, but waits no longer than until `deadline`. Returns false if the deadline has passed.
     package func wait(until deadline: MonotonicTime) -> Bool {
         var time = timespec(
             tv_sec: Int(deadline.nanoseconds / 1_000_000_000), tv_nsec: Int(deadline.nanoseconds % 1_000_000_000))

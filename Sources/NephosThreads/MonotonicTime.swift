@@ -1,6 +1,6 @@
 import Glibc
 
-/// Nanoseconds of a clock that only goes forward.
+/// A time in nanoseconds of a monotonic clock.
 package struct MonotonicTime: Comparable {
     package var nanoseconds: Int64
 

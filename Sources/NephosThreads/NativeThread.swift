@@ -1,18 +1,20 @@
 import Glibc
 
-/// Threads that may block. Neither the cooperative pool's nor Dispatch's may: the first are Dispatch's, so enough blocked
-/// queues would keep the tasks from running that they wait for.
+/// Creates threads that may block. The threads of the cooperative pool and of Dispatch may not: the cooperative pool
+/// runs on Dispatch's threads, so enough blocked queues would keep the very tasks from running that the queues wait
+/// for.
 package enum NativeThread {
     /// Starts a thread that ends when `body` returns.
     /// - Parameters:
-    ///   - name: up to 15 bytes of it are shown by tools.
-    ///   - blocksSignals: whether signals are for the program's other threads. A process that it starts would inherit that.
-    /// - Throws: where the system has no thread left.
+    ///   - name: the name that tools show; the system keeps at most 15 bytes of it.
+    ///   - blocksSignals: whether only the other threads of the program receive signals. A process that this thread
+    ///     starts inherits the blocked signals.
+    /// - Throws: `ThreadError` if the system cannot create a thread.
     package static func start(
         _ name: String, blocksSignals: Bool = false, _ body: @escaping @Sendable () -> Void
     ) throws(ThreadError) {
         let work = Unmanaged.passRetained(ThreadWork(name, body))
-        // The thread inherits the mask.
+        // The new thread inherits the signal mask.
         var signals = sigset_t()
         var before = sigset_t()
         if blocksSignals { sigfillset(&signals) }
@@ -32,8 +34,8 @@ package enum NativeThread {
         pthread_detach(thread)
     }
 
-    /// Runs `body` on a thread of its own.
-    /// - Throws: where the system has no thread left.
+    /// Runs `body` on a thread of its own, and returns when it ends.
+    /// - Throws: `ThreadError` if the system cannot create a thread.
     package static func run(_ name: String, _ body: @escaping @Sendable () -> Void) async throws(ThreadError) {
         let failure = await withCheckedContinuation { (continuation: CheckedContinuation<ThreadError?, Never>) in
             do throws(ThreadError) {
@@ -48,15 +50,15 @@ package enum NativeThread {
         if let failure { throw failure }
     }
 
-    /// Has the calling thread do nothing for a while.
+    /// Suspends the calling thread for a duration.
     package static func sleep(nanoseconds: Int64) {
         var time = timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
         var rest = timespec()
         while nanosleep(&time, &rest) != 0 && errno == EINTR { time = rest }
     }
 
-    /// Has the calling thread get less of the processors than others that are at work (nice(2), which Linux applies to the
-    /// thread alone).
+    /// Lowers the priority of the calling thread, so that other threads get the processors first (nice(2), which Linux
+    /// applies to the thread alone).
     static func lowerPriority() {
         setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
     }
@@ -76,7 +78,8 @@ private final class ThreadWork: Sendable {
         body()
     }
 
-    /// proc_tid_comm(5); where there is no /proc the thread has the program's name.
+    /// Sets the name that tools show for the thread (proc_tid_comm(5)). Without /proc the thread keeps the program's
+    /// name.
     private func showName() {
         let file = open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
         guard file >= 0 else { return }
@@ -85,11 +88,11 @@ private final class ThreadWork: Sendable {
     }
 }
 
-/// Why work was not begun.
+/// The reason why a thread or pool did not begin some work.
 package enum ThreadError: Error, Hashable, CustomStringConvertible {
-    /// The system has no thread left; the system's code.
+    /// The system cannot create a thread. The value is the system's error code.
     case noThread(Int32)
-    /// As much waits in a pool as may.
+    /// The queue of the pool is full.
     case queueFull(pool: String)
 
     package var description: String {

@@ -1,4 +1,4 @@
-/// First in, first out, without moving what waits.
+/// A FIFO queue whose first element is removed without moving the others.
 package struct Queue<Element> {
     private var elements: [Element?] = []
     private var head = 0
@@ -30,7 +30,7 @@ package struct Queue<Element> {
         return elements.compactMap { $0 }
     }
 
-    /// Takes the first element that `isWanted`.
+    /// Removes and returns the first element for which `isWanted` returns true; nil if there is none.
     package mutating func removeFirst(where isWanted: (Element) -> Bool) -> Element? {
         guard let index = elements[head...].firstIndex(where: { $0.map(isWanted) ?? false }) else { return nil }
         return elements.remove(at: index)

@@ -4,7 +4,7 @@ import Glibc
 import NephosHTTP
 import NephosWire
 
-/// Carries out a `DeviceCommand` of `nephos`.
+/// The program `nephos-keys`, which runs a `DeviceCommand` that `nephos` passes to it.
 @main struct NephosKeys {
     private let command: DeviceCommand
     private let devices: AccountDevices
@@ -91,7 +91,7 @@ import NephosWire
     }
 }
 
-/// Standard output and standard error.
+/// Writes to standard output and standard error.
 private enum Terminal {
     static func print(_ text: String) { write(text, to: STDOUT_FILENO) }
     static func note(_ message: String) { write("nephos: \(message)\n", to: STDERR_FILENO) }

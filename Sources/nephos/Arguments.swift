@@ -12,12 +12,12 @@ struct UsageError: Error, Hashable {
 
 /// An option of a command.
 struct CommandOption: Sendable {
-    /// With its dashes.
+    /// The name of the option, including its dashes.
     var name: String
-    /// The value's name in the help; nil for an option without one.
+    /// The name of the option's value in the help; nil for an option without a value.
     var value: String?
     var help: String
-    /// Whether it may be repeated.
+    /// Whether the option may be given several times.
     var isRepeatable = false
 
     init(_ name: String, _ value: String? = nil, _ help: String) {
@@ -26,17 +26,17 @@ struct CommandOption: Sendable {
         self.help = help
     }
 
-    /// The option, marked repeatable.
+    /// A copy of the option that may be given several times.
     var repeatable: CommandOption {
         var option = self
         option.isRepeatable = true
         return option
     }
 
-    /// The option in the help: `--port N`.
+    /// The option as the help shows it, such as `--port N`.
     private var usage: String { value.map { "\(name) \($0)" } ?? name }
 
-    /// Two columns, the second one aligned.
+    /// Returns the options and their descriptions in two aligned columns.
     static func help(_ options: [CommandOption]) -> String {
         let width = (options.map(\.usage.count).max() ?? 0) + 2
         return options.map { option in
@@ -48,15 +48,16 @@ struct CommandOption: Sendable {
     }
 }
 
-/// A command's parsed arguments: `--name value`, `--name=value` or `--name`, and words between them.
+/// The parsed arguments of a command: options (`--name value`, `--name=value` or `--name`), and the words between them.
 struct Arguments {
     private var values: [String: [String]] = [:]
-    /// The words that belong to no option.
+    /// The words that are neither options nor their values.
     private(set) var words: [String] = []
 
-    /// - Parameter wordLimit: the maximum number of words outside of options.
-    /// - Throws: `UsageError` for an option that is not in `options`, is repeated, lacks its value, or has a value that
-    ///   it does not take; and for more than `wordLimit` words. `-` is a word. After `--` everything is a word.
+    /// - Parameter wordLimit: the maximum number of words per command.
+    /// - Throws: `UsageError` for an option that is not in `options`, is given twice without being repeatable, lacks
+    ///   its value, or has a value that it does not take. Also for more than `wordLimit` words. `-` is a word, and
+    ///   after `--` every argument is a word.
     init(
         _ arguments: [String], options: [CommandOption], command: String, wordLimit: Int = 0
     ) throws(UsageError) {
@@ -94,12 +95,12 @@ struct Arguments {
         }
     }
 
-    /// The option's value; nil if it was not given.
+    /// The value of the option; nil if the option was not given.
     subscript(_ name: String) -> String? { values[name]?.last }
 
-    /// The values of a repeatable option.
+    /// Returns the values of a repeatable option; empty if the option was not given.
     func all(_ name: String) -> [String] { values[name] ?? [] }
 
-    /// Whether the option was given.
+    /// Whether the command line contains the option.
     func has(_ name: String) -> Bool { values[name] != nil }
 }

@@ -1,6 +1,6 @@
 import NephosService
 
-/// The options for the size limits of files.
+/// The options that set the size limits of files.
 struct AssetOptions {
     static let options = [
         CommandOption("--asset-size", "SIZE", "The largest file of an asset: 500KB, 50MB, 5GB. Default: 50MB"),
@@ -10,7 +10,7 @@ struct AssetOptions {
     private var size = Limits.assetSize
     private var bytesPerDatabase = Limits.assetBytesPerDatabase
 
-    /// - Throws: `UsageError` for an invalid size, and for a file limit above the maximum.
+    /// - Throws: `UsageError` for an invalid size, and for a file limit above the allowed maximum.
     init(_ arguments: Arguments) throws(UsageError) {
         if let text = arguments["--asset-size"] {
             size = try SizeArgument.parse(text, option: "--asset-size")
@@ -29,7 +29,7 @@ struct AssetOptions {
     }
 }
 
-/// A number of bytes in a command line: a whole number and a unit, such as `50MB`.
+/// A number of bytes in a command line, as a whole number with a unit, such as `50MB`.
 enum SizeArgument {
     private static let units: [(name: String, bytes: Int64)] = [
         ("KB", 1 << 10), ("MB", 1 << 20), ("GB", 1 << 30), ("TB", 1 << 40),

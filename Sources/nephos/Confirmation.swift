@@ -1,6 +1,7 @@
 import Glibc
 
-/// Asks before erasing data: on a terminal by a question; elsewhere nothing is erased without `--yes`.
+/// A question before a command erases data. On a terminal the user answers it. Elsewhere the command needs `--yes` to
+/// erase data.
 struct Confirmation {
     static let option = CommandOption("--yes", nil, "Erase without asking.")
 
@@ -8,9 +9,9 @@ struct Confirmation {
 
     init(_ arguments: Arguments) { isGiven = arguments.has(Self.option.name) }
 
-    /// Returns if confirmed, and ends the process otherwise.
-    /// - Parameter what: the erased data, as the object of a sentence: `the zone 'A' of 'me'`.
-    /// - Throws: `UsageError` without a terminal to ask on.
+    /// Returns if the user confirms, and ends the process otherwise.
+    /// - Parameter what: the data to erase, as the object of a sentence, such as `the zone 'A' of 'me'`.
+    /// - Throws: `UsageError` if there is no terminal for the question.
     func ask(_ what: String) throws(UsageError) {
         if isGiven { return }
         guard isatty(STDIN_FILENO) == 1 else {

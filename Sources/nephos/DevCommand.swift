@@ -10,7 +10,7 @@ import NephosService
 import NephosStorage
 import Synchronization
 
-/// `nephos dev`: the local CloudKit.
+/// The command `nephos dev`, which runs the local CloudKit.
 struct DevCommand {
     static let options = [
         CommandOption("--data", "DIR", "Keep the data in DIR. Default: ./.nephos"),
@@ -80,14 +80,14 @@ struct DevCommand {
 
         """
 
-    /// The time limit of stopping, in seconds.
+    /// The maximum time in seconds that the process takes to stop.
     private static let stopSeconds = 4
 
     private static let loopbackAddresses = ["127.0.0.1", "::1", "[::1]", "localhost"]
 
     var data: String? = "./.nephos"
     var port: UInt16 = 8484
-    /// The PostgreSQL database with the data, if any.
+    /// The PostgreSQL database that contains the data; nil for a data directory or memory.
     var storage: PostgresAddress?
     var acceptsUnsafeStorage = false
     var durability = SQLiteOptions.Durability.full
@@ -95,14 +95,14 @@ struct DevCommand {
     var requiresApproval = false
     var importFile: String?
     var importAssets: String?
-    /// Milliseconds; nil for unlimited.
+    /// The time in milliseconds for which tombstones are kept; nil for ever.
     var deletionRetention: Int64? = Limits.deletionRetention
     var notifications: NotificationOptions
     let log: DevLog
     var assets: AssetOptions
     let objectStorage: ObjectStorageArguments
 
-    /// Runs until a signal ends the process.
+    /// Runs the server until a signal ends the process.
     static func main(_ arguments: [String]) throws(UsageError) {
         if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
         try DevCommand(arguments).run()
@@ -160,7 +160,8 @@ struct DevCommand {
     }
 
     private func run() -> Never {
-        // Before any thread starts: threads inherit the mask, so that only this one receives these signals.
+        // This runs before any thread starts. Threads inherit the signal mask, so only the waiting thread receives
+        // these signals.
         let signals = StopSignals()
         do throws(ListeningError) {
             try ThreadRoom.check()
@@ -185,8 +186,8 @@ struct DevCommand {
         signals.wait()
         isStopping.store(true, ordering: .relaxed)
         stop.yield()
-        // A second signal stops without waiting for accepted requests. The wait is bounded anyway: a write that is not
-        // committed by then was not acknowledged, and the store is as if it had never begun.
+        // A second signal stops the process without waiting for accepted requests. The wait is bounded anyway. A write
+        // that is not committed by then was not acknowledged, and the store is as if it had never begun.
         if let signal = signals.wait(seconds: Self.stopSeconds) { exit(128 + signal) }
         log.note("stopped while requests were under way; none of them was acknowledged")
         _exit(0)
@@ -199,9 +200,9 @@ struct DevCommand {
         }
     }
 
-    /// - Parameter isStopping: whether the process was asked to stop while it waits for its database.
+    /// - Parameter isStopping: returns whether the process was asked to stop, while it waits for its database.
     private func serve(until stops: AsyncStream<Void>, _ isStopping: @Sendable () -> Bool) async throws {
-        // Binds the port first: a failure to bind has no side effects.
+        // The port is bound first, so that a failure to bind it has no side effects.
         let sockets = try ListeningSocket.loopback(port: port)
         ProcessMemory.keepForNextAnswer()
         SQLiteLibrary.dedicate()
@@ -239,13 +240,13 @@ struct DevCommand {
         for task in upkeep { task.cancel() }
         service.endPolls()
         await server.stop()
-        // Deliveries in progress fail now and are retried after the next start, instead of being waited for.
+        // The stop does not wait for deliveries in progress. They fail now and are retried after the next start.
         for client in delivery.clients { client.close() }
         await service.close()
         self.log.writer.flush()
     }
 
-    /// Imports a file on its own thread: an import blocks for each of its requests.
+    /// Imports a file on a thread of its own, because an import blocks during each of its requests.
     private static func load(_ path: String, _ assets: String?, _ local: Cloud.Local) async throws {
         try await withCheckedThrowingContinuation { continuation in
             DispatchQueue(label: "import").async {
@@ -255,9 +256,9 @@ struct DevCommand {
         }
     }
 
-    /// Opens every store once, to report damaged or newer ones at start: the others are served, and requests for these
-    /// are refused.
-    /// - Throws: the failure of the only store.
+    /// Opens every store once, so that damaged or newer stores are reported at the start. The other stores are served,
+    /// and requests for the reported ones are refused.
+    /// - Throws: the error of the store if there is only one.
     private func check(_ stores: any StoreProvider) async throws {
         let all = try stores.existingStores()
         for id in all {
@@ -273,7 +274,7 @@ struct DevCommand {
         }
     }
 
-    /// Connects to the database, and retries every second while it cannot be reached.
+    /// Connects to the database. Retries every second while the database cannot be reached.
     private func postgres(
         _ address: PostgresAddress, _ options: PostgresOptions, blanks: MemoryStores, _ isStopping: @Sendable () -> Bool
     ) async throws -> PostgresStores {
@@ -310,7 +311,7 @@ struct DevCommand {
     }
 }
 
-/// The signals that stop the process in good order. They are blocked in every thread, and one thread waits for them.
+/// The signals that stop the process in an orderly way. Every thread blocks them, and one thread waits for them.
 private struct StopSignals {
     private let set: sigset_t
 
@@ -330,7 +331,7 @@ private struct StopSignals {
         return signal
     }
 
-    /// Nil on time-out.
+    /// Waits for a signal and returns its number; nil on time-out.
     func wait(seconds: Int) -> Int32? {
         var set = set
         var time = timespec(tv_sec: seconds, tv_nsec: 0)

@@ -2,8 +2,8 @@ import Glibc
 import NephosServer
 import NephosWire
 
-/// The log of `nephos dev` on standard error: a banner, then a line for every request. It is on by default only on a
-/// terminal; elsewhere `--log` enables it. Standard output has only the line that reports readiness.
+/// The log of `nephos dev` on standard error: a banner, then one line per request. By default it is on only if standard
+/// error is a terminal. Otherwise `--log` enables it. Standard output has only the line that reports readiness.
 struct DevLog {
     enum Format: String {
         case text, json, off
@@ -22,7 +22,7 @@ struct DevLog {
 
     let format: Format
     let isQuiet: Bool
-    /// Must be flushed at the end, or the last lines are lost.
+    /// The writer of the log, which must be flushed at the end. Otherwise the last lines are lost.
     let writer = LogWriter(STDERR_FILENO)
     private let isTerminal: Bool
 
@@ -40,7 +40,7 @@ struct DevLog {
         self.format = format
     }
 
-    /// The callback for every answered request; nil without a log.
+    /// Returns the callback for answered requests; nil without a log.
     func observer() -> (@Sendable (AnsweredRequest) -> Void)? {
         let colours = showsColours
         switch format {
@@ -50,8 +50,8 @@ struct DevLog {
         }
     }
 
-    /// The banner for a first start on a terminal; nil elsewhere.
-    /// - Parameter data: the data directory; nil for memory.
+    /// Returns the banner for a first start on a terminal; nil in any other case.
+    /// - Parameter data: the path of the data directory; nil for a store in memory.
     func banner(port: UInt16, data: String?, inPostgreSQL: Bool = false, keepsKeys: Bool) -> String? {
         guard isTerminal, !isQuiet, format != .json else { return nil }
         let bold = { (text: String) in showsColours ? "\u{1B}[1m\(text)\u{1B}[0m" : text }
@@ -77,12 +77,12 @@ struct DevLog {
             """
     }
 
-    /// The `NO_COLOR` convention (no-color.org).
+    /// Whether the log shows colours, by the `NO_COLOR` convention (no-color.org).
     private var showsColours: Bool {
         isTerminal && getenv("NO_COLOR") == nil && getenv("TERM").map { String(cString: $0) } != "dumb"
     }
 
-    /// Writes a line that belongs to no request. Writes to standard error at once, because the process may end with it.
+    /// Writes a line that belongs to no request. It is written at once, because the process may end right afterwards.
     func note(_ message: String) {
         let (time, text) = (LogTime.now, message.printable(limit: Self.noteLength))
         switch format {

@@ -1,10 +1,10 @@
-/// A duration in a command line: a whole number and a unit, such as `30d`.
+/// A duration in a command line, as a whole number with a unit, such as `30d`.
 enum DurationArgument {
     private static let units: [(name: Character, milliseconds: Int64)] = [
         ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000), ("w", 604_800_000),
     ]
 
-    /// - Returns: milliseconds.
+    /// - Returns: the duration in milliseconds.
     static func parse(_ text: String, option: String) throws(UsageError) -> Int64 {
         let digits = text.dropLast()
         guard let unit = units.first(where: { $0.name == text.last }), !digits.isEmpty,

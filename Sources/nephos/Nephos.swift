@@ -2,7 +2,7 @@ import Glibc
 import NephosServer
 import NephosWire
 
-/// The command line: `nephos COMMAND [OPTIONS]`.
+/// The command line of the program, `nephos COMMAND [OPTIONS]`.
 @main
 struct Nephos {
     static let version = "0.1.0"
@@ -31,7 +31,7 @@ struct Nephos {
     }
 
     static func main() {
-        // If the reader of our output closes it, writes fail, which is harmless.
+        // If the program that reads our output closes it, writes fail, which is harmless.
         signal(SIGPIPE, SIG_IGN)
         let arguments = CommandLine.arguments.dropFirst()
         do throws(UsageError) {
@@ -57,19 +57,19 @@ struct Nephos {
     }
 }
 
-/// Standard output and standard error, unbuffered.
+/// Writes to standard output and standard error without a buffer.
 enum Console {
-    /// Prints lines for people.
+    /// Prints lines for people on standard output.
     static func print(_ text: String) {
         write(text.printableLines, to: STDOUT_FILENO)
     }
 
-    /// Writes data for other programs, unmodified.
+    /// Writes data for other programs on standard output, unmodified.
     static func data(_ text: String) {
         write(text, to: STDOUT_FILENO)
     }
 
-    /// Data for a line of output, with control and bidirectional formatting characters escaped.
+    /// Returns data for one line of output. Control characters and bidirectional formatting characters are escaped.
     static func printable(_ text: String) -> String { text.printable() }
 
     /// Prints a note on standard error.
@@ -82,17 +82,17 @@ enum Console {
         write(line.printableLines + "\n", to: STDERR_FILENO)
     }
 
-    /// Prints our own text on standard error, which may have colours.
+    /// Prints our own text, which may have colours, on standard error.
     static func style(_ text: String) {
         write(text, to: STDERR_FILENO)
     }
 
-    /// Prints a question on standard error, so that output can be redirected.
+    /// Prints a question on standard error, so that standard output can be redirected.
     static func prompt(_ question: String) {
         write(question.printableLines, to: STDERR_FILENO)
     }
 
-    /// Prints an error on standard error, and ends the process.
+    /// Prints an error on standard error and ends the process.
     static func fail(_ message: String, status: Int32 = 1) -> Never {
         note(message)
         exit(status)

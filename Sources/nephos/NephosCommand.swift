@@ -1,4 +1,4 @@
-/// A command of `nephos`, the source of its help, the manual page and the completion.
+/// A command of `nephos`, from which its help, the manual page and the completion are generated.
 struct NephosCommand: Sendable {
     typealias Main = @Sendable ([String]) throws(UsageError) -> Void
 
@@ -69,7 +69,7 @@ struct NephosCommand: Sendable {
             help: ManualPage.help, main: { arguments throws(UsageError) in try ManualPage.main(arguments) }),
     ]
 
-    /// The options in its help, in order.
+    /// The names of the options in the help of the command, in order.
     var options: [String] {
         var seen: Set<String> = []
         return help.split(separator: "\n").compactMap { line in
@@ -80,7 +80,7 @@ struct NephosCommand: Sendable {
         }
     }
 
-    /// The actions that may follow its name: `export`, `import`.
+    /// The actions that may follow the name of the command, such as `export` and `import`.
     var actions: [String] {
         var seen: Set<String> = []
         return help.split(separator: "\n").compactMap { line in
@@ -93,7 +93,7 @@ struct NephosCommand: Sendable {
     }
 }
 
-/// `nephos completion`: the script that bash sources to complete commands and options.
+/// The command `nephos completion`, which prints a script. Bash sources the script to complete commands and options.
 enum Completion {
     static let help = """
         Print what completes nephos' commands, their actions and their options in bash.
@@ -137,7 +137,8 @@ enum Completion {
     }
 }
 
-/// `nephos manual`: nephos(1), generated from the commands' help so that both agree.
+/// The command `nephos manual`, which prints the manual page nephos(1). It is generated from the help of the commands,
+/// so that both agree.
 enum ManualPage {
     static let help = """
         Print the manual page, nephos(1), as man reads it.
@@ -190,7 +191,7 @@ enum ManualPage {
         return head + commands.joined() + tail
     }
 
-    /// Escapes roff's special characters: backslashes, and points and quotes at the beginning of a line.
+    /// Escapes the special characters of roff: backslashes, and points and quotes at the beginning of a line.
     private static func escaped(_ text: String) -> String {
         text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
             let line = line.replacing("\\", with: "\\e").replacing("-", with: "\\-")

@@ -2,7 +2,7 @@ import NephosHTTP
 import NephosPush
 import NephosService
 
-/// The options for the delivery of notifications: Apple's push service, web hooks.
+/// The options for the delivery of notifications, by Apple's push service and by web hooks.
 struct NotificationOptions {
     static let options = [
         CommandOption("--apns-key", "FILE", "Send notifications to devices, signed with the .p8 key in FILE."),
@@ -26,8 +26,8 @@ struct NotificationOptions {
     private let webHook: WebHook?
     private let certificates: String?
 
-    /// Reads and checks the named files.
-    /// - Throws: `UsageError` for conflicting options and for values that `NephosPush` refuses.
+    /// Reads and checks the files that the options name.
+    /// - Throws: `UsageError` for conflicting options, and for values that `NephosPush` refuses.
     init(_ arguments: Arguments) throws(UsageError) {
         do {
             push = try Self.push(arguments)
@@ -74,11 +74,11 @@ struct NotificationOptions {
         }
     }
 
-    /// The delivery outlets, and the clients to close before the service is closed.
+    /// Returns the outlets for the delivery, and the HTTP clients that must be closed before the service is closed.
     func delivery(now: @escaping @Sendable () -> Int64) -> (outlets: NotificationOutlets, clients: [HTTPClient]) {
         var outlets = NotificationOutlets()
         var clients: [HTTPClient] = []
-        // A client each: a slow web hook must not delay notifications to devices.
+        // Each outlet has an HTTP client of its own, because a slow web hook must not delay notifications to devices.
         if let push {
             let client = HTTPClient(certificates: certificates)
             outlets.devices = APNsDelivery(push, client: client, now: now)

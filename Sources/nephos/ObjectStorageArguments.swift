@@ -4,7 +4,7 @@ import NephosPostgres
 import NephosStorage
 import NephosThreads
 
-/// The options for the object storage of asset files.
+/// The options for an object storage that stores the asset files.
 struct ObjectStorageArguments {
     static let options = [
         CommandOption(
@@ -22,13 +22,13 @@ struct ObjectStorageArguments {
         CommandOption("--s3-region", "REGION", "Its region. Default: AWS_REGION, or us-east-1"),
     ]
 
-    /// The help's note on credentials.
+    /// The note of the help on credentials.
     static let note = """
         The credentials of object storage are read from AWS_ACCESS_KEY_ID and
         AWS_SECRET_ACCESS_KEY, and from AWS_SESSION_TOKEN where they are temporary.
         """
 
-    /// Nil if the files are stored beside the database.
+    /// The object storage; nil if the files are beside the database.
     let objects: ObjectStorageOptions?
 
     init(_ arguments: Arguments) throws(UsageError) {
@@ -70,7 +70,7 @@ struct ObjectStorageArguments {
         return (names[0], names.dropFirst().joined(separator: "/"))
     }
 
-    /// Whether a name needs no percent escapes in a URL, whose signature the escapes would have to match.
+    /// Whether a name needs no percent escapes in a URL. The signature would have to match the escapes.
     private static func isSafe(_ name: String) -> Bool {
         !name.isEmpty && name != "." && name != ".."
             && name.utf8.allSatisfy { byte in
@@ -92,14 +92,14 @@ struct ObjectStorageArguments {
         return text
     }
 
-    /// The location of the files: the object storage, or else a directory.
+    /// Returns the location of the files: the object storage, or the given directory without one.
     func place(or directory: String) -> AssetPlace {
         guard let objects else { return .directory(directory) }
         return .objects("s3://\(objects.bucket)\(objects.prefix.isEmpty ? "" : "/\(objects.prefix)")")
     }
 
-    /// Checks the access to the bucket before anything else.
-    /// - Throws: `StorageError` with the object storage's answer.
+    /// Checks that the bucket can be accessed, and returns the requests for it; nil without an object storage.
+    /// - Throws: `StorageError` with the answer of the object storage.
     func requests() async throws -> ObjectRequests? {
         guard let objects else { return nil }
         let requests = ObjectRequests(objects)

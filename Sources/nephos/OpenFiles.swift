@@ -1,14 +1,15 @@
 import Glibc
 
-/// The process's limit of open files. A waiting poll is a connection, and a connection is an open file.
+/// The limit on open files of the process. Each waiting poll has a connection, and each connection is an open file.
 enum OpenFiles {
-    /// Files for databases, logs and outgoing notifications, besides the connections.
+    /// The number of open files that are reserved for databases, logs and outgoing notifications.
     private static let reserve = 124
-    /// The maximum number of waiting clients that one machine needs.
+    /// The maximum number of connections per process for which the limit is raised: enough for the clients of one
+    /// machine.
     private static let mostConnections = 10_000
 
-    /// Raises the limit as far as the system allows (getrlimit(2)), for up to 10,000 connections.
-    /// - Returns: the number of connections that fit.
+    /// Raises the limit as far as the system allows (getrlimit(2)), for at most 10,000 connections.
+    /// - Returns: the number of connections that fit within the limit.
     static func makeRoomForConnections() -> UInt32 {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 900 }

@@ -1,11 +1,11 @@
 import Glibc
 import Synchronization
 
-/// Reads a command's secret: on a terminal after a question, without echo, elsewhere as the first line of standard
-/// input. Secrets are never arguments, which every process of the machine can see.
+/// Reads the secret that a command needs. On a terminal the command asks for it without echo. Otherwise it is the first
+/// line of standard input. Secrets are never arguments, because every process on the machine can see those.
 enum SecretInput {
-    /// - Parameter name: the secret's name in messages: `code`.
-    /// - Throws: `UsageError` for an empty line, and at the end of input.
+    /// - Parameter name: the name of the secret in messages, such as `code`.
+    /// - Throws: `UsageError` for an empty line, and at the end of the input.
     static func read(_ name: String) throws(UsageError) -> String {
         let text = (isatty(STDIN_FILENO) == 1 ? hiddenLine(name) : line())?.trimmingSpaces ?? ""
         guard !text.isEmpty else {
@@ -15,11 +15,11 @@ enum SecretInput {
         return text
     }
 
-    /// The maximum length: longer than any secret, and than a URL with one.
+    /// The maximum length of the input in bytes: more than any secret has, or any URL with a secret.
     private static let limit = 8192
 
-    /// Nil if the input ends before a line, is too long, or a signal arrives first.
-    /// - Parameter mask: the signals that are blocked during the wait for the line.
+    /// Reads a line; nil if the input ends before it, if it is too long, or if a signal arrives first.
+    /// - Parameter mask: the signal mask during the wait for the line; nil to keep the current mask.
     private static func line(_ mask: sigset_t? = nil) -> String? {
         var (bytes, byte): ([UInt8], UInt8) = ([], 0)
         while bytes.count < limit {
@@ -33,19 +33,20 @@ enum SecretInput {
         return nil
     }
 
-    /// - Returns: false if a signal arrives first.
+    /// - Returns: false if a signal arrives before any input.
     private static func waitForInput(_ mask: sigset_t) -> Bool {
         var mask = mask
         while interruption.load(ordering: .relaxed) == 0 {
             var input = fd_set()
-            // Standard input is descriptor 0.
+            // Adds standard input, descriptor 0, to the set.
             input.__fds_bits.0 = 1
             if pselect(1, &input, nil, nil, nil, &mask) > 0 { return true }
         }
         return false
     }
 
-    /// Reads a line without echo. A signal that ends the process takes effect after the terminal is restored.
+    /// Reads a line without echo; nil as for `line`. A signal that ends the process takes effect after the terminal is
+    /// restored.
     private static func hiddenLine(_ name: String) -> String? {
         var shown = termios()
         guard tcgetattr(STDIN_FILENO, &shown) == 0 else { return line() }
@@ -55,8 +56,8 @@ enum SecretInput {
         interruption.store(0, ordering: .relaxed)
         sigemptyset(&signals)
         for signal in Self.signals { sigaddset(&signals, signal) }
-        // Blocked, so that no signal is lost between the check of `interruption` and the wait, which unblocks them
-        // atomically.
+        // The signals are blocked, so that none is lost between the check of `interruption` and the wait. The wait
+        // unblocks them atomically.
         var mask = sigset_t()
         sigprocmask(SIG_BLOCK, &signals, &mask)
         let former = Self.signals.map { signal in
@@ -73,7 +74,7 @@ enum SecretInput {
             var handling = handling
             sigaction(signal, &handling, nil)
         }
-        // The typed newline was not echoed either.
+        // The terminal did not echo the newline that the user typed.
         Console.prompt("\n")
         sigprocmask(SIG_UNBLOCK, &signals, nil)
         let signal = interruption.load(ordering: .relaxed)
@@ -84,11 +85,11 @@ enum SecretInput {
     private static let signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
 }
 
-/// The signal that arrived during the input; 0 for none.
+/// The number of the signal that arrived during the input; 0 for none.
 private let interruption = Atomic<Int32>(0)
 
 extension String {
-    /// Trims spaces, tabs and a carriage return at both ends.
+    /// The text without spaces, tabs and carriage returns at both ends.
     fileprivate var trimmingSpaces: String {
         let isSpace = { (character: Character) in " \t\r".contains(character) }
         return String(drop(while: isSpace).reversed().drop(while: isSpace).reversed())

@@ -1,7 +1,7 @@
 import NephosHTTP
 import NephosWire
 
-/// `nephos status`: the content of a running server.
+/// The command `nephos status`, which shows the containers, accounts and records of a running server.
 struct StatusCommand {
     static let options = [
         CommandOption("--url", "URL", "The running server. Default: NEPHOS_URL, or \(RemoteSchema.localURL)"),

@@ -1,6 +1,6 @@
 import NephosPostgres
 
-/// A PostgreSQL database in an option.
+/// The parser of an option that names a PostgreSQL database.
 enum StorageAddress {
     static func isOne(_ text: String) -> Bool { text.hasPrefix("postgresql://") || text.hasPrefix("postgres://") }
 

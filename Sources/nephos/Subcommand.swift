@@ -1,10 +1,10 @@
 import NephosWire
 
-/// The action after a command: `list` of `nephos zones list`.
+/// The parser of the action after a command, such as `list` in `nephos zones list`.
 enum Subcommand {
-    /// - Parameter command: `zones`.
-    /// - Returns: the action of the first argument, and the arguments after it.
-    /// - Throws: `UsageError` for a word that is no action of the command.
+    /// - Parameter command: the name of the command, such as `zones`.
+    /// - Returns: the action that the first argument names, and the arguments after it.
+    /// - Throws: `UsageError` for a word that is not an action of the command.
     static func parse<Action: RawRepresentable & CaseIterable>(
         _ arguments: [String], of command: String, as: Action.Type = Action.self
     ) throws(UsageError) -> (Action, [String]) where Action.RawValue == String {

@@ -1,7 +1,7 @@
-/// Output without terminal commands.
+/// Makes output safe for terminals: it contains no control sequences.
 enum TerminalSafe {
-    /// JSON with the control characters that JSON allows unescaped (U+007F to U+009F) escaped: an equivalent document.
-    /// All other characters beyond ASCII in JSON are in its strings.
+    /// Escapes the control characters that JSON allows unescaped (U+007F to U+009F). The result is an equivalent
+    /// document. In JSON, characters beyond ASCII occur only in strings.
     static func json(_ bytes: [UInt8]) -> [UInt8] {
         guard bytes.contains(where: { $0 == delete || $0 == firstOfC1 }) else { return bytes }
         var safe: [UInt8] = []
@@ -23,7 +23,7 @@ enum TerminalSafe {
     }
 
     private static let delete: UInt8 = 0x7F
-    /// The first byte of U+0080 to U+00BF in UTF-8.
+    /// The first byte of the characters U+0080 to U+00BF in UTF-8.
     private static let firstOfC1: UInt8 = 0xC2
 
     private static func escape(_ byte: UInt8) -> [UInt8] {

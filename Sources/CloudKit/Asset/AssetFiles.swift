@@ -2,24 +2,27 @@ import Foundation
 import Glibc
 import NephosCrypto
 
-/// The downloaded files: a content cache for each account, and one copy for each asset, which belongs to the app.
+/// The downloaded files of assets: a content cache for each account, and one copy for each asset. The copy belongs to
+/// the app.
 ///
 /// The directory is private to the user (0700) and shared by processes. A rename adds a content to the cache
-/// atomically; eviction is always safe, because contents are only copied. Copies live in a per-process directory that
-/// the process keeps locked; other processes remove the directories of ended processes.
+/// atomically. Eviction is always safe, because the app gets only copies of the cached contents. Each process has a
+/// directory for its copies, which it keeps locked. Other processes remove the directory once its process has ended.
 final class AssetFiles: Sendable {
     static let shared = AssetFiles(root: defaultRoot)
 
     private enum Limit {
-        /// The cache limit in bytes, over all accounts. Beyond it, the least recently used contents are evicted.
+        /// The maximum size of the cache in bytes, over all accounts. Beyond it, the least recently used contents are
+        /// evicted.
         static let cached: Int64 = 1 << 30
-        /// Bytes below the limit that an eviction reaches.
+        /// The number of bytes below the limit down to which an eviction shrinks the cache.
         static let evicted = cached / 4
-        /// Bytes that a process adds to the cache before it measures the cache's size.
+        /// The number of bytes that a process adds to the cache before it measures the size of the cache again.
         static let unexamined: Int64 = 64 << 20
-        /// Seconds for which a copy outlives its asset: apps read files after releasing the asset.
+        /// The time in seconds for which a copy outlives its asset, because apps read files after they have released
+        /// the asset.
         static let released = 300.0
-        /// Seconds for which copies outlive their process: archives refer to them.
+        /// The time in seconds for which copies outlive their process, because archives refer to them.
         static let abandoned = 24.0 * 60 * 60
     }
 
@@ -36,7 +39,7 @@ final class AssetFiles: Sendable {
 
     init(root: URL) { self.root = root }
 
-    /// `$NEPHOS_CACHE`, or else the user's cache directory.
+    /// The default directory: `$NEPHOS_CACHE`, or else the user's cache directory.
     private static var defaultRoot: URL {
         let variables = ProcessInfo.processInfo.environment
         if let path = variables["NEPHOS_CACHE"], !path.isEmpty { return URL(fileURLWithPath: path) }
@@ -53,7 +56,7 @@ final class AssetFiles: Sendable {
 
     // MARK: Copies
 
-    /// Returns a unique file for an asset, without creating it.
+    /// Returns a unique path for the file of an asset, without creating the file.
     func makeFile() throws -> AssetFileKeeper {
         let folder = try ownFolder()
         discardReleased(before: Date(timeIntervalSinceNow: -Limit.released))
@@ -64,8 +67,8 @@ final class AssetFiles: Sendable {
         return AssetFileKeeper(folder.appendingPathComponent("\(number)-\(UUID().uuidString)"), self)
     }
 
-    /// Copies a cached content; nil if the cache lacks it.
-    /// - Parameter key: the key that opens the content; nil if it is not sealed. The cache stores the service's bytes.
+    /// Copies a cached content; nil if the cache does not have it. The cache stores the bytes as the service has them.
+    /// - Parameter key: the key that opens the content; nil if the content is not sealed.
     func copy(_ content: String, of account: String, openedWith key: SealKey? = nil) throws -> AssetFileKeeper? {
         let source = folder(account).appendingPathComponent(content).path
         let descriptor = open(source, O_RDONLY | O_CLOEXEC)
@@ -77,7 +80,7 @@ final class AssetFiles: Sendable {
         } else {
             try FileCopy.copy(from: descriptor, to: keeper.url.path)
         }
-        // The modification time records the last use, for LRU eviction.
+        // The modification time is the time of the last use, for LRU eviction.
         utimes(source, nil)
         return keeper
     }
@@ -93,7 +96,7 @@ final class AssetFiles: Sendable {
         for (file, _) in due { unlink(file.path) }
     }
 
-    /// Returns this process's directory, and locks it.
+    /// Returns the directory of this process, which the process keeps locked.
     private func ownFolder() throws -> URL {
         try state.withLock { state in
             if let folder = state.ownFolder { return folder }
@@ -102,7 +105,7 @@ final class AssetFiles: Sendable {
             Self.removeAbandoned(in: copies)
             let folder = copies.appendingPathComponent("\(getpid())-\(UUID().uuidString)")
             try Self.makeDirectory(folder)
-            // The lock is held until the process ends.
+            // The lock is never released, so it is held until the process ends.
             state.lock = open(folder.appendingPathComponent("lock").path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
             guard state.lock >= 0, flock(state.lock, LOCK_EX | LOCK_NB) == 0 else {
                 throw CocoaError(.fileWriteUnknown)
@@ -128,14 +131,15 @@ final class AssetFiles: Sendable {
 
     // MARK: The cache
 
-    /// Returns a temporary file name for a future content of the account.
+    /// Returns the path of a temporary file for a content that the account is about to cache.
     func makeTemporary(_ account: String) throws -> URL {
         let folder = folder(account)
         try Self.makeDirectory(folder)
         return folder.appendingPathComponent(".\(UUID().uuidString)")
     }
 
-    /// Moves a complete file into the cache. The eviction that it causes spares it, even if it alone exceeds the limit.
+    /// Moves a complete file into the cache. The eviction that follows spares this file, even if the file alone exceeds
+    /// the limit.
     func add(_ file: URL, as content: String, of account: String) throws {
         var status = stat()
         let size = stat(file.path, &status) == 0 ? Int64(status.st_size) : 0
@@ -152,8 +156,7 @@ final class AssetFiles: Sendable {
 
     private func folder(_ account: String) -> URL { root.appendingPathComponent("contents/\(account)") }
 
-    /// Evicts the least recently used contents while the cache exceeds its limit, and removes abandoned temporary
-    /// files.
+    /// Evicts the least recently used contents while the cache exceeds its limit. Removes abandoned temporary files.
     private func evict(keeping kept: String) {
         var contents: [(path: String, used: Int, size: Int64)] = []
         let folder = root.appendingPathComponent("contents")
@@ -184,7 +187,7 @@ final class AssetFiles: Sendable {
     }
 }
 
-/// A file that belongs to one asset. It may be removed some time after this object is deallocated.
+/// A file that belongs to one asset. The file may be removed some time after this object is deallocated.
 final class AssetFileKeeper: Sendable {
     let url: URL
     private let files: AssetFiles
@@ -225,7 +228,7 @@ enum FileCopy {
         }
     }
 
-    /// Returns the name of a file's content, as in the service's addresses: its hash in hexadecimal digits.
+    /// Returns the name of a file's content as the service's addresses contain it: the hash in hexadecimal digits.
     static func contentName(ofFileAt path: String) throws -> String {
         let hash = StreamingHash(.content)
         try visitPieces(ofFileAt: path) { hash.update($0) }

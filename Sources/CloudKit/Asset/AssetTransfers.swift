@@ -4,10 +4,10 @@ import NephosCrypto
 import NephosThreads
 import NephosWire
 
-/// Reports the transferred fraction of a record's files: from 0 to 1, monotonic.
+/// Receives the transferred fraction of a record's files: from 0 to 1, monotonic.
 typealias TransferProgress = @Sendable (CKRecord.ID, Double) -> Void
 
-/// The transferred bytes of one record's files, partial transfers included.
+/// The number of transferred bytes of one record's files, including partial transfers.
 private final class RecordTransfer: Sendable {
     private struct State {
         var bytes: [Int: Int64] = [:]
@@ -25,13 +25,13 @@ private final class RecordTransfer: Sendable {
         self.report = report
     }
 
-    /// - Parameter file: the index of the file among the record's files.
+    /// - Parameter file: the index of the file among the files of the record.
     func note(_ bytes: Int64, of file: Int) {
         guard let report else { return }
         let fraction = state.withLock { state -> Double? in
             state.bytes[file] = bytes
             let fraction = Double(state.bytes.values.reduce(0, +)) / Double(total)
-            // The record's own completion reports the end.
+            // The completion of the record reports the fraction 1.
             guard fraction < 1, fraction >= state.reported + 0.01 else { return nil }
             state.reported = fraction
             return fraction
@@ -40,11 +40,11 @@ private final class RecordTransfer: Sendable {
     }
 }
 
-/// Calls `body` for each of `items`, a few concurrently, and returns the results in the items' order.
+/// Calls `body` for each of `items`, a few concurrently. Returns the results in the order of the items.
 private func concurrently<Item: Sendable, Value: Sendable>(
     _ items: [Item], _ body: @escaping @Sendable (Item) async -> Value
 ) async -> [Value] {
-    /// Concurrent transfers of one operation.
+    /// The maximum number of concurrent transfers per operation.
     let width = 4
     return await withTaskGroup(of: (Int, Value).self) { group in
         var values: [Value?] = Array(repeating: nil, count: items.count)
@@ -59,11 +59,11 @@ private func concurrently<Item: Sendable, Value: Sendable>(
 
 // MARK: - Upload
 
-/// A record whose files are uploaded before it is saved.
+/// A record whose files must be uploaded before it is saved.
 struct WaitingRecord: Sendable {
     var recordID: CKRecord.ID
     var recordType: CKRecord.RecordType
-    /// The name of the record's parent.
+    /// The name of the record's parent; nil for none.
     var parent: String?
     var assets: [Asset]
 
@@ -76,7 +76,8 @@ struct WaitingRecord: Sendable {
 extension DatabaseRequestContext {
     typealias UploadResult = Result<[AssetSlot: AssetValue], CKError>
 
-    /// assets/upload and the uploads: returns the values to save each record's assets as, or the record's failure.
+    /// Sends assets/upload and uploads the files. Returns the values that the record's assets are saved as, or the
+    /// failure of the record.
     /// - Throws: a failure of the whole operation.
     func upload(_ records: [WaitingRecord], _ progress: TransferProgress?) async throws(CKError) -> [UploadResult] {
         let prepared = records.map { record in Result { () throws(CKError) in try prepare(record) } }
@@ -146,8 +147,8 @@ extension DatabaseRequestContext {
         return PreparedRecord(record: record, stamps: stamps)
     }
 
-    /// Requests the upload addresses of each record's files. If the service refuses several records together, requests
-    /// each record alone, so that one refused record does not block the others.
+    /// Requests the upload addresses of each record's files. If the service refuses several records together, each
+    /// record is requested alone, so that one refused record does not block the others.
     private func uploadAddresses(
         _ records: [PreparedRecord]
     ) async throws(CKError) -> [Result<[String], CKError>] {
@@ -184,7 +185,7 @@ extension DatabaseRequestContext {
         return results
     }
 
-    /// Files in one upload request, at most (CloudKit Web Services, Data Size Limits).
+    /// The maximum number of files per upload request (CloudKit Web Services, Data Size Limits).
     private static let tokensPerRequest = 200
 
     private func requestAddresses(_ records: [PreparedRecord]) async throws(ServiceFailure) -> [[String]] {
@@ -237,7 +238,8 @@ extension DatabaseRequestContext {
             job.asset.asset.noteUpload(value, for: AssetPlace(recordID: job.recordID, key: key))
             return .success(value)
         } catch {
-            // The service refuses bytes that differ from the announced ones; report the changed file as the reason.
+            // The service refuses bytes that differ from the announced ones. If the file has changed meanwhile, the
+            // error names that reason.
             if let stamp = try? FileStamp(path: file.path), stamp != job.stamp {
                 return .failure(CKError(AssetFileFailure.modified(file.path), key: key, errors))
             }
@@ -250,7 +252,7 @@ extension DatabaseRequestContext {
 
 extension DatabaseRequestContext {
     /// Downloads the files of fetched records.
-    /// - Returns: the errors of the records with a file that could not be downloaded.
+    /// - Returns: the errors of the records that have a file which could not be downloaded.
     func downloadAssets(
         of records: [CKRecord], _ progress: TransferProgress? = nil
     ) async -> [CKRecord.ID: CKError] {
@@ -283,7 +285,7 @@ extension DatabaseRequestContext {
         return errors
     }
 
-    /// Returns the results with their records' files, or with the error of a failed download.
+    /// Returns the results, with the files of their records, or with the error of a failed download.
     func withAssets(
         _ results: [Result<CKRecord, CKError>], _ progress: TransferProgress? = nil
     ) async -> [Result<CKRecord, CKError>] {
@@ -305,7 +307,7 @@ extension DatabaseRequestContext {
         var transfer: RecordTransfer?
     }
 
-    /// Returns the cache's name for the account; nil if the service's files are not cached.
+    /// Returns the name of the account in the cache; nil if the files of the service are not cached.
     private func assetAccount() async -> String? {
         guard let service = session.service.assetCacheName else { return nil }
         let user = await session.userRecordName(call) ?? ""
@@ -365,7 +367,7 @@ extension DatabaseRequestContext {
         }
     }
 
-    /// Downloads a file and verifies it against the record.
+    /// Downloads a file, and verifies it against the record.
     private func receive(_ job: DownloadJob, to file: URL, _ content: String?) async throws {
         try await session.service.download(job.address, to: file, call) { job.transfer?.note($0, of: job.index) }
         let isWhole = try await BlockingPool.files.run {
@@ -379,8 +381,9 @@ extension DatabaseRequestContext {
     }
 }
 
-/// Parses the file addresses of this project's service.
+/// Parses the addresses of files at Nephos' own service.
 enum AssetLocation {
+    /// Returns the name of the content in an address of the form
     /// `…/assets/1/{container}/{environment}/{content}/{token}/…`; nil for any other address.
     static func content(of address: String) -> String? {
         guard let path = path(of: address) else { return nil }
@@ -391,7 +394,8 @@ enum AssetLocation {
         return String(parts[4])
     }
 
-    /// Returns an asset address without its scheme and host; nil if it leads to no service like this one.
+    /// Returns the address of an asset without its scheme and host; nil if the address does not belong to a Nephos
+    /// service.
     static func path(of address: String) -> Substring? {
         let path: Substring
         if address.hasPrefix("/") {

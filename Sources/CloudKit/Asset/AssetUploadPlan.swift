@@ -2,24 +2,24 @@ import Foundation
 import Glibc
 import NephosWire
 
-/// The location of an asset in a record: the key, and the index in a list.
+/// The location of an asset in a record: the key of the field, and the index in its list.
 struct AssetSlot: Hashable, Sendable {
     var key: CKRecord.FieldKey
     var index: Int
 }
 
-/// A field of a record that holds an asset.
+/// The field of a record that contains an asset.
 struct AssetPlace: Hashable, Sendable {
     var recordID: CKRecord.ID
     var key: String
 }
 
 extension RecordSnapshot {
-    /// An asset whose file has to be uploaded.
+    /// An asset whose file must be uploaded.
     package typealias WaitingAsset = (key: CKRecord.FieldKey, index: Int, asset: CKAsset)
 
-    /// The assets to upload, by field; a list's assets in order. An asset that the record was fetched or saved with is
-    /// not uploaded again.
+    /// Returns the assets to upload, by field. The assets of a list are in order. An asset that was fetched or saved
+    /// with the record is not uploaded again.
     package func assetsToUpload(_ selection: FieldSelection) -> [WaitingAsset] {
         state.sortedFields().flatMap { key, value -> [WaitingAsset] in
             guard selection == .all || state.changes[key] != nil else { return [] }
@@ -36,13 +36,13 @@ extension RecordSnapshot {
 }
 
 extension RecordValue {
-    /// The value to send, with its assets as they were uploaded.
+    /// Returns the value to send, with its assets as they were uploaded.
     func wireValue(
         in context: WireContext, _ place: AssetPlace, _ uploaded: [AssetSlot: AssetValue]
     ) -> FieldValue? {
         func sent(_ asset: CKAsset, _ index: Int) -> AssetValue? {
             if let value = uploaded[AssetSlot(key: place.key, index: index)] { return value }
-            // An unchanged value sent back to its field keeps the file.
+            // An unchanged value that is sent back for its own field keeps its file.
             return asset.wireValue(in: place).map { AssetValue(fileChecksum: $0.fileChecksum, size: $0.size) }
         }
         switch self {
@@ -55,7 +55,7 @@ extension RecordValue {
     }
 }
 
-/// A file's status at the start of its upload, for detecting writes during the upload.
+/// The status of a file at the start of its upload, which detects writes during the upload.
 struct FileStamp: Equatable, Sendable {
     private var device: UInt64
     private var number: UInt64
@@ -63,7 +63,7 @@ struct FileStamp: Equatable, Sendable {
     private var seconds: Int
     private var nanoseconds: Int
 
-    /// - Throws: the code that Apple's framework reports for a missing or unreadable file.
+    /// - Throws: the failure with the code that Apple's framework reports for a missing or unreadable file.
     init(path: String) throws(AssetFileFailure) {
         var status = stat()
         guard stat(path, &status) == 0 else {
@@ -78,7 +78,7 @@ struct FileStamp: Equatable, Sendable {
     }
 }
 
-/// A problem with an asset's local file.
+/// A problem with the local file of an asset.
 enum AssetFileFailure: Error, Hashable, Sendable {
     case notFound(String)
     case unreadable(String)

@@ -1,6 +1,7 @@
 import NephosThreads
 
 extension BlockingPool {
-    /// Threads for asset files: disk access blocks neither Swift's tasks nor the library's HTTP thread.
+    /// The threads for asset files, so that disk access blocks neither Swift's tasks nor the HTTP thread of the
+    /// library.
     static let files = BlockingPool("files", Options(threads: 4))
 }

@@ -2,47 +2,50 @@ public import Foundation
 import NephosCrypto
 package import NephosWire
 
-/// A file that belongs to a field of a record.
+/// A file that is the value of a record's field, or part of it.
 ///
-/// Apple's interface does not say that it can be archived, though records with assets are; here it can.
+/// Apple's interface declares no archiving for it, although records with assets can be archived. Here an asset can be
+/// archived too.
 open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
-    // Unchecked because the class is open; all mutable state is in a `Locked`.
+    // Unchecked because the class is open. All mutable state is in a `Locked`.
 
     private struct State {
         var file: URL?
         var wireValue: AssetValue?
-        /// The value by the fields that the file was uploaded for: each sealing produces other bytes.
+        /// The service's value of the file, by the field that the file was uploaded for. The values differ, because
+        /// each sealing results in other bytes.
         var uploads: [AssetPlace: AssetValue] = [:]
-        /// The key that opens the file; nil if the file is not sealed.
+        /// The key that opens the file; nil if the file is not sealed, or if its key is missing.
         var key: SealKey?
-        /// Keeps a downloaded file alive.
+        /// The owner of a downloaded file, which keeps the file; nil if the file was not downloaded.
         var keeper: AssetFileKeeper?
     }
 
     private let state: Locked<State>
 
-    /// The file: the app's own until the save, a copy of its own after a fetch, nil if it was not downloaded.
+    /// The URL of the file: the app's own file until the save, and a copy that belongs to the asset after a fetch. Nil
+    /// if the file was not downloaded.
     ///
-    /// A downloaded file exists as long as the asset; copy the file to use it for longer.
+    /// A downloaded file exists as long as the asset. Apps that need the file for longer copy it.
     open var fileURL: URL? { state.withLock { $0.file } }
-    /// The service's value of the file; nil until it was uploaded.
+    /// The service's value of the file; nil until the file was uploaded.
     package var wireValue: AssetValue? { state.withLock { $0.wireValue } }
 
-    /// An asset made of the file at `fileURL`. Only the file's bytes are stored, not its name.
+    /// Creates an asset from the file at `fileURL`. Only the bytes of the file are stored, not its name.
     public init(fileURL: URL) {
         raise(unless: fileURL.isFileURL, "CKAsset: \(fileURL) is no file URL.")
         state = Locked(State(file: fileURL))
     }
 
-    /// An asset that came from the service (or an archive), downloaded to `fileURL` or not.
+    /// Creates an asset that came from the service or an archive. `fileURL` is nil if its file was not downloaded.
     package init(wireValue: AssetValue?, fileURL: URL? = nil) {
         state = Locked(State(file: fileURL, wireValue: wireValue))
     }
 
-    /// Returns the service's value of the file in a field.
+    /// Returns the service's value of the file in a field; nil if the file was not uploaded.
     func wireValue(in place: AssetPlace) -> AssetValue? { state.withLock { $0.uploads[place] ?? $0.wireValue } }
 
-    /// Stores the value under which the file was uploaded for a field.
+    /// Stores the value as which the file was uploaded for a field.
     func noteUpload(_ value: AssetValue, for place: AssetPlace) {
         let known = AssetValue(fileChecksum: value.fileChecksum, size: value.size)
         state.withLock { state in

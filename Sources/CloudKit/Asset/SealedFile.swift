@@ -3,17 +3,17 @@ import Glibc
 import NephosCrypto
 import NephosThreads
 
-/// The bytes to upload for an asset: those of a file, plain or sealed.
+/// The bytes of an asset that are uploaded: those of its file, plain or sealed.
 package struct AssetContent: Sendable {
     package let file: URL
-    /// Bytes to send.
+    /// The number of bytes to upload.
     package let size: Int64
-    /// The sealed bytes; nil if the file is sent unsealed.
+    /// The sealed bytes; nil if the file is uploaded unsealed.
     package let sealed: SealedPieces?
 
     /// - Parameters:
-    ///   - size: bytes of the file.
-    ///   - key: the key that seals the file; nil if it is not sealed.
+    ///   - size: the size of the file in bytes.
+    ///   - key: the key that seals the file; nil to upload it unsealed.
     init(file: URL, size: Int64, key: SealKey?) {
         self.file = file
         self.size = key == nil ? size : ContentSeal.sealedSize(of: size)
@@ -21,9 +21,9 @@ package struct AssetContent: Sendable {
     }
 }
 
-/// A file sealed piece by piece, in constant memory.
+/// A file that is sealed piece by piece, in constant memory.
 package final class SealedPieces: Sendable {
-    /// Chunks in a piece.
+    /// The number of chunks per piece.
     private static let chunks = 16
 
     private struct State {
@@ -45,7 +45,7 @@ package final class SealedPieces: Sendable {
     deinit { if let descriptor = state.withLock({ $0.descriptor }) { close(descriptor) } }
 
     /// Returns the next piece; nil after the last. Callers request one piece at a time.
-    /// - Throws: `AssetFileFailure` if the file cannot be read or became shorter.
+    /// - Throws: `AssetFileFailure` if the file cannot be read, or has become shorter.
     package func next() async throws -> [UInt8]? {
         try await BlockingPool.files.run { try self.state.withLock { try self.next(&$0) } }
     }
@@ -101,7 +101,7 @@ package final class SealedPieces: Sendable {
 
 /// Opens sealed files. All functions block.
 enum SealedFile {
-    /// The file was not sealed with that key, or was changed or truncated.
+    /// The file was not sealed with this key, or was changed or truncated.
     struct DoesNotOpen: Error {}
 
     static func open(ofFileAt source: String, with key: SealKey, to path: String) throws {

@@ -9,19 +9,19 @@ extension CKDatabase {
 
         /// A deleted zone.
         public struct Deletion: Hashable, Sendable {
-            /// The reasons of a zone's deletion.
+            /// The reason why a zone was deleted.
             public enum Reason: Hashable, Sendable {
-                /// The zone was deleted.
+                /// The zone was deleted, but neither as part of all the user's data nor by a reset of encrypted data.
                 case deleted
-                /// The user deleted the zone with all of its data: delete the device's copy too.
+                /// The user deleted the zone with all of its data. The app has to delete the device's copy too.
                 case purged
-                /// The user reset encrypted data: the device may save its copy again.
+                /// The user reset encrypted data. The app may save the device's copy again.
                 case encryptedDataReset
             }
 
             /// The deleted zone.
             public let zoneID: CKRecordZone.ID
-            /// The reason of the deletion, which decides what to do with the device's copy.
+            /// The reason of the deletion, by which the app decides what to do with the device's copy.
             public let reason: Reason
 
             /// Whether the user deleted the zone with all of its data.
@@ -34,7 +34,7 @@ extension CKDatabase {
     public enum RecordZoneChange {
         /// A saved record, in its newest state.
         public struct Modification: Hashable, Sendable {
-            /// The server's present record, with the desired keys.
+            /// The server's current record, with the desired keys.
             public let record: CKRecord
         }
 

@@ -1,5 +1,5 @@
 /// Fetches the zones that changed or were deleted since a change token (CKFetchDatabaseChangesOperation, Apple's
-/// documentation). Private and shared databases have such changes.
+/// documentation). Only private and shared databases have such changes.
 open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Sendable {
     private struct Request {
         var previousServerChangeToken: CKServerChangeToken?
@@ -24,66 +24,67 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
 
     private let request = Locked(Request())
     private let blocks = Locked(Blocks())
-    /// The position at which the fetch ended.
+    /// The token at which the fetch ended, and whether more changes exist; nil before the end.
     private let end = Locked<(token: CKServerChangeToken, moreComing: Bool)?>(nil)
 
     public override init() { super.init() }
 
-    /// An operation that fetches the changes since a token; nil means from the beginning.
+    /// An operation that fetches the changes since a token; nil fetches from the beginning.
     public convenience init(previousServerChangeToken: CKServerChangeToken?) {
         self.init()
         self.previousServerChangeToken = previousServerChangeToken
     }
 
-    /// The token at which the last fetch ended; nil means the beginning.
+    /// The token at which the last fetch ended; nil fetches from the beginning.
     open var previousServerChangeToken: CKServerChangeToken? {
         get { request.previousServerChangeToken }
         set { request.previousServerChangeToken = newValue }
     }
 
-    /// Zones in a batch, at most; 0 leaves the limit to the service.
+    /// The maximum number of zones per batch; 0 leaves the limit to the service.
     open var resultsLimit: Int {
         get { request.resultsLimit }
         set { request.resultsLimit = newValue }
     }
 
-    /// Whether the operation fetches all batches; otherwise it fetches one.
+    /// Whether the operation fetches all batches. If false, it fetches one batch.
     open var fetchAllChanges: Bool {
         get { request.fetchAllChanges }
         set { request.fetchAllChanges = newValue }
     }
 
-    /// Called once for every new zone and every zone with changes.
+    /// Called once for every new zone, and for every zone with changes.
     open var recordZoneWithIDChangedBlock: ((CKRecordZone.ID) -> Void)? {
         get { blocks.changed }
         set { blocks.changed = newValue }
     }
 
-    /// Called once for every zone that was deleted.
+    /// Called once for every deleted zone.
     open var recordZoneWithIDWasDeletedBlock: ((CKRecordZone.ID) -> Void)? {
         get { blocks.deleted }
         set { blocks.deleted = newValue }
     }
 
-    /// Called, instead of the block for deleted zones, for every zone that the user deleted with all of its data.
+    /// Called instead of `recordZoneWithIDWasDeletedBlock` for every zone that the user deleted with all of its data.
     open var recordZoneWithIDWasPurgedBlock: ((CKRecordZone.ID) -> Void)? {
         get { blocks.purged }
         set { blocks.purged = newValue }
     }
 
-    /// Called, instead of the block for deleted zones, for every zone deleted because the user reset encrypted data.
+    /// Called instead of `recordZoneWithIDWasDeletedBlock` for every zone that was deleted because the user reset
+    /// encrypted data.
     open var recordZoneWithIDWasDeletedDueToUserEncryptedDataResetBlock: ((CKRecordZone.ID) -> Void)? {
         get { blocks.deletedDueToReset }
         set { blocks.deletedDueToReset = newValue }
     }
 
-    /// Called after every batch but the last; the token covers all changes up to then.
+    /// Called after every batch except the last. The token covers all changes delivered so far.
     open var changeTokenUpdatedBlock: ((CKServerChangeToken) -> Void)? {
         get { blocks.tokenUpdated }
         set { blocks.tokenUpdated = newValue }
     }
 
-    /// Called once, at the end, with the token to store.
+    /// Called once, at the end. On success it receives the token to store, and whether more changes exist.
     open var fetchDatabaseChangesResultBlock:
         (
             (_ operationResult: Result<(serverChangeToken: CKServerChangeToken, moreComing: Bool), any Error>) -> Void
@@ -93,7 +94,8 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
         set { blocks.result = newValue }
     }
 
-    /// Called once, at the end, with the token to store.
+    /// Called once, at the end, with the token to store, whether more changes exist, and the error, which is nil on
+    /// success.
     @available(*, deprecated, message: "use fetchDatabaseChangesResultBlock")
     open var fetchDatabaseChangesCompletionBlock: ((CKServerChangeToken?, Bool, (any Error)?) -> Void)? {
         get { blocks.completion }

@@ -26,38 +26,38 @@ open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendab
 
     public override init() { super.init() }
 
-    /// An operation that fetches a zone's changes since a token; nil means from the beginning.
+    /// An operation that fetches the changes of a zone since a token; nil fetches from the beginning.
     public convenience init(recordZoneID: CKRecordZone.ID, previousServerChangeToken: CKServerChangeToken?) {
         self.init()
         self.recordZoneID = recordZoneID
         self.previousServerChangeToken = previousServerChangeToken
     }
 
-    /// The zone to fetch.
+    /// The zone whose changes are fetched.
     open var recordZoneID: CKRecordZone.ID? {
         get { request.recordZoneID }
         set { request.recordZoneID = newValue }
     }
 
-    /// The token at which the last fetch ended; nil means the beginning.
+    /// The token at which the last fetch ended; nil fetches from the beginning.
     open var previousServerChangeToken: CKServerChangeToken? {
         get { request.values.previousServerChangeToken }
         set { request.values.previousServerChangeToken = newValue }
     }
 
-    /// Changes to fetch, at most; 0 leaves the limit to the service.
+    /// The maximum number of changes per batch; 0 leaves the limit to the service.
     open var resultsLimit: Int {
         get { request.values.resultsLimit }
         set { request.values.resultsLimit = newValue }
     }
 
-    /// The keys whose values are fetched; nil means all of them.
+    /// The keys of the fields to fetch; nil for all fields.
     open var desiredKeys: [String]? {
         get { request.values.desiredKeys }
         set { request.values.desiredKeys = newValue }
     }
 
-    /// Called once for every saved record.
+    /// Called once for every saved record, with its newest state.
     open var recordChangedBlock: ((CKRecord) -> Void)? {
         get { blocks.recordChanged }
         set { blocks.recordChanged = newValue }
@@ -69,11 +69,11 @@ open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendab
         set { blocks.recordWithIDWasDeleted = newValue }
     }
 
-    /// Whether more changes exist, which another operation with the token fetches; valid once the operation has
+    /// Whether more changes exist, which another operation with the token fetches. It is valid once the operation has
     /// finished.
     open var moreComing: Bool { end.moreComing }
 
-    /// Called once, at the end, with the token to store.
+    /// Called once, at the end, with the token to store and the error, which is nil on success.
     open var fetchRecordChangesCompletionBlock: ((CKServerChangeToken?, Data?, (any Error)?) -> Void)? {
         get { blocks.completion }
         set { blocks.completion = newValue }

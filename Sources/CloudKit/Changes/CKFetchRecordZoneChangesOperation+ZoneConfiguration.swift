@@ -1,9 +1,9 @@
 public import Foundation
 
 extension CKFetchRecordZoneChangesOperation {
-    /// The start token, the limit and the keys of a zone's fetch.
+    /// The configuration of one zone's fetch: its start token, its limit and its keys.
     public class ZoneConfiguration: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
-        // Unchecked, because NSObject is not Sendable: all mutable state is behind the lock of `values`.
+        // Unchecked, because NSObject is not Sendable: the lock of `values` guards all mutable state.
         fileprivate let values: Locked<ZoneFetchValues>
 
         public override init() { values = Locked(ZoneFetchValues()) }
@@ -21,25 +21,25 @@ extension CKFetchRecordZoneChangesOperation {
                     desiredKeys: desiredKeys))
         }
 
-        /// The token at which the last fetch of the zone ended; nil means the beginning.
+        /// The token at which the last fetch of the zone ended; nil fetches from the beginning.
         public var previousServerChangeToken: CKServerChangeToken? {
             get { values.previousServerChangeToken }
             set { values.previousServerChangeToken = newValue }
         }
 
-        /// Changes in a batch, at most; 0 leaves the limit to the service.
+        /// The maximum number of changes per batch; 0 leaves the limit to the service.
         public var resultsLimit: Int {
             get { values.resultsLimit }
             set { values.resultsLimit = newValue }
         }
 
-        /// The keys whose values are fetched; nil means all of them, an empty array none.
+        /// The keys of the fields to fetch; nil for all fields, empty for none.
         public var desiredKeys: [CKRecord.FieldKey]? {
             get { values.desiredKeys }
             set { values.desiredKeys = newValue }
         }
 
-        /// The present values.
+        /// The current values of the configuration.
         var snapshot: ZoneFetchValues { values.withLock { $0 } }
 
         public func copy(with zone: NSZone? = nil) -> Any { type(of: self).init(snapshot) }

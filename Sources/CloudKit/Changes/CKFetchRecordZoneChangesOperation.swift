@@ -1,12 +1,13 @@
 public import Foundation
 
-/// Fetches the records saved and deleted in zones since their change tokens (CKFetchRecordZoneChangesOperation, Apple's
-/// documentation). Private and shared databases have such changes, in every zone but the default zone.
+/// Fetches the records that were saved or deleted in zones since the zones' change tokens
+/// (CKFetchRecordZoneChangesOperation, Apple's documentation). Only private and shared databases have such changes, in
+/// every zone except the default zone.
 ///
-/// Fetches zones one after another. Delivers each zone's changes batch by batch, each batch followed by a token that is
-/// safe to store, and after the last batch the zone's result.
+/// The zones are fetched one after another. The changes of each zone are delivered batch by batch. A token that is safe
+/// to store follows each batch, and the result of the zone follows the last batch.
 open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Sendable {
-    /// The result of a zone's fetch, with the token to store.
+    /// The result of a zone's fetch, which contains the token to store.
     public typealias ZoneFetchResult = Result<
         (serverChangeToken: CKServerChangeToken, clientChangeTokenData: Data?, moreComing: Bool), any Error
     >
@@ -28,7 +29,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         var completion: (((any Error)?) -> Void)?
     }
 
-    /// The part of a zone's response to deliver: first the changes, and then the end.
+    /// The part of an answer about a zone that is delivered next: first the changes, and then the end.
     private struct Batch: Sendable {
         enum End: Sendable {
             case tokens(CKServerChangeToken, Data?)
@@ -41,24 +42,25 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         var end: End
     }
 
-    /// Zones in one request, at most.
+    /// The maximum number of zones per request.
     private static let zonesPerRequest = 50
 
     private let request = Locked(Request())
     private let blocks = Locked(Blocks())
     /// The errors by record ID or zone ID, for the older completion block.
     private let failures = Locked<[AnyHashable: any Error]>([:])
-    /// The end positions, by zone, of fetches that other operations continue. A value set before the start continues a
-    /// fetch.
+    /// The end positions, by zone, of fetches that other operations continue. A value that is set before the start
+    /// continues an earlier fetch.
     let fetchEnds = Locked<[CKRecordZone.ID: String]>([:])
-    /// The records that failed for lack of keys: their zones' tokens carry them.
+    /// The IDs of the records that failed because their keys were missing. The change tokens of their zones contain
+    /// their identity.
     let waitingRecordIDs = Locked<Set<CKRecord.ID>>([])
-    /// The zones' tokens from before this client's first send to them.
+    /// The tokens of zones from before this client's first send to them, by zone.
     let deletionsSince = Locked<[CKRecordZone.ID: String]>([:])
 
     public override init() { super.init() }
 
-    /// An operation that fetches the changes of these zones, each by its configuration.
+    /// An operation that fetches the changes of these zones, each under its own configuration.
     public convenience init(
         recordZoneIDs: [CKRecordZone.ID]? = nil,
         configurationsByRecordZoneID: [CKRecordZone.ID: ZoneConfiguration]? = nil
@@ -68,8 +70,8 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         self.configurationsByRecordZoneID = configurationsByRecordZoneID
     }
 
-    /// An operation that fetches the changes of these zones. A call with only the zones resolves to the newer
-    /// initialiser.
+    /// An operation that fetches the changes of these zones. A call that passes only the zones resolves to the newer
+    /// initializer.
     @available(*, deprecated, message: "use init(recordZoneIDs:configurationsByRecordZoneID:)")
     public convenience init(
         recordZoneIDs: [CKRecordZone.ID], optionsByRecordZoneID: [CKRecordZone.ID: ZoneOptions]?
@@ -79,26 +81,26 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         self.optionsByRecordZoneID = optionsByRecordZoneID
     }
 
-    /// The zones; nil means the zones with a configuration.
+    /// The IDs of the zones; nil for the zones that have a configuration.
     open var recordZoneIDs: [CKRecordZone.ID]? {
         get { request.recordZoneIDs }
         set { request.recordZoneIDs = newValue }
     }
 
-    /// The start token, the limit and the keys of each zone's fetch.
+    /// The configuration of each zone's fetch, by zone: its start token, its limit and its keys.
     open var configurationsByRecordZoneID: [CKRecordZone.ID: ZoneConfiguration]? {
         get { request.configurations }
         set { request.configurations = newValue }
     }
 
-    /// The older form of `configurationsByRecordZoneID`, which it sets.
+    /// The older form of `configurationsByRecordZoneID`. Setting it sets that property.
     @available(*, deprecated, message: "use configurationsByRecordZoneID")
     open var optionsByRecordZoneID: [CKRecordZone.ID: ZoneOptions]? {
         get { request.configurations?.compactMapValues { $0 as? ZoneOptions } }
         set { request.configurations = newValue }
     }
 
-    /// Whether the operation fetches all batches; otherwise it fetches one batch of each zone.
+    /// Whether the operation fetches all batches. If false, it fetches one batch per zone.
     open var fetchAllChanges: Bool {
         get { request.fetchAllChanges }
         set { request.fetchAllChanges = newValue }
@@ -106,8 +108,8 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
 
     // MARK: Blocks
 
-    /// Called once for every saved record, with its newest state. A record whose key has not arrived fails; a later
-    /// fetch from this fetch's last token returns it.
+    /// Called once for every saved record, with its newest state. A record whose key has not arrived fails. A later
+    /// fetch from the last token of this fetch returns the record.
     open var recordWasChangedBlock: ((_ recordID: CKRecord.ID, _ recordResult: Result<CKRecord, any Error>) -> Void)?
     {
         get { blocks.recordWasChanged }
@@ -120,13 +122,13 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         set { blocks.recordWithIDWasDeleted = newValue }
     }
 
-    /// Called after every batch of a zone but its last; the token covers all changes up to then.
+    /// Called after every batch of a zone except its last. The token covers all changes delivered so far.
     open var recordZoneChangeTokensUpdatedBlock: ((CKRecordZone.ID, CKServerChangeToken?, Data?) -> Void)? {
         get { blocks.tokensUpdated }
         set { blocks.tokensUpdated = newValue }
     }
 
-    /// Called once for every zone, after its last batch.
+    /// Called once for every zone, after its last batch, with the zone's result.
     open var recordZoneFetchResultBlock:
         ((_ recordZoneID: CKRecordZone.ID, _ fetchChangesResult: ZoneFetchResult) -> Void)?
     {
@@ -134,20 +136,20 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         set { blocks.zoneFetchResult = newValue }
     }
 
-    /// Called once, at the end; if some items failed, with a `partialFailure` that has their errors by item.
+    /// Called once, at the end. If items failed, the error is a `partialFailure` with their errors by item.
     open var fetchRecordZoneChangesResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
         get { blocks.result }
         set { blocks.result = newValue }
     }
 
-    /// Called once for every saved record, unless there is a `recordWasChangedBlock`.
+    /// Called once for every saved record, unless `recordWasChangedBlock` is set.
     @available(*, deprecated, message: "use recordWasChangedBlock")
     open var recordChangedBlock: ((CKRecord) -> Void)? {
         get { blocks.recordChanged }
         set { blocks.recordChanged = newValue }
     }
 
-    /// Called once for every zone, after its last batch, unless there is a `recordZoneFetchResultBlock`.
+    /// Called once for every zone, after its last batch, unless `recordZoneFetchResultBlock` is set.
     @available(*, deprecated, message: "use recordZoneFetchResultBlock")
     open var recordZoneFetchCompletionBlock:
         ((CKRecordZone.ID, CKServerChangeToken?, Data?, Bool, (any Error)?) -> Void)?
@@ -156,7 +158,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         set { blocks.zoneFetchCompletion = newValue }
     }
 
-    /// Called once, at the end; if zones or records failed, with a `partialFailure`.
+    /// Called once, at the end. If zones or records failed, the error is a `partialFailure`.
     @available(*, deprecated, message: "use fetchRecordZoneChangesResultBlock")
     open var fetchRecordZoneChangesCompletionBlock: (((any Error)?) -> Void)? {
         get { blocks.completion }
@@ -178,17 +180,17 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         }
         for start in stride(from: 0, to: positions.count, by: Self.zonesPerRequest) {
             let some = Array(positions[start..<min(start + Self.zonesPerRequest, positions.count)])
-            // One request fetches the first batches of all zones: most zones have only one batch.
+            // One request fetches the first batch of every zone, because most zones have only one batch.
             for first in try await context.recordZoneAnswers(some) {
                 try await fetch(first, untilDone: request.fetchAllChanges, context)
             }
         }
     }
 
-    /// Delivers a zone's batches, of which the first is given, and fetches the others.
+    /// Delivers the batches of a zone. The first batch is given, and the others are fetched.
     ///
-    /// Pipelines the batches: delivers one, converts the next into objects and fetches the one after it. Holds only
-    /// these in memory, however slow the app is.
+    /// The batches are pipelined: while one batch is delivered, the next is converted into objects, and the one after
+    /// it is fetched. Only these three are in memory, however slow the app is.
     private func fetch(
         _ first: RecordZoneAnswer, untilDone: Bool, _ context: DatabaseRequestContext
     ) async throws(CKError) {
@@ -213,7 +215,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         }
     }
 
-    /// Requests a zone's next batch; nil if there is nothing to request.
+    /// Requests the next batch of a zone; nil if there is nothing to request.
     private static func answer(
         _ position: RecordZonePosition?, _ context: DatabaseRequestContext
     ) async -> Result<RecordZoneAnswer, CKError>? {
@@ -221,7 +223,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         return await context.recordZoneAnswer(position)
     }
 
-    /// Returns the part of a response to deliver, with a token if the fetch goes on.
+    /// Returns the part of an answer to deliver, with a token if the fetch continues.
     private func batch(
         _ answer: RecordZoneAnswer, untilDone: Bool, _ waiting: inout WaitingFetch, _ context: DatabaseRequestContext
     ) async -> Batch {
@@ -246,7 +248,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
     }
 
     private func hand(out batch: Batch) {
-        // The blocks of a running operation do not change: read them once.
+        // The blocks of a running operation do not change, so they are read once.
         let blocks = blocks.withLock { $0 }
         for change in batch.changes {
             guard !isCancelled else { return }

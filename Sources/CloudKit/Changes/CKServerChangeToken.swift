@@ -1,14 +1,14 @@
 public import Foundation
 
-/// A position in the changes of a database or zone from which a later fetch continues (CKServerChangeToken, Apple's
-/// documentation). Its content is opaque; archive it with `NSKeyedArchiver` to store it.
+/// A position in the changes of a database or zone, from which a later fetch continues (CKServerChangeToken, Apple's
+/// documentation). Its content is opaque. Apps store it by archiving it with `NSKeyedArchiver`.
 open class CKServerChangeToken: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
     // Unchecked, because NSObject is not Sendable: all members are constants.
 
     /// The token in CloudKit Web Services' form.
     package let syncToken: String
 
-    /// A token from the service.
+    /// A token that the service issued.
     private init(_ text: String) { syncToken = text }
 
     package convenience init(syncToken: String) { self.init(syncToken) }
@@ -16,8 +16,9 @@ open class CKServerChangeToken: NSObject, NSCopying, NSSecureCoding, @unchecked 
     open class var supportsSecureCoding: Bool { true }
 
     public required init?(coder: NSCoder) {
-        // A foreign token becomes one that no zone knows, so it counts as expired: bytes of Apple's that are not text,
-        // and an archive without bytes, which Apple's framework also decodes into a token.
+        // A foreign archive results in a token that no zone knows, so it counts as expired. Such archives contain bytes
+        // of Apple's that are not text, or no bytes. Apple's framework decodes an archive without bytes into a token
+        // too.
         let archived = coder.object(of: NSData.self, forKey: ArchiveKey.changeTokenData).map { $0 as Data }
         syncToken = archived.map { String(data: $0, encoding: .utf8) ?? $0.base64EncodedString() } ?? "none"
     }

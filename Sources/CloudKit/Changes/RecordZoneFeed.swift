@@ -1,12 +1,12 @@
 import Foundation
 package import NephosWire
 
-/// A batch of a zone's changes, as CloudKit's objects.
+/// A batch of a zone's changes, converted into CloudKit's objects.
 struct RecordZoneChangeBatch: Sendable {
     enum Change: Sendable {
         case changed(CKRecord)
         case failed(CKRecord.ID, CKError)
-        /// The record's key is missing: a later fetch returns the record.
+        /// The key of the record is missing. A later fetch returns the record.
         case waiting(CKRecord.ID, CKError)
         case deleted(CKRecord.ID, CKRecord.RecordType)
 
@@ -22,24 +22,26 @@ struct RecordZoneChangeBatch: Sendable {
     var serverChangeToken: CKServerChangeToken
     var clientChangeTokenData: Data?
     var moreComing: Bool
-    /// The end of the fetch that this batch belongs to, for its next batch.
+    /// The end of the fetch to which this batch belongs, which the request for the next batch needs; nil if there is
+    /// none.
     var fetchEnd: String?
 }
 
-/// A position in a zone's feed.
+/// A position in the change feed of a zone.
 struct RecordZonePosition: Sendable {
     var zoneID: CKRecordZone.ID
     var values: ZoneFetchValues
-    /// The previous batch's `fetchEnd`; nil starts a fetch.
+    /// The `fetchEnd` of the previous batch; nil to start a fetch.
     var fetchEnd: String?
-    /// The zone's token from before this client's first send to it; for a fetch from the beginning.
+    /// The token of the zone from before this client's first send to it. Only a fetch from the beginning uses it; nil
+    /// for none.
     var deletionsSince: String?
 
-    /// The service's token.
+    /// The service's part of the start token; nil without a token.
     var syncToken: String? { values.previousServerChangeToken?.servicesToken }
 }
 
-/// The service's response about a zone, not yet converted into CloudKit's objects.
+/// The answer of the service about a zone, before its conversion into CloudKit's objects.
 struct RecordZoneAnswer: Sendable {
     fileprivate let position: RecordZonePosition
     fileprivate let zone: RecordZoneChangesResponse.Zone
@@ -47,12 +49,12 @@ struct RecordZoneAnswer: Sendable {
 
     var zoneID: CKRecordZone.ID { position.zoneID }
 
-    /// The records that lacked keys before.
+    /// The records whose keys were missing before this answer.
     var waiting: WaitingFetch {
         WaitingFetch(position.values.previousServerChangeToken?.waitingRecords ?? WaitingRecords())
     }
 
-    /// The position of the zone's next batch; nil if there is none.
+    /// The position of the zone's next batch; nil if there is no further batch.
     var next: RecordZonePosition? {
         guard case .changes(let changes) = zone, changes.moreComing else { return nil }
         var next = position
@@ -61,12 +63,12 @@ struct RecordZoneAnswer: Sendable {
         return next
     }
 
-    /// Whether the next batch would repeat this one.
+    /// Whether the request for the next batch would return this batch again.
     var standsStill: Bool {
         next.map { $0.syncToken == position.syncToken } ?? false
     }
 
-    /// Returns the next position of a fetch at the end of the feed.
+    /// Returns the next position of a fetch that has reached the end of the feed.
     func position(after token: CKServerChangeToken) -> RecordZonePosition {
         var next = position
         next.values.previousServerChangeToken = token
@@ -76,7 +78,7 @@ struct RecordZoneAnswer: Sendable {
 }
 
 extension DatabaseRequestContext {
-    /// Fails before anything is sent unless the database is private or shared.
+    /// Fails unless the database is private or shared, before any request is sent.
     func requireChangeFeed() throws(CKError) {
         if call.scope == .public {
             throw CKError(.badDatabase, "The public database has no change feed.", errors)
@@ -84,7 +86,7 @@ extension DatabaseRequestContext {
         try requireAccount()
     }
 
-    /// changes/zone: one result for each zone. A zone's error fails only that zone's result.
+    /// Sends changes/zone. Returns one result for each zone. The error of a zone fails only the result of that zone.
     func recordZoneAnswers(_ positions: [RecordZonePosition]) async throws(CKError) -> [RecordZoneAnswer] {
         let request = RecordZoneChangesRequest(
             zones: positions.map { position in
@@ -95,7 +97,7 @@ extension DatabaseRequestContext {
                     desiredKeys: position.values.desiredKeys, fetchEnd: position.fetchEnd, packed: true,
                     deletionsSince: position.deletionsSince)
             })
-        // Requests the account's own name concurrently with the first fetch, because records name their users.
+        // The account's own name is requested concurrently with the first fetch, because records name their users.
         async let userRecordName = session.userRecordName(call)
         let zones: [RecordZoneChangesResponse.Zone]
         do throws(ServiceFailure) {
@@ -108,7 +110,7 @@ extension DatabaseRequestContext {
         return zip(positions, zones).map { RecordZoneAnswer(position: $0, zone: $1, userRecordName: user) }
     }
 
-    /// Fetches one zone, with its error as a value.
+    /// Fetches one zone. Its error is returned as a value.
     func recordZoneAnswer(_ position: RecordZonePosition) async -> Result<RecordZoneAnswer, CKError> {
         do throws(CKError) {
             return .success(try await recordZoneAnswers([position])[0])
@@ -117,8 +119,8 @@ extension DatabaseRequestContext {
         }
     }
 
-    /// Converts a response into CloudKit's objects. At the end of the feed, appends records whose keys have since
-    /// arrived.
+    /// Converts an answer into CloudKit's objects. At the end of the feed, records whose keys have arrived meanwhile
+    /// are appended.
     func batchWithContent(
         _ answer: RecordZoneAnswer, _ waiting: inout WaitingFetch
     ) async throws(CKError) -> RecordZoneChangeBatch {
@@ -135,7 +137,7 @@ extension DatabaseRequestContext {
         return batch
     }
 
-    /// Decrypts encrypted values and downloads files.
+    /// Decrypts encrypted values, and downloads files.
     private func withContent(
         _ changes: [RecordZoneChangeBatch.Change]
     ) async throws(CKError) -> [RecordZoneChangeBatch.Change] {
@@ -154,7 +156,7 @@ extension DatabaseRequestContext {
         }
     }
 
-    /// Looks up the records that lacked keys and are carried by name.
+    /// Looks up the records whose keys were missing and whose names the token contains.
     private func lookUp(
         _ waiting: inout WaitingFetch, _ position: RecordZonePosition
     ) async throws(CKError) -> [RecordZoneChangeBatch.Change] {
@@ -165,18 +167,18 @@ extension DatabaseRequestContext {
         let found = zip(recordIDs, results).map { recordID, result -> RecordZoneChangeBatch.Change in
             switch result {
             case .success(let record): .changed(record)
-            // The response was full.
+            // The answer was full, so the lookup of this record has to be repeated.
             case .failure(let error) where error.code == .limitExceeded: .waiting(recordID, error)
             case .failure(let error): .failed(recordID, error)
             }
         }
         let changes = try await withContent(found)
         waiting.records.note(changes)
-        // The feed reports the deletion.
+        // The change feed reports the deletion of the record.
         return changes.filter { if case .failed(_, let error) = $0 { error.code != .unknownItem } else { true } }
     }
 
-    /// Reads a page of the feed range with records that lacked keys.
+    /// Reads a page of the feed range that contains records whose keys were missing.
     private func readRange(
         _ waiting: inout WaitingFetch, _ position: RecordZonePosition
     ) async throws(CKError) -> [RecordZoneChangeBatch.Change] {
@@ -185,7 +187,7 @@ extension DatabaseRequestContext {
         do throws(CKError) {
             page = try await self.page(of: range, position)
         } catch {
-            // The service has purged tombstones since then; the feed reports those deletions.
+            // The service has purged tombstones since the start of the range. The feed reports those deletions.
             guard error.code == .changeTokenExpired, range.start != nil else { throw error }
             waiting.records.forgetStart()
             return try await readRange(&waiting, position)
@@ -193,7 +195,7 @@ extension DatabaseRequestContext {
         let changes = try await withContent(
             page.changes.filter { change in
                 guard case .changed(let record) = change else { return false }
-                // The first read of the range delivered the records that need no keys.
+                // The first read of the range has delivered the records that need no keys.
                 return record.hasSealedContent || position.values.desiredKeys != nil
             })
         waiting.records.note(page: changes, to: page.serverChangeToken.syncToken, isLast: !page.moreComing)
@@ -211,7 +213,7 @@ extension DatabaseRequestContext {
         return try batch(try await recordZoneAnswers([page])[0])
     }
 
-    /// Converts a response into CloudKit's objects.
+    /// Converts an answer of the service into CloudKit's objects.
     private func batch(_ answer: RecordZoneAnswer) throws(CKError) -> RecordZoneChangeBatch {
         switch answer.zone {
         case .failure(let error): throw CKError(error, errors)
@@ -227,7 +229,8 @@ extension DatabaseRequestContext {
     private func records(
         _ changes: RecordZoneChanges, in zoneID: CKRecordZone.ID, currentUserRecordName user: String?
     ) throws(CKError) -> [RecordZoneChangeBatch.Change] {
-        // In a packed response only shares come unpacked. Other servers' responses look like Apple's, unpacked.
+        // In a packed answer, only shares are unpacked. Answers of other servers are like Apple's, without packed
+        // records.
         let packed = try changes.packedRecords.map { (packed) throws(CKError) in try records(packed, in: zoneID, user) }
         let users = session.users(user)
         return (packed ?? []) + changes.records.compactMap { change($0, in: zoneID, users) }
@@ -238,7 +241,7 @@ extension DatabaseRequestContext {
     ) throws(CKError) -> [RecordZoneChangeBatch.Change] {
         var decoder = PackedRecordDecoder(packed, zoneID: zoneID, currentUserRecordName: user)
         var result: [RecordZoneChangeBatch.Change] = []
-        // The decoder reads from the packed records' memory.
+        // The decoder reads from the memory of the packed records.
         defer { withExtendedLifetime(packed) {} }
         do throws(WireError) {
             while let change = try decoder.next() {
@@ -266,7 +269,7 @@ extension DatabaseRequestContext {
                 return .failed(recordID, error)
             }
         case .deleted(let deleted):
-            // Other servers omit the type.
+            // Other servers omit the type of a deleted record.
             return .deleted(CKRecord.ID(unchecked: deleted.recordName, zoneID: zoneID), deleted.recordType ?? "")
         case .failure(let error):
             return error.recordName.map {
@@ -275,8 +278,8 @@ extension DatabaseRequestContext {
         }
     }
 
-    /// changes/database: the zones that changed or were deleted since a token. `fetchEnd` is the previous batch's; nil
-    /// starts a fetch.
+    /// Sends changes/database. Returns the zones that changed or were deleted since a token. `fetchEnd` is that of the
+    /// previous batch; nil starts a fetch.
     func databaseChanges(
         since token: CKServerChangeToken?, resultsLimit: Int, fetchEnd: String?
     ) async throws(CKError) -> DatabaseChangeBatch {
@@ -290,7 +293,7 @@ extension DatabaseRequestContext {
         }
         return DatabaseChangeBatch(
             changes: response.zones.map { zone in
-                // All zones of a private database belong to the account.
+                // All zones in a private database belong to the account, so each names it.
                 if call.scope == .private { session.learn(userRecordName: zone.zoneID.ownerRecordName) }
                 let known = zoneID(zone.zoneID)
                 return zone.deleted ? .deleted(known, .init(zone.deletionReason)) : .changed(known)
@@ -300,7 +303,7 @@ extension DatabaseRequestContext {
     }
 }
 
-/// A batch of a database's changes, as CloudKit's objects.
+/// A batch of a database's changes, converted into CloudKit's objects.
 struct DatabaseChangeBatch: Sendable {
     enum Change: Sendable {
         case changed(CKRecordZone.ID)

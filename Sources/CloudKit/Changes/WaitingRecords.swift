@@ -1,34 +1,37 @@
 import Foundation
 
-/// The records of a zone that arrived before their keys. A change token advances past them and carries their identity,
-/// so that an app gets them with a later fetch even if it stores only the token.
+/// The records of a zone that arrived before their keys. The change token moves past the records and contains their
+/// identity. So an app gets them in a later fetch even if it stores only the token.
 ///
-/// The token carries a few by name: each fetch looks them up at the end of the feed. Beyond the limit it carries a
-/// range of the feed: each fetch continues reading the range until a page exceeds the limit again.
+/// The token contains the names of a few such records. Each fetch looks them up at the end of the feed. Beyond the
+/// limit, the token contains a range of the feed. Each fetch continues to read the range until a page exceeds the limit
+/// again.
 struct WaitingRecords: Codable, Hashable, Sendable {
-    /// Records carried by name, at most, and waiting records in a page of the range, at most.
+    /// The maximum number of names per token, and the maximum number of waiting records per page of the range.
     static let limit = 200
 
-    /// Sorted.
+    /// The names of the waiting records, sorted.
     private(set) var names: [String] = []
     private(set) var range: Range?
 
-    /// A range of a zone's feed, between tokens of the service.
+    /// A range in the change feed of a zone, between two tokens of the service.
     struct Range: Codable, Hashable, Sendable {
-        /// Nil means the beginning of the feed.
+        /// The start of the range; nil for the beginning of the feed.
         var start: String?
         var end: String
-        /// The position at which reading continues, past a page with too many waiting records. Nil means the start.
+        /// The position at which reading continues, after a page with too many waiting records; nil for the start of
+        /// the range.
         var next: String?
-        /// The end of the last page before `next` that exceeded the limit.
+        /// The end of the last page before `next` that exceeded the limit; nil if no page did.
         var lastFull: String?
-        /// Whether the present fetch continues reading.
+        /// Whether the current fetch continues to read the range.
         var isBeingRead = false
     }
 
     var isEmpty: Bool { names.isEmpty && range == nil }
 
-    /// Records a batch of the feed. A record in it stays waiting only if its present version lacks a key.
+    /// Updates the waiting records from a batch of the feed. A record in the batch stays waiting only if its current
+    /// version lacks a key.
     mutating func note(_ changes: [RecordZoneChangeBatch.Change], from start: String?, to end: String) {
         drop(changes)
         if add(changes.waitingNames) { return }
@@ -36,15 +39,15 @@ struct WaitingRecords: Codable, Hashable, Sendable {
         range?.end = end
     }
 
-    /// Records the results of a lookup by name.
+    /// Updates the waiting records from the results of a lookup by name.
     mutating func note(_ changes: [RecordZoneChangeBatch.Change]) {
         drop(changes)
         _ = add(changes.waitingNames)
     }
 
-    /// Records a page of the range.
+    /// Updates the waiting records from a page of the range.
     /// - Parameters:
-    ///   - end: the end of the page.
+    ///   - end: the token at the end of the page.
     ///   - isLast: whether the page ends the range.
     mutating func note(page changes: [RecordZoneChangeBatch.Change], to end: String, isLast: Bool) {
         guard var range else { return }
@@ -58,14 +61,14 @@ struct WaitingRecords: Codable, Hashable, Sendable {
         case (true, nil): range.start = end
         case (true, .some) where !isLast: range.next = end
         case (true, .some):
-            // No waiting record is left behind the last full page: continue before it.
+            // The part of the range after the last full page contains no waiting records, so the range ends there.
             range.end = range.lastFull ?? range.end
             (range.next, range.lastFull) = (nil, nil)
         }
         self.range = fits && isLast && self.range?.next == nil ? nil : range
     }
 
-    /// Extends the range to the beginning of the feed, because the position of the start token is unknown.
+    /// Extends the range to the beginning of the feed, because the position of its start token is unknown.
     mutating func forgetStart() {
         range = range.map { Range(end: $0.end) }
     }
@@ -76,7 +79,7 @@ struct WaitingRecords: Codable, Hashable, Sendable {
         names.removeAll { known.contains($0) }
     }
 
-    /// - Returns: whether all of them fit within the limit.
+    /// - Returns: whether all names fit within the limit.
     private mutating func add(_ waiting: [String]) -> Bool {
         if waiting.isEmpty { return true }
         let all = Set(names).union(waiting)
@@ -86,22 +89,22 @@ struct WaitingRecords: Codable, Hashable, Sendable {
     }
 }
 
-/// The records that lack keys during a zone's fetch.
+/// The waiting records of a zone during a fetch.
 struct WaitingFetch: Sendable {
     var records: WaitingRecords
-    /// Names that this fetch has already reported.
+    /// The names of the records that this fetch has already reported.
     private var told: Set<String> = []
     private var hasNewRange = false
 
     init(_ records: WaitingRecords) { self.records = records }
 
-    /// Whether the fetch continues at the end of the feed.
+    /// Whether the fetch continues after the end of the feed.
     var goesOn: Bool { records.range?.isBeingRead ?? false }
 
     /// The names to look up at the end of the feed.
     var namesToLookUp: [String] { goesOn ? [] : records.names.filter { !told.contains($0) } }
 
-    /// The range to read at the end of the feed.
+    /// The range to read at the end of the feed; nil for none.
     var rangeToRead: WaitingRecords.Range? { hasNewRange ? nil : records.range }
 
     mutating func note(_ changes: [RecordZoneChangeBatch.Change], from start: String?, to end: String) {
@@ -118,10 +121,10 @@ extension [RecordZoneChangeBatch.Change] {
     }
 }
 
-// MARK: - In tokens
+// MARK: - Encoding in tokens
 
-/// The token of a zone with waiting records. Tokens without waiting records are the service's own, as in earlier
-/// versions.
+/// A token of a zone with waiting records. A token without waiting records is the service's own, as in earlier versions
+/// of this library.
 private struct CarryingToken: Codable {
     var syncToken: String
     var waiting: WaitingRecords
@@ -131,7 +134,7 @@ private struct CarryingToken: Codable {
         self.waiting = waiting
     }
 
-    /// Nil for a token of the service.
+    /// Nil if the text is a token of the service.
     init?(_ text: String) {
         guard text.hasPrefix("{"), let token = try? JSONDecoder().decode(Self.self, from: Data(text.utf8)) else {
             return nil
@@ -141,7 +144,7 @@ private struct CarryingToken: Codable {
 
     var text: String {
         let encoder = JSONEncoder()
-        // Sorted keys encode equal tokens to equal texts.
+        // Sorted keys make equal tokens encode to equal texts.
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         // Encoding strings cannot fail.
         return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? syncToken
@@ -149,7 +152,7 @@ private struct CarryingToken: Codable {
 }
 
 extension CKServerChangeToken {
-    /// The token of a zone with records that lack keys.
+    /// A token of a zone with waiting records.
     convenience init(syncToken: String, waiting: WaitingRecords) {
         self.init(syncToken: waiting.isEmpty ? syncToken : CarryingToken(syncToken, waiting).text)
     }
@@ -157,6 +160,6 @@ extension CKServerChangeToken {
     /// The service's part of the token.
     var servicesToken: String { CarryingToken(syncToken)?.syncToken ?? syncToken }
 
-    /// The records before the token's position that lacked keys.
+    /// The records before the token's position whose keys were missing.
     var waitingRecords: WaitingRecords { CarryingToken(syncToken)?.waiting ?? WaitingRecords() }
 }

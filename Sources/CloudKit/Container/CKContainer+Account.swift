@@ -9,7 +9,7 @@ extension CKContainer {
         do throws(CKError) {
             _ = try await account.currentUser(
                 ServiceCall(scope: .public), ErrorContext(containerID: account.identifier))
-            // Known only after an operation needed keys: a status request does not wait for them.
+            // The result is known only after an operation needed keys, because a status request does not wait for keys.
             let ring = account.keyRing
             if await ring.isUnapproved { _ = try? await ring.device() }
             return await ring.isUnapproved ? .temporarilyUnavailable : .available
@@ -23,15 +23,15 @@ extension CKContainer {
         }
     }
 
-    /// The ID of the account's user record in this container.
-    /// - Throws: `CKError`, `.notAuthenticated` if there is no account.
+    /// Returns the ID of the account's user record in this container.
+    /// - Throws: `CKError`: `.notAuthenticated` if there is no account.
     func currentUserRecordID() async throws -> CKRecord.ID {
         let name = try await account.currentUser(
             ServiceCall(scope: .public), ErrorContext(containerID: session.identifier))
         return CKRecord.ID(unchecked: name, zoneID: .default)
     }
 
-    /// Calls `handler` with the result of `work`, on an unspecified queue, but never on the main one.
+    /// Calls `handler` with the result of `work`, on an unspecified queue that is never the main queue.
     func callBack<First: Sendable, Second: Sendable>(
         _ handler: @escaping @Sendable (First, Second) -> Void,
         _ work: @escaping @Sendable (CKContainer) async -> (First, Second)

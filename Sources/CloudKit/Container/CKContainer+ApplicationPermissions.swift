@@ -1,5 +1,5 @@
 extension CKContainer {
-    /// The permissions that an app can request from the user (CKContainer.ApplicationPermissions, Apple's
+    /// A set of permissions that an app can request from the user (CKContainer.ApplicationPermissions, Apple's
     /// documentation).
     @available(*, deprecated, message: "CloudKit no longer grants permissions")
     public struct ApplicationPermissions: OptionSet, Hashable, Sendable, BitwiseCopyable {
@@ -14,18 +14,18 @@ extension CKContainer {
     public enum ApplicationPermissionStatus: Int, Hashable, Sendable, BitwiseCopyable {
         /// The user was not asked.
         case initialState = 0
-        /// An error says why the user could not be asked.
+        /// The user could not be asked. An error names the reason.
         case couldNotComplete = 1
-        /// The user refused it. Never reported here.
+        /// The user denied the permission. This library never reports it.
         case denied = 2
-        /// The user allowed it. Never reported here.
+        /// The user granted the permission. This library never reports it.
         case granted = 3
     }
 
     @available(*, deprecated, message: "CloudKit no longer grants permissions")
     public typealias ApplicationPermissionBlock = (CKContainer.ApplicationPermissionStatus, (any Error)?) -> Void
 
-    /// The error of every permission request.
+    /// The error with which every permission request fails.
     var permissionsAreGone: CKError {
         CKError(
             .serverRejectedRequest, "CloudKit no longer grants application permissions.",

@@ -1,7 +1,8 @@
-// Former names of the container's types: those from before Swift's API nested them, and those from in between.
+// The former names of the container's types: those from before Swift's API nested them, and those from the time in
+// between.
 
 extension CKContainer {
-    /// An empty namespace of former names.
+    /// A namespace that contains only former names.
     @available(*, deprecated, message: "use the types of CKContainer itself")
     public enum Application {
         /// The permissions that an app can request from the user.

@@ -6,7 +6,7 @@ extension NSNotification.Name {
     public static let CKAccountChanged = NSNotification.Name("CKAccountChangedNotification")
 }
 
-/// An app's data in iCloud: its three databases and its account functions (CKContainer, Apple's documentation).
+/// An app's data in iCloud, with its three databases and its account functions (CKContainer, Apple's documentation).
 open class CKContainer: NSObject, @unchecked Sendable {
     // Unchecked, because NSObject is not Sendable: all members are constants.
 
@@ -15,11 +15,12 @@ open class CKContainer: NSObject, @unchecked Sendable {
     /// The configuration that `configuredWith` set on this object.
     private let configured: Configured
 
-    /// The configuration for operations from `configuredWith`; empty in objects not made by it.
+    /// The configuration of operations that `configuredWith` sets; empty in an object that `configuredWith` did not
+    /// make.
     struct Configured: Sendable {
         var values: ConfigurationValues?
         var group: CKOperationGroup?
-        /// The account of operations; nil means the account that is signed in when they start.
+        /// The account of operations; nil for the account that is signed in when an operation starts.
         var account: AccountSession?
     }
 
@@ -31,7 +32,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
         for database in databases { database.adopt(self) }
     }
 
-    /// The container with an identifier: `iCloud.` and a name in reverse-DNS order.
+    /// Creates a container with an identifier, which is `iCloud.` and a name in reverse-DNS order.
     public init(identifier containerIdentifier: String) {
         raise(unless: !containerIdentifier.isEmpty, "The identifier of a CKContainer must not be empty.")
         session = ServiceDirectory.shared.session(for: containerIdentifier)
@@ -41,15 +42,16 @@ open class CKContainer: NSObject, @unchecked Sendable {
         for database in databases { database.adopt(self) }
     }
 
-    /// A container that uses `service`.
+    /// Creates a container that uses `service`.
     package convenience init(
         identifier containerIdentifier: String, service: any CloudService, environment: SyncEngineEnvironment = .system
     ) {
         self.init(ContainerSession(containerIdentifier, service, environment: environment))
     }
 
-    /// Not in Apple's API: for a test's subclass that replaces a container and overrides the methods under test. An
-    /// app's container is `default()` or has an identifier: methods that are not overridden fail with `badContainer`.
+    /// Creates a container for a test's subclass that replaces a container and overrides the methods under test. Not
+    /// part of Apple's API. Methods that are not overridden fail with `badContainer`; an app's container is `default()`
+    /// or has an identifier.
     public override init() {
         session = ContainerSession(Self.noIdentifier, MisconfiguredService(noContainerFor: "container"))
         configured = Configured()
@@ -58,16 +60,16 @@ open class CKContainer: NSObject, @unchecked Sendable {
         for database in databases { database.adopt(self) }
     }
 
-    /// The name of a container made without an identifier.
+    /// The identifier of a container that was created without one.
     static let noIdentifier = ""
 
-    /// Whether this object is of a subclass, which may override methods.
+    /// Whether this object belongs to a subclass, which may override methods.
     private var isSubclass: Bool { type(of: self) != CKContainer.self }
 
     /// The app's own container, as `CloudKitEnvironment` defines it.
     open class func `default`() -> CKContainer { ServiceDirectory.shared.defaultContainer() }
 
-    /// The container's global name, such as `iCloud.org.example.App`.
+    /// The global name of the container, such as `iCloud.org.example.App`.
     open var containerIdentifier: String? { session.identifier }
 
     open override var description: String {
@@ -76,22 +78,22 @@ open class CKContainer: NSObject, @unchecked Sendable {
 
     open override var debugDescription: String { description }
 
-    /// The database that only the account can access.
+    /// The database of records that only the account can access.
     open var privateCloudDatabase: CKDatabase { database(with: .private) }
 
-    /// The database that all of the app's users share.
+    /// The database of records that all users of the app share.
     open var publicCloudDatabase: CKDatabase { database(with: .public) }
 
     /// The database of records that other users share with the account.
     open var sharedCloudDatabase: CKDatabase { database(with: .shared) }
 
-    /// Returns the database of a scope, always the same object.
+    /// Returns the database of a scope, which is always the same object.
     open func database(with databaseScope: CKDatabase.Scope) -> CKDatabase {
         // `databases` is in the order of the raw values, which start at 1.
         databases[databaseScope.rawValue - 1]
     }
 
-    /// The account under which new operations start.
+    /// The account as which new operations start.
     var account: AccountSession { configured.account ?? session.account }
 
     /// Runs an operation in this container.
@@ -102,7 +104,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
         session.queue.addOperation(operation)
     }
 
-    /// Runs an operation of a convenience method, as user-initiated unless this container is configured otherwise.
+    /// Runs the operation of a convenience method. It is user-initiated unless this container is configured otherwise.
     func run(_ operation: CKOperation) {
         operation.configuration.container = self
         operation.begin(as: account, in: session)
@@ -111,8 +113,8 @@ open class CKContainer: NSObject, @unchecked Sendable {
         operation.start()
     }
 
-    /// Calls `body` with a container whose operations use `configuration` and `group` for values they do not set
-    /// themselves. This container does not change.
+    /// Calls `body` with a copy of this container. Operations of the copy take the values that they do not set
+    /// themselves from `configuration` and `group`; nil leaves the values unchanged.
     @discardableResult
     public func configuredWith<R>(
         configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,
@@ -121,8 +123,8 @@ open class CKContainer: NSObject, @unchecked Sendable {
         try body(configured(with: configuration, group))
     }
 
-    /// Calls `body` with a container whose operations use `configuration` and `group` for values they do not set
-    /// themselves. This container does not change.
+    /// Calls `body` with a copy of this container. Operations of the copy take the values that they do not set
+    /// themselves from `configuration` and `group`; nil leaves the values unchanged.
     @discardableResult
     public func configuredWith<R>(
         configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,
@@ -137,9 +139,9 @@ open class CKContainer: NSObject, @unchecked Sendable {
 
     // MARK: The account
 
-    // Open, like all of Apple's Objective-C methods: apps' tests override them.
+    // All methods are open, as Apple's Objective-C methods are, because the tests of apps override them.
 
-    /// Passes the account's status to the handler. A missing account is no error; an unknown status is one.
+    /// Passes the status of the account to the handler. A missing account is not an error, but an unknown status is.
     @preconcurrency
     open func accountStatus(completionHandler: @escaping @Sendable (CKAccountStatus, (any Error)?) -> Void) {
         callBack(completionHandler) { container in
@@ -151,7 +153,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
         }
     }
 
-    /// Returns the account's status.
+    /// Returns the status of the account.
     /// - Throws: `CKError` if the status is unknown.
     open func accountStatus() async throws -> CKAccountStatus {
         guard isSubclass else { return try await currentAccountStatus() }
@@ -160,7 +162,8 @@ open class CKContainer: NSObject, @unchecked Sendable {
         }
     }
 
-    /// Fetches the ID of the account's user record in this container.
+    /// Fetches the ID of the account's user record in this container. Fails with `notAuthenticated` if there is no
+    /// account.
     @preconcurrency
     open func fetchUserRecordID(completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void) {
         callBack(completionHandler) { container in
@@ -173,7 +176,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
     }
 
     /// Returns the ID of the account's user record in this container.
-    /// - Throws: `CKError`, `.notAuthenticated` if there is no account.
+    /// - Throws: `CKError`: `.notAuthenticated` if there is no account.
     open func userRecordID() async throws -> CKRecord.ID {
         try await isSubclass
             ? resultOfHandler { fetchUserRecordID(completionHandler: $0) } : currentUserRecordID()
@@ -181,8 +184,8 @@ open class CKContainer: NSObject, @unchecked Sendable {
 
     // MARK: Long-lived operations
 
-    /// Fetches the IDs of the unfinished long-lived operations. Operations do not outlive the process here, so there
-    /// are none.
+    /// Fetches the IDs of the unfinished long-lived operations. There are none, because operations do not outlive the
+    /// process here.
     @preconcurrency
     open func fetchAllLongLivedOperationIDs(
         completionHandler: @escaping @Sendable ([CKOperation.ID]?, (any Error)?) -> Void
@@ -190,13 +193,14 @@ open class CKContainer: NSObject, @unchecked Sendable {
         callBack(completionHandler) { _ in ([], nil) }
     }
 
-    /// Returns the IDs of the unfinished long-lived operations: none, because operations do not outlive the process
-    /// here.
+    /// Returns the IDs of the unfinished long-lived operations. There are none, because operations do not outlive the
+    /// process here.
     open func allLongLivedOperationIDs() async throws -> [CKOperation.ID] {
         try await isSubclass ? resultOfHandler { fetchAllLongLivedOperationIDs(completionHandler: $0) } : []
     }
 
-    /// Fetches the long-lived operation with an ID: nil, because operations do not outlive the process here.
+    /// Fetches the long-lived operation with an ID. The result is always nil, because operations do not outlive the
+    /// process here.
     @preconcurrency
     open func fetchLongLivedOperation(
         withID operationID: CKOperation.ID, completionHandler: @escaping @Sendable (CKOperation?, (any Error)?) -> Void
@@ -204,7 +208,8 @@ open class CKContainer: NSObject, @unchecked Sendable {
         callBack(completionHandler) { _ in (nil, nil) }
     }
 
-    /// Returns the long-lived operation with an ID: nil, because operations do not outlive the process here.
+    /// Returns the long-lived operation with an ID. The result is always nil, because operations do not outlive the
+    /// process here.
     open func longLivedOperation(for operationID: CKOperation.ID) async throws -> CKOperation? {
         guard isSubclass else { return nil }
         return try await optionalResultOfHandler { fetchLongLivedOperation(withID: operationID, completionHandler: $0) }
@@ -244,7 +249,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
             : participant(CKUserIdentity.LookupInfo(phoneNumber: phoneNumber))
     }
 
-    /// Creates a participant for a user of the container; fails with `unknownItem` if there is no user with that ID.
+    /// Creates a participant for a user of the container. Fails with `unknownItem` if no user has this ID.
     @preconcurrency
     open func fetchShareParticipant(
         withUserRecordID userRecordID: CKRecord.ID,
@@ -253,14 +258,14 @@ open class CKContainer: NSObject, @unchecked Sendable {
         fetchParticipant(CKUserIdentity.LookupInfo(userRecordID: userRecordID), completionHandler)
     }
 
-    /// Creates a participant for a user of the container; fails with `unknownItem` if there is no user with that ID.
+    /// Creates a participant for a user of the container. Fails with `unknownItem` if no user has this ID.
     open func shareParticipant(forUserRecordID userRecordID: CKRecord.ID) async throws -> CKShare.Participant {
         try await isSubclass
             ? resultOfHandler { fetchShareParticipant(withUserRecordID: userRecordID, completionHandler: $0) }
             : participant(CKUserIdentity.LookupInfo(userRecordID: userRecordID))
     }
 
-    /// Fetches a share's metadata; fails with `unknownItem` if no share has that URL.
+    /// Fetches the metadata of a share. Fails with `unknownItem` if no share has this URL.
     @preconcurrency
     open func fetchShareMetadata(
         with url: URL, completionHandler: @escaping @Sendable (CKShare.Metadata?, (any Error)?) -> Void
@@ -268,14 +273,14 @@ open class CKContainer: NSObject, @unchecked Sendable {
         fetchMetadata(url, completionHandler)
     }
 
-    /// Fetches a share's metadata; fails with `unknownItem` if no share has that URL.
+    /// Fetches the metadata of a share. Fails with `unknownItem` if no share has this URL.
     open func shareMetadata(for url: URL) async throws -> CKShare.Metadata {
         try await isSubclass
             ? resultOfHandler { fetchShareMetadata(with: url, completionHandler: $0) }
             : shareMetadatas(for: [url]).item(url)
     }
 
-    /// Accepts a share.
+    /// Accepts the share that the metadata describes.
     @preconcurrency
     open func accept(
         _ metadata: CKShare.Metadata, completionHandler: @escaping @Sendable (CKShare?, (any Error)?) -> Void
@@ -283,7 +288,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
         acceptShare(metadata, completionHandler)
     }
 
-    /// Accepts a share.
+    /// Accepts the share that the metadata describes, and returns the share.
     @discardableResult
     open func accept(_ metadata: CKShare.Metadata) async throws -> CKShare {
         try await isSubclass
@@ -292,7 +297,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
 
     // MARK: Permissions and discovery
 
-    /// Reports `.initialState`: users are not asked for permissions any more.
+    /// Reports `.initialState`, because the system no longer asks users for permissions.
     @available(*, deprecated, message: "CloudKit no longer grants permissions")
     @preconcurrency
     open func status(
@@ -302,7 +307,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
         callBack(completionHandler) { _ in (.initialState, nil) }
     }
 
-    /// Reports `.initialState`: users are not asked for permissions any more.
+    /// Returns `.initialState`, because the system no longer asks users for permissions.
     @available(*, deprecated, message: "CloudKit no longer grants permissions")
     open func applicationPermissionStatus(
         for applicationPermission: CKContainer.ApplicationPermissions
@@ -313,7 +318,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
         }
     }
 
-    /// Fails: users are not asked for permissions any more.
+    /// Always fails, because the system no longer asks users for permissions.
     @available(*, deprecated, message: "CloudKit no longer grants permissions")
     @preconcurrency
     open func requestApplicationPermission(
@@ -323,7 +328,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
         callBack(completionHandler) { container in (.couldNotComplete, container.permissionsAreGone) }
     }
 
-    /// Fails: users are not asked for permissions any more.
+    /// Always fails, because the system no longer asks users for permissions.
     @available(*, deprecated, message: "CloudKit no longer grants permissions")
     open func requestApplicationPermission(
         _ applicationPermission: CKContainer.ApplicationPermissions
@@ -334,20 +339,20 @@ open class CKContainer: NSObject, @unchecked Sendable {
         }
     }
 
-    /// Finds no user.
+    /// Passes no users to the handler. This library discovers none.
     @available(*, deprecated, message: "CloudKit no longer discovers users")
     @preconcurrency
     open func discoverAllIdentities(completionHandler: @escaping @Sendable ([CKUserIdentity]?, (any Error)?) -> Void) {
         discover([CKUserIdentity](), completionHandler)
     }
 
-    /// Finds no user.
+    /// Returns no users. This library discovers none.
     @available(*, deprecated, message: "CloudKit no longer discovers users")
     open func allUserIdentitiesFromContacts() async throws -> [CKUserIdentity] {
         try await isSubclass ? resultOfHandler { discoverAllIdentities(completionHandler: $0) } : discovered([])
     }
 
-    /// Finds no user: neither an identity nor an error.
+    /// Passes neither an identity nor an error to the handler. This library discovers no users.
     @available(*, deprecated, message: "CloudKit no longer discovers users")
     @preconcurrency
     open func discoverUserIdentity(
@@ -356,7 +361,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
         discover(nil, completionHandler)
     }
 
-    /// Finds no user.
+    /// Returns nil. This library discovers no users.
     @available(*, deprecated, message: "CloudKit no longer discovers users")
     open func userIdentity(forEmailAddress email: String) async throws -> CKUserIdentity? {
         guard isSubclass else { return try await discovered(nil) }
@@ -365,7 +370,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
         }
     }
 
-    /// Finds no user: neither an identity nor an error.
+    /// Passes neither an identity nor an error to the handler. This library discovers no users.
     @available(*, deprecated, message: "CloudKit no longer discovers users")
     @preconcurrency
     open func discoverUserIdentity(
@@ -375,7 +380,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
         discover(nil, completionHandler)
     }
 
-    /// Finds no user.
+    /// Returns nil. This library discovers no users.
     @available(*, deprecated, message: "CloudKit no longer discovers users")
     open func userIdentity(forPhoneNumber phoneNumber: String) async throws -> CKUserIdentity? {
         guard isSubclass else { return try await discovered(nil) }
@@ -384,7 +389,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
         }
     }
 
-    /// Finds no user: neither an identity nor an error.
+    /// Passes neither an identity nor an error to the handler. This library discovers no users.
     @available(*, deprecated, message: "CloudKit no longer discovers users")
     @preconcurrency
     open func discoverUserIdentity(
@@ -394,7 +399,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
         discover(nil, completionHandler)
     }
 
-    /// Finds no user.
+    /// Returns nil. This library discovers no users.
     @available(*, deprecated, message: "CloudKit no longer discovers users")
     open func userIdentity(forUserRecordID userRecordID: CKRecord.ID) async throws -> CKUserIdentity? {
         guard isSubclass else { return try await discovered(nil) }
@@ -405,7 +410,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
 }
 
 extension CKContainer.Configured {
-    /// These values, overridden by those of a nested `configuredWith`.
+    /// Returns these values, overridden by the values of a nested `configuredWith`.
     func adding(_ configuration: CKOperation.Configuration?, _ group: CKOperationGroup?) -> CKContainer.Configured {
         CKContainer.Configured(
             values: configuration?.snapshot.merged(over: values) ?? values, group: group ?? self.group, account: account
@@ -415,15 +420,17 @@ extension CKContainer.Configured {
 
 // The initializer of Apple's framework returns an object of the class on which it is called. In Swift only a required
 // initializer does that, and an app's subclass with its own initializers would have to repeat it. The initializer below
-// avoids this: Swift selects it where the class's own is unavailable (`Self(identifier:)` in an app's extension).
+// avoids this. Swift selects it where the initializer of the class is unavailable (`Self(identifier:)` in an app's
+// extension).
 
-/// Not part of Apple's API: provides `init(identifier:)` for `Self`.
+/// Provides `init(identifier:)` for `Self`. Not part of Apple's API.
 public protocol CKContainerMakingByIdentifier {}
 
 extension CKContainer: CKContainerMakingByIdentifier {}
 
 extension CKContainerMakingByIdentifier where Self: CKContainer {
-    /// The container with an identifier. Stops the program for a subclass, of which it cannot create an object.
+    /// Creates a container with an identifier. The program stops for a subclass, because this initializer cannot create
+    /// an object of one.
     public init(identifier containerIdentifier: String) {
         guard let container = CKContainer(identifier: containerIdentifier) as? Self else {
             raise("CKContainer: a subclass cannot be made by Self(identifier:).")

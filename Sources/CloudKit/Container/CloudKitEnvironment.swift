@@ -1,9 +1,9 @@
 public import Foundation
 
-/// The address of CloudKit's service, and the account and options that containers use. Not part of Apple's API: there,
-/// entitlements and the device's iCloud account determine them.
+/// The address of CloudKit's service, with the account and the options that containers use. Not part of Apple's API,
+/// because entitlements and the device's iCloud account determine them on Apple's platforms.
 ///
-/// The process's environment variables define it:
+/// The environment variables of the process define the initial values:
 ///
 /// | variable            | meaning                                              | if absent                            |
 /// |---------------------|------------------------------------------------------|--------------------------------------|
@@ -14,51 +14,53 @@ public import Foundation
 /// | `NEPHOS_ENVIRONMENT`| `development` or `production`                        | `development`                        |
 /// | `NEPHOS_SEAL_ASSETS`| `yes`, or `no` for an app that shares assets with Web clients | `yes`                       |
 ///
-/// Code can replace it before the first container is made: `CloudKitEnvironment.current = CloudKitEnvironment(url: …)`.
+/// A program can replace these values before it creates its first container:
+/// `CloudKitEnvironment.current = CloudKitEnvironment(url: …)`.
 public struct CloudKitEnvironment: Hashable, Sendable {
-    /// The account of requests.
+    /// The account as which containers make requests.
     public enum Account: Hashable, Sendable {
         /// The account that a web authentication token belongs to. `dev:NAME` is the account NAME of the local service.
         case token(String)
-        /// No account: the account status is `.noAccount`, and only the public database can be read.
+        /// No account. The account status is `.noAccount`, and only the public database can be read.
         case none
     }
 
-    /// The container's environment. In development, saving records creates record types and fields.
+    /// The environment of a container.
     public enum Name: String, Hashable, Sendable {
-        /// Saving records creates types, fields and indexes.
+        /// The environment in which saving records creates types, fields and indexes.
         case development
-        /// Only a deployment changes the schema.
+        /// The environment in which only a deployment changes the schema.
         case production
     }
 
-    /// The service's URL, without the path of CloudKit Web Services.
+    /// The URL of the service, without the path of CloudKit Web Services.
     public var url: URL
-    /// The account of requests.
+    /// The account as which containers make requests.
     public var account: Account
     /// The container's API token.
     public var apiToken: String
     /// The identifier of `CKContainer.default()`.
     public var defaultContainerIdentifier: String
-    /// The container's environment.
+    /// The environment of the container: development or production.
     public var name: Name
     /// Whether the device seals the files of assets where possible, so that the service cannot read them
-    /// (`Documentation/Encryption.md` lists the cases). Sealed files open regardless of this value. Clients other than
-    /// this library receive sealed bytes, so an app that shares assets with them turns this off.
+    /// (`Documentation/Encryption.md` lists the cases). The device opens sealed files whatever this value is. Other
+    /// clients than this library receive sealed bytes, so an app that shares assets with such clients turns this off.
     public var sealsAssets: Bool
-    /// The directory in which this device stores its keys for encrypted values; nil means the one in `NEPHOS_KEYS`, or
-    /// that of the operating system's user (`Documentation/Encryption.md`). Read access to the directory gives access
-    /// to all data that the account can read.
+    /// The directory in which this device stores its keys for encrypted values. Nil stands for the directory in
+    /// `NEPHOS_KEYS` or, without that variable, for the directory of the operating system's user
+    /// (`Documentation/Encryption.md`). Read access to the directory gives access to all data that the account can
+    /// read.
     public var keyDirectory: URL?
-    /// The program's store for this device's keys, used instead of files in a directory; nil means the files. Two
-    /// environments are equal only if they have the same store object.
+    /// The program's own store for the keys of this device, which replaces the files in a directory; nil for the files.
+    /// Two environments are equal only if they have the same store object.
     public var keyStore: (any DeviceKeyStore)? {
         get { store?.value }
         set { store = newValue.map(SameStore.init) }
     }
     private var store: SameStore?
 
-    /// An environment for the local service and the operating system's user, unless an argument overrides them.
+    /// An environment for the local service and the user of the operating system. Arguments override its values.
     public init(
         url: URL = CloudKitEnvironment.localURL,
         account: Account = .token("dev:" + CloudKitEnvironment.operatingSystemUser),
@@ -88,16 +90,17 @@ public struct CloudKitEnvironment: Hashable, Sendable {
 
     /// The URL of a service started with `nephos dev`.
     public static let localURL = URL(string: "http://127.0.0.1:8484") ?? URL(fileURLWithPath: "/")
-    /// The default API token: a local service accepts any.
+    /// The default API token. A local service accepts any token.
     public static let localAPIToken = String(repeating: "0", count: 64)
 
-    /// The operating system's name of the user; `me` if there is none.
+    /// The name of the user in the operating system; `me` if there is none.
     public static var operatingSystemUser: String {
         let user = NSUserName()
         return user.isEmpty ? "me" : user
     }
 
-    /// `iCloud.` and the bundle's identifier or the process's name.
+    /// The default container identifier: `iCloud.` and the identifier of the bundle or, without one, the name of the
+    /// process.
     public static var processContainerIdentifier: String {
         let name = Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName
         let allowed = name.unicodeScalars.map { scalar in
@@ -107,15 +110,15 @@ public struct CloudKitEnvironment: Hashable, Sendable {
         return "iCloud." + (allowed.isEmpty ? "app" : String(allowed))
     }
 
-    /// An invalid variable in the process's environment.
+    /// The error for an invalid variable in the environment of the process.
     public struct Invalid: Error, Hashable, Sendable, LocalizedError, CustomStringConvertible {
-        /// The variable, its value and the valid values.
+        /// A text with the variable, its value and the valid values.
         public var description: String
         public var errorDescription: String? { description }
     }
 
-    /// Reads the variables of a process.
-    /// - Throws: `Invalid`, naming the variable.
+    /// Creates an environment from the variables of a process.
+    /// - Throws: `Invalid`, which names the variable.
     public init(variables: [String: String]) throws(Invalid) {
         self.init()
         if let text = variables["NEPHOS_URL"] { url = try Self.serviceURL(text) }
@@ -158,23 +161,24 @@ public struct CloudKitEnvironment: Hashable, Sendable {
         return url
     }
 
-    /// The environment of containers made from now on; initially that of the process's variables.
+    /// The environment of the containers that are created from now on. Its initial value comes from the variables of
+    /// the process.
     ///
     /// If the variables are invalid, every request of those containers fails with `CKError.badContainer`, and the
-    /// error's description names the variable. Setting another account posts `CKAccountChanged`.
+    /// description of the error names the variable. Setting another account posts `CKAccountChanged`.
     public static var current: CloudKitEnvironment {
         get { ServiceDirectory.shared.currentEnvironment }
         set { ServiceDirectory.shared.setEnvironment(newValue) }
     }
 
-    /// Signs in to the service with another account, or signs out, as a user does in a device's settings. Unlike with
-    /// `current`, existing containers continue as the new account, notification sequences wait for the new account's
-    /// notifications, and a `CKSyncEngine` informs its delegate. Posts `CKAccountChanged`.
+    /// Signs in to the service with another account, or signs out, as a user does in the settings of a device. Unlike
+    /// with `current`, existing containers continue as the new account, sequences of notifications wait for the
+    /// notifications of the new account, and a `CKSyncEngine` notifies its delegate. Posts `CKAccountChanged`.
     public static func switchAccount(to account: Account) { ServiceDirectory.shared.switchAccount(to: account) }
 }
 
 extension CloudKitEnvironment {
-    /// Whether the service is `nephos dev` on this machine, judging by its address and the account's token.
+    /// Whether the service is `nephos dev` on this machine, according to its address and the account's token.
     var isLocalService: Bool {
         guard case .token(let token) = account, token.hasPrefix("dev:"), let host = url.host?.lowercased() else {
             return false

@@ -1,13 +1,14 @@
 public import Foundation
 import NephosCrypto
 
-// Apple's Foundation has these for iCloud Drive. Apps with CloudKit use them to check whether an account is signed in.
+// Apple's Foundation has these members for iCloud Drive. Apps with CloudKit use them to check whether an account is
+// signed in.
 
 extension FileManager {
-    /// An opaque token of the account of the app's containers; nil while no account is signed in.
+    /// An opaque token for the account of the app's containers; nil while no account is signed in.
     ///
-    /// Tokens of different accounts differ, and reveal nothing else about them. Unlike `CKContainer.accountStatus`,
-    /// this property does not query the service.
+    /// The tokens of different accounts differ, and reveal nothing else about the accounts. Unlike
+    /// `CKContainer.accountStatus`, this property does not query the service.
     public var ubiquityIdentityToken: (any NSCoding & NSCopying & NSObjectProtocol)? {
         ServiceDirectory.shared.identityToken
     }

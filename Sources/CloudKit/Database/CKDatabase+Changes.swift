@@ -3,8 +3,8 @@
 extension CKDatabase {
     // MARK: Zones of the database
 
-    /// Fetches the zones that changed or were deleted since a token; nil means from the beginning. If `moreComing`,
-    /// call again with the new token.
+    /// Fetches the zones that changed or were deleted since a token; nil fetches from the beginning. If `moreComing` is
+    /// true, the app calls this method again with the new token.
     @preconcurrency
     public func fetchDatabaseChanges(
         since changeToken: CKServerChangeToken?, resultsLimit: Int? = nil,
@@ -22,9 +22,9 @@ extension CKDatabase {
         runDatabaseChanges(since: changeToken, resultsLimit, completionHandler)
     }
 
-    /// Fetches the zones that changed or were deleted since a token; nil means from the beginning. If `moreComing`,
-    /// call again with the new token.
-    /// - Throws: `CKError`, `.changeTokenExpired` for a token that the service no longer knows.
+    /// Fetches the zones that changed or were deleted since a token; nil fetches from the beginning. If `moreComing` is
+    /// true, the app calls this method again with the new token.
+    /// - Throws: `CKError`: `.changeTokenExpired` for a token that the service no longer knows.
     public func databaseChanges(
         since changeToken: CKServerChangeToken?, resultsLimit: Int? = nil
     ) async throws -> (
@@ -36,8 +36,8 @@ extension CKDatabase {
 
     // MARK: Records of a zone
 
-    /// Fetches the records saved and deleted in a zone since a token; nil means from the beginning. If `moreComing`,
-    /// call again with the new token.
+    /// Fetches the records that were saved or deleted in a zone since a token; nil fetches from the beginning. If
+    /// `moreComing` is true, the app calls this method again with the new token.
     @preconcurrency
     public func fetchRecordZoneChanges(
         inZoneWith zoneID: CKRecordZone.ID, since changeToken: CKServerChangeToken?,
@@ -58,9 +58,9 @@ extension CKDatabase {
         runZoneChanges(zoneID, since: changeToken, desiredKeys, resultsLimit, completionHandler)
     }
 
-    /// Fetches the records saved and deleted in a zone since a token; nil means from the beginning. If `moreComing`,
-    /// call again with the new token.
-    /// - Throws: `CKError`, `.changeTokenExpired` for a token that the zone no longer knows.
+    /// Fetches the records that were saved or deleted in a zone since a token; nil fetches from the beginning. If
+    /// `moreComing` is true, the app calls this method again with the new token.
+    /// - Throws: `CKError`: `.changeTokenExpired` for a token that the zone no longer knows.
     public func recordZoneChanges(
         inZoneWith zoneID: CKRecordZone.ID, since changeToken: CKServerChangeToken?,
         desiredKeys: [CKRecord.FieldKey]? = nil, resultsLimit: Int? = nil
@@ -71,7 +71,7 @@ extension CKDatabase {
         try await resultOfOperation { runZoneChanges(zoneID, since: changeToken, desiredKeys, resultsLimit, $0) }
     }
 
-    // MARK: The operations behind them
+    // MARK: Underlying operations
 
     private typealias DatabaseChanges = (
         modifications: [CKDatabase.DatabaseChange.Modification], deletions: [CKDatabase.DatabaseChange.Deletion],

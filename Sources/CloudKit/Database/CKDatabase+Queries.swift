@@ -1,10 +1,11 @@
 // Conveniences for queries. Each runs one operation, which fetches one page.
 
 extension CKDatabase {
-    /// Searches for records. The result has one page of them in the query's order, and a cursor if there may be more.
+    /// Searches for records. The result has one page of records in the query's order, and a cursor if there may be
+    /// more.
     ///
-    /// A nil zone means all zones, `resultsLimit` 0 leaves the page size to the service, and `desiredKeys` nil means
-    /// all keys.
+    /// A nil `zoneID` searches all zones. A `resultsLimit` of 0 leaves the page size to the service. If `desiredKeys`
+    /// is nil, all keys are fetched.
     @preconcurrency
     public func fetch(
         withQuery query: CKQuery, inZoneWith zoneID: CKRecordZone.ID? = nil, desiredKeys: [CKRecord.FieldKey]? = nil,
@@ -40,11 +41,12 @@ extension CKDatabase {
         runQuery(CKQueryOperation(cursor: queryCursor), desiredKeys, resultsLimit, completionHandler)
     }
 
-    /// Searches for records. The result has one page of them in the query's order, and a cursor if there may be more.
+    /// Searches for records. The result has one page of records in the query's order, and a cursor if there may be
+    /// more.
     ///
-    /// A nil zone means all zones, `resultsLimit` 0 leaves the page size to the service, and `desiredKeys` nil means
-    /// all keys.
-    /// - Throws: `CKError` for a failure of the whole search: `.invalidArguments` for an unsupported query.
+    /// A nil `zoneID` searches all zones. A `resultsLimit` of 0 leaves the page size to the service. If `desiredKeys`
+    /// is nil, all keys are fetched.
+    /// - Throws: `CKError` for a failure of the whole search, such as `.invalidArguments` for an unsupported query.
     public func records(
         matching query: CKQuery, inZoneWith zoneID: CKRecordZone.ID? = nil, desiredKeys: [CKRecord.FieldKey]? = nil,
         resultsLimit: Int = CKQueryOperation.maximumResults
@@ -69,7 +71,7 @@ extension CKDatabase {
 
     // MARK: Former names
 
-    /// Searches for records and returns the first page of them.
+    /// Searches for records, and returns only the first page.
     @available(*, deprecated, message: "use records(matching:inZoneWith:desiredKeys:resultsLimit:)")
     @_disfavoredOverload
     public func records(matching query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?) async throws -> [CKRecord] {
@@ -91,7 +93,7 @@ extension CKDatabase {
         }
     }
 
-    // MARK: The operation behind them
+    // MARK: Underlying operation
 
     fileprivate typealias QueryPage = (
         matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?
@@ -125,7 +127,7 @@ extension CKDatabase {
 }
 
 extension Result where Success == CKDatabase.QueryPage, Failure == any Error {
-    /// The records of the page, without the records that failed.
+    /// The records on the page, except those that failed.
     fileprivate var firstPage: Result<[CKRecord], any Error> {
         map { page in page.matchResults.compactMap { try? $0.1.get() } }
     }

@@ -24,7 +24,7 @@ extension CKDatabase {
 
     // MARK: Several records
 
-    /// Fetches records; each ID gets its own result. `desiredKeys` nil means all keys.
+    /// Fetches records. Each ID gets a result of its own. If `desiredKeys` is nil, all keys are fetched.
     @preconcurrency
     public func fetch(
         withRecordIDs recordIDs: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]? = nil,
@@ -34,7 +34,7 @@ extension CKDatabase {
         runFetch(recordIDs, desiredKeys: desiredKeys, completionHandler)
     }
 
-    /// Fetches records; each ID gets its own result. `desiredKeys` nil means all keys.
+    /// Fetches records. Each ID gets a result of its own. If `desiredKeys` is nil, all keys are fetched.
     /// - Throws: `CKError` for a failure of the whole request.
     public func records(
         for ids: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]? = nil
@@ -42,7 +42,7 @@ extension CKDatabase {
         try await resultOfOperation { runFetch(ids, desiredKeys: desiredKeys, $0) }
     }
 
-    /// Saves and deletes records; each ID gets its own result.
+    /// Saves and deletes records. Each ID gets a result of its own.
     @preconcurrency
     public func modifyRecords(
         saving recordsToSave: [CKRecord], deleting recordIDsToDelete: [CKRecord.ID],
@@ -61,7 +61,7 @@ extension CKDatabase {
             saving: recordsToSave, deleting: recordIDsToDelete, savePolicy, atomically: atomically, completionHandler)
     }
 
-    /// Saves and deletes records; each ID gets its own result.
+    /// Saves and deletes records. Each ID gets a result of its own.
     /// - Throws: `CKError` for a failure of the whole request, never for failures of single items.
     @discardableResult
     public func modifyRecords(
@@ -76,7 +76,7 @@ extension CKDatabase {
         }
     }
 
-    // MARK: The operations behind them
+    // MARK: Underlying operations
 
     private typealias FetchResults = [CKRecord.ID: Result<CKRecord, any Error>]
     private typealias ModifyResults = (

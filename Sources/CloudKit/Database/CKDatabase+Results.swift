@@ -1,6 +1,6 @@
 import Foundation
 
-// Shared by the conveniences: adapters from an operation's results to handlers and async functions.
+// Adapters for all conveniences. They pass the results of an operation to handlers and async functions.
 
 extension CKDatabase {
     /// Waits for the operation that `start` starts. Cancelling the task cancels the operation.
@@ -23,7 +23,7 @@ extension CKContainer {
 private func resultOfOperation<Value: Sendable>(
     _ start: (@escaping @Sendable (Result<Value, any Error>) -> Void) -> CKOperation
 ) async throws -> Value {
-    // A started operation could finish before the cancellation reaches it.
+    // An operation that has started could finish before the cancellation reaches it.
     if Task.isCancelled { throw CKError.cancelled(nil) }
     let running = Locked<CKOperation?>(nil)
     return try await withTaskCancellationHandler {
@@ -37,9 +37,10 @@ private func resultOfOperation<Value: Sendable>(
     }
 }
 
-/// Awaits the result of a method's completion-handler form.
+/// Awaits the result that a method passes to its completion handler.
 ///
-/// All async forms, as Apple's, call the handler form, so a subclass's override of it applies to both.
+/// Every async method calls its completion-handler form, as in Apple's framework. So a subclass that overrides the
+/// latter changes both.
 func resultOfHandler<Value: Sendable>(
     _ start: (@escaping @Sendable (Value?, (any Error)?) -> Void) -> Void
 ) async throws -> Value {
@@ -54,7 +55,7 @@ func resultOfHandler<Value: Sendable>(
     }
 }
 
-/// Awaits the result of a method's completion handler; no value and no error is success.
+/// Awaits the result that a method passes to its completion handler. Neither a value nor an error means success.
 func optionalResultOfHandler<Value: Sendable>(
     _ start: (@escaping @Sendable (Value?, (any Error)?) -> Void) -> Void
 ) async throws -> Value? {
@@ -74,19 +75,20 @@ func hand<Value>(_ result: Result<Value, any Error>, to handler: (Value?, (any E
 }
 
 extension Result where Failure == any Error {
-    /// The result of the item that `pick` finds, or the failure of the whole request.
+    /// Returns the result of the item that `pick` finds, or the failure of the whole request.
     func item<Item>(_ pick: (Success) -> Result<Item, any Error>?) -> Result<Item, any Error> {
         flatMap { pick($0) ?? .failure(CKError(.internalError, "The service left an item out.")) }
     }
 
-    /// The result of one item, or the failure of the whole request.
+    /// Returns the result of one item, or the failure of the whole request.
     func item<ID: Hashable, Item>(_ id: ID) -> Result<Item, any Error> where Success == [ID: Result<Item, any Error>] {
         item { $0[id] }
     }
 }
 
 extension Result where Success == Void, Failure == any Error {
-    /// Success if only single items failed: each item has its own result.
+    /// The same result with the failures of single items removed: it is a success if only single items failed, because
+    /// each item has a result of its own.
     var asideFromItems: Self {
         if case .failure(let error as CKError) = self, error.code == .partialFailure { return .success(()) }
         return self
@@ -94,7 +96,7 @@ extension Result where Success == Void, Failure == any Error {
 }
 
 extension Dictionary {
-    /// The value of one item.
+    /// Returns the value of one item.
     func item<Item>(_ id: Key) throws -> Item where Value == Result<Item, any Error> {
         guard let result = self[id] else { throw CKError(.internalError, "The service left an item out.") }
         return try result.get()

@@ -35,7 +35,7 @@ extension CKDatabase {
 
     // MARK: Several subscriptions
 
-    /// Fetches subscriptions; each ID gets its own result.
+    /// Fetches subscriptions. Each ID gets a result of its own.
     @preconcurrency
     public func fetch(
         withSubscriptionIDs subscriptionIDs: [CKSubscription.ID],
@@ -45,7 +45,7 @@ extension CKDatabase {
         runFetchSubscriptions(subscriptionIDs, completionHandler)
     }
 
-    /// Fetches subscriptions; each ID gets its own result.
+    /// Fetches subscriptions. Each ID gets a result of its own.
     /// - Throws: `CKError` for a failure of the whole request.
     public func subscriptions(
         for ids: [CKSubscription.ID]
@@ -53,7 +53,7 @@ extension CKDatabase {
         try await resultOfOperation { runFetchSubscriptions(ids, $0) }
     }
 
-    /// Saves and deletes subscriptions; each ID gets its own result.
+    /// Saves and deletes subscriptions. Each ID gets a result of its own.
     @preconcurrency
     public func modifySubscriptions(
         saving subscriptionsToSave: [CKSubscription], deleting subscriptionIDsToDelete: [CKSubscription.ID],
@@ -70,7 +70,7 @@ extension CKDatabase {
         runModifySubscriptions(saving: subscriptionsToSave, deleting: subscriptionIDsToDelete, completionHandler)
     }
 
-    /// Saves and deletes subscriptions; each ID gets its own result.
+    /// Saves and deletes subscriptions. Each ID gets a result of its own.
     /// - Throws: `CKError` for a failure of the whole request, never for failures of single items.
     @discardableResult
     public func modifySubscriptions(
@@ -84,7 +84,7 @@ extension CKDatabase {
         }
     }
 
-    // MARK: The operations behind them
+    // MARK: Underlying operations
 
     private typealias FetchResults = [CKSubscription.ID: Result<CKSubscription, any Error>]
     private typealias ModifyResults = (

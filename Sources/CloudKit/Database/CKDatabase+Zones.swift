@@ -30,7 +30,7 @@ extension CKDatabase {
 
     // MARK: Several zones
 
-    /// Fetches zones; each ID gets its own result.
+    /// Fetches zones. Each ID gets a result of its own.
     @preconcurrency
     public func fetch(
         withRecordZoneIDs zoneIDs: [CKRecordZone.ID],
@@ -40,7 +40,7 @@ extension CKDatabase {
         runFetchZones(zoneIDs, completionHandler)
     }
 
-    /// Fetches zones; each ID gets its own result.
+    /// Fetches zones. Each ID gets a result of its own.
     /// - Throws: `CKError` for a failure of the whole request.
     public func recordZones(
         for ids: [CKRecordZone.ID]
@@ -48,7 +48,7 @@ extension CKDatabase {
         try await resultOfOperation { runFetchZones(ids, $0) }
     }
 
-    /// Saves and deletes zones; each ID gets its own result.
+    /// Saves and deletes zones. Each ID gets a result of its own.
     @preconcurrency
     public func modifyRecordZones(
         saving recordZonesToSave: [CKRecordZone], deleting recordZoneIDsToDelete: [CKRecordZone.ID],
@@ -65,7 +65,7 @@ extension CKDatabase {
         runModifyZones(saving: recordZonesToSave, deleting: recordZoneIDsToDelete, completionHandler)
     }
 
-    /// Saves and deletes zones; each ID gets its own result.
+    /// Saves and deletes zones. Each ID gets a result of its own.
     /// - Throws: `CKError` for a failure of the whole request, never for failures of single items.
     @discardableResult
     public func modifyRecordZones(
@@ -79,7 +79,7 @@ extension CKDatabase {
         }
     }
 
-    // MARK: The operations behind them
+    // MARK: Underlying operations
 
     private typealias FetchResults = [CKRecordZone.ID: Result<CKRecordZone, any Error>]
     private typealias ModifyResults = (

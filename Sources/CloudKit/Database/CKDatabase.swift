@@ -2,21 +2,22 @@ public import Foundation
 
 /// One of a container's three stores of records (CKDatabase, Apple's documentation).
 ///
-/// Its methods are conveniences over user-initiated operations; their handlers are called on no particular queue, but
-/// never on the main one.
+/// The methods of this class are conveniences over user-initiated operations. Their handlers are called on an
+/// unspecified queue, but never on the main queue.
 open class CKDatabase: NSObject, @unchecked Sendable {
-    // Unchecked, because NSObject is not Sendable: all members are constants, except the weak reference in a lock.
+    // Unchecked, because NSObject is not Sendable: all members are constants, except a weak reference that a lock
+    // guards.
 
-    /// One of a container's databases.
+    /// The kind of a container's database.
     public enum Scope: Int, Hashable, Sendable, BitwiseCopyable {
-        /// Records that all of the app's users share.
+        /// The database of records that all users of the app share.
         case `public` = 1
-        /// Records that only the account can access.
+        /// The database of records that only the account can access.
         case `private` = 2
-        /// Records that other users share with the account, in zones that they own.
+        /// The database of records that other users share with the account, in zones that those users own.
         case shared = 3
 
-        // Not `CaseIterable`, like Apple's: apps that need the conformance add it themselves.
+        // Not `CaseIterable`, as in Apple's framework, because apps that need the conformance add it themselves.
         static let all: [Scope] = [.public, .private, .shared]
     }
 
@@ -36,8 +37,9 @@ open class CKDatabase: NSObject, @unchecked Sendable {
         super.init()
     }
 
-    /// Not in Apple's API: for a test's subclass that replaces a database and overrides the methods under test. A
-    /// usable database comes from a `CKContainer`: methods that are not overridden fail with `badContainer`.
+    /// Creates a database for a test's subclass that replaces a database and overrides the methods under test. Not part
+    /// of Apple's API. Methods that are not overridden fail with `badContainer`; a usable database comes from a
+    /// `CKContainer`.
     public override init() {
         scope = .private
         session = ContainerSession(CKContainer.noIdentifier, MisconfiguredService(noContainerFor: "database"))
@@ -45,10 +47,10 @@ open class CKDatabase: NSObject, @unchecked Sendable {
         super.init()
     }
 
-    /// Whether this object is of a subclass, which may override methods.
+    /// Whether this object belongs to a subclass, which may override methods.
     private var isSubclass: Bool { type(of: self) != CKDatabase.self }
 
-    /// The scope of this database in its container.
+    /// The scope of the database in its container: public, private or shared.
     open var databaseScope: CKDatabase.Scope { scope }
 
     open override var description: String {
@@ -57,16 +59,17 @@ open class CKDatabase: NSObject, @unchecked Sendable {
 
     open override var debugDescription: String { description }
 
-    /// Sets the container that this database belongs to.
+    /// Sets the container to which this database belongs.
     func adopt(_ container: CKContainer) { owner.container = container }
 
-    /// The database's container; if the app released it, a new object for the same container.
+    /// The container of the database. If the app has released the container, this is a new object for the same
+    /// container.
     var container: CKContainer { owner.container ?? CKContainer(session) }
 
-    /// The account under which new operations start.
+    /// The account as which new operations start.
     var account: AccountSession { configured.account ?? session.account }
 
-    /// Returns this database bound to an account, for work in several steps: if the account changes, the remaining
+    /// Returns this database bound to an account, for work in several steps. If the account changes, the remaining
     /// steps fail.
     func bound(to account: AccountSession) -> CKDatabase {
         var bound = configured
@@ -84,18 +87,18 @@ open class CKDatabase: NSObject, @unchecked Sendable {
         session.queue.addOperation(operation)
     }
 
-    /// Runs an operation of a convenience method, as user-initiated unless this database is configured otherwise.
+    /// Runs the operation of a convenience method. It is user-initiated unless this database is configured otherwise.
     func run(_ operation: CKDatabaseOperation) {
         operation.database = self
         operation.begin(as: account, in: session)
         let userWaits = ConfigurationValues(qualityOfService: .userInitiated)
         operation.inherit(configured.values?.merged(over: userWaits) ?? userWaits, group: configured.group)
-        // No operation depends on it, so it needs no queue, and no thread has to wake up.
+        // No other operation depends on this one. So it needs no queue, and no thread has to wake up.
         operation.start()
     }
 
-    /// Calls `body` with a database whose operations use `configuration` and `group` for values they do not set
-    /// themselves. This database does not change.
+    /// Calls `body` with a copy of this database. Operations of the copy take the values that they do not set
+    /// themselves from `configuration` and `group`; nil leaves the values unchanged.
     @discardableResult
     public func configuredWith<R>(
         configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,
@@ -104,8 +107,8 @@ open class CKDatabase: NSObject, @unchecked Sendable {
         try body(configured(with: configuration, group))
     }
 
-    /// Calls `body` with a database whose operations use `configuration` and `group` for values they do not set
-    /// themselves. This database does not change.
+    /// Calls `body` with a copy of this database. Operations of the copy take the values that they do not set
+    /// themselves from `configuration` and `group`; nil leaves the values unchanged.
     @discardableResult
     public func configuredWith<R>(
         configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,
@@ -122,9 +125,10 @@ open class CKDatabase: NSObject, @unchecked Sendable {
 
     // MARK: One record
 
-    // Open, like all of Apple's Objective-C methods: apps' tests override them.
+    // All methods are open, as Apple's Objective-C methods are, because the tests of apps override them.
 
-    /// Fetches a record. Fails with `unknownItem` if it does not exist, with `zoneNotFound` if its zone does not.
+    /// Fetches a record. Fails with `unknownItem` if the record does not exist, and with `zoneNotFound` if its zone
+    /// does not exist.
     @preconcurrency
     open func fetch(
         withRecordID recordID: CKRecord.ID, completionHandler: @escaping @Sendable (CKRecord?, (any Error)?) -> Void
@@ -133,21 +137,22 @@ open class CKDatabase: NSObject, @unchecked Sendable {
     }
 
     /// Fetches a record.
-    /// - Throws: `CKError`, `.unknownItem` if it does not exist, `.zoneNotFound` if its zone does not.
+    /// - Throws: `CKError`: `.unknownItem` if the record does not exist, `.zoneNotFound` if its zone does not exist.
     open func record(for recordID: CKRecord.ID) async throws -> CKRecord {
         try await isSubclass
             ? resultOfHandler { fetch(withRecordID: recordID, completionHandler: $0) }
             : records(for: [recordID]).item(recordID)
     }
 
-    /// Saves a record unless the server has another version of it, and returns the server's record.
+    /// Saves a record, and passes the server's record to the handler. Fails with `serverRecordChanged` if the server
+    /// has another version of the record.
     @preconcurrency
     open func save(_ record: CKRecord, completionHandler: @escaping @Sendable (CKRecord?, (any Error)?) -> Void) {
         saveRecord(record, completionHandler)
     }
 
-    /// Saves a record unless the server has another version of it, and returns the server's record.
-    /// - Throws: `CKError`, `.serverRecordChanged` if the server has another version.
+    /// Saves a record, and returns the server's record.
+    /// - Throws: `CKError`: `.serverRecordChanged` if the server has another version of the record.
     @discardableResult
     open func save(_ record: CKRecord) async throws -> CKRecord {
         try await isSubclass
@@ -155,8 +160,7 @@ open class CKDatabase: NSObject, @unchecked Sendable {
             : modifyRecords(saving: [record], deleting: []).saveResults.item(record.recordID)
     }
 
-    /// Deletes a record and the records that refer to it with `.deleteSelf`. Deleting a record that does not exist
-    /// succeeds.
+    /// Deletes a record, and the records that refer to it with `.deleteSelf`. Succeeds if the record does not exist.
     @preconcurrency
     open func delete(
         withRecordID recordID: CKRecord.ID,
@@ -165,8 +169,7 @@ open class CKDatabase: NSObject, @unchecked Sendable {
         deleteRecord(recordID, completionHandler)
     }
 
-    /// Deletes a record and the records that refer to it with `.deleteSelf`. Deleting a record that does not exist
-    /// succeeds.
+    /// Deletes a record, and the records that refer to it with `.deleteSelf`. Succeeds if the record does not exist.
     /// - Throws: `CKError`.
     @discardableResult
     open func deleteRecord(withID recordID: CKRecord.ID) async throws -> CKRecord.ID {
@@ -177,19 +180,19 @@ open class CKDatabase: NSObject, @unchecked Sendable {
 
     // MARK: Zones
 
-    /// Fetches all zones of this database; the private database has at least the default zone.
+    /// Fetches all zones of this database. The private database has at least the default zone.
     @preconcurrency
     open func fetchAllRecordZones(completionHandler: @escaping @Sendable ([CKRecordZone]?, (any Error)?) -> Void) {
         fetchAllZones(completionHandler)
     }
 
-    /// Fetches all zones of this database; the private database has at least the default zone.
+    /// Fetches all zones of this database. The private database has at least the default zone.
     /// - Throws: `CKError`.
     open func allRecordZones() async throws -> [CKRecordZone] {
         try await isSubclass ? resultOfHandler { fetchAllRecordZones(completionHandler: $0) } : everyZone()
     }
 
-    /// Fetches a zone. Fails with `zoneNotFound` if it does not exist.
+    /// Fetches a zone. Fails with `zoneNotFound` if the zone does not exist.
     @preconcurrency
     open func fetch(
         withRecordZoneID zoneID: CKRecordZone.ID,
@@ -199,20 +202,20 @@ open class CKDatabase: NSObject, @unchecked Sendable {
     }
 
     /// Fetches a zone.
-    /// - Throws: `CKError`, `.zoneNotFound` if it does not exist.
+    /// - Throws: `CKError`: `.zoneNotFound` if the zone does not exist.
     open func recordZone(for zoneID: CKRecordZone.ID) async throws -> CKRecordZone {
         try await isSubclass
             ? resultOfHandler { fetch(withRecordZoneID: zoneID, completionHandler: $0) }
             : recordZones(for: [zoneID]).item(zoneID)
     }
 
-    /// Saves a zone and returns the server's zone; saving an existing zone changes nothing.
+    /// Saves a zone, and passes the server's zone to the handler. Saving an existing zone changes nothing.
     @preconcurrency
     open func save(_ zone: CKRecordZone, completionHandler: @escaping @Sendable (CKRecordZone?, (any Error)?) -> Void) {
         saveZone(zone, completionHandler)
     }
 
-    /// Saves a zone and returns the server's zone; saving an existing zone changes nothing.
+    /// Saves a zone, and returns the server's zone. Saving an existing zone changes nothing.
     /// - Throws: `CKError`.
     @discardableResult
     open func save(_ zone: CKRecordZone) async throws -> CKRecordZone {
@@ -221,7 +224,7 @@ open class CKDatabase: NSObject, @unchecked Sendable {
             : modifyRecordZones(saving: [zone], deleting: []).saveResults.item(zone.zoneID)
     }
 
-    /// Deletes a zone with all of its records. Fails with `zoneNotFound` if it does not exist.
+    /// Deletes a zone with all of its records. Fails with `zoneNotFound` if the zone does not exist.
     @preconcurrency
     open func delete(
         withRecordZoneID zoneID: CKRecordZone.ID,
@@ -231,7 +234,7 @@ open class CKDatabase: NSObject, @unchecked Sendable {
     }
 
     /// Deletes a zone with all of its records.
-    /// - Throws: `CKError`, `.zoneNotFound` if it does not exist.
+    /// - Throws: `CKError`: `.zoneNotFound` if the zone does not exist.
     @discardableResult
     open func deleteRecordZone(withID zoneID: CKRecordZone.ID) async throws -> CKRecordZone.ID {
         if isSubclass { return try await resultOfHandler { delete(withRecordZoneID: zoneID, completionHandler: $0) } }
@@ -241,7 +244,7 @@ open class CKDatabase: NSObject, @unchecked Sendable {
 
     // MARK: Subscriptions
 
-    /// Fetches all subscriptions of the account in this database.
+    /// Fetches all subscriptions that the account has in this database.
     @preconcurrency
     open func fetchAllSubscriptions(
         completionHandler: @escaping @Sendable ([CKSubscription]?, (any Error)?) -> Void
@@ -249,13 +252,13 @@ open class CKDatabase: NSObject, @unchecked Sendable {
         fetchEverySubscription(completionHandler)
     }
 
-    /// Fetches all subscriptions of the account in this database.
+    /// Fetches all subscriptions that the account has in this database.
     /// - Throws: `CKError`.
     open func allSubscriptions() async throws -> [CKSubscription] {
         try await isSubclass ? resultOfHandler { fetchAllSubscriptions(completionHandler: $0) } : everySubscription()
     }
 
-    /// Fetches a subscription. Fails with `unknownItem` if it does not exist.
+    /// Fetches a subscription. Fails with `unknownItem` if the subscription does not exist.
     @preconcurrency
     open func fetch(
         withSubscriptionID subscriptionID: CKSubscription.ID,
@@ -265,14 +268,14 @@ open class CKDatabase: NSObject, @unchecked Sendable {
     }
 
     /// Fetches a subscription.
-    /// - Throws: `CKError`, `.unknownItem` if it does not exist.
+    /// - Throws: `CKError`: `.unknownItem` if the subscription does not exist.
     open func subscription(for subscriptionID: CKSubscription.ID) async throws -> CKSubscription {
         try await isSubclass
             ? resultOfHandler { fetch(withSubscriptionID: subscriptionID, completionHandler: $0) }
             : subscriptions(for: [subscriptionID]).item(subscriptionID)
     }
 
-    /// Saves a subscription, replacing an existing one with its ID.
+    /// Saves a subscription. It replaces an existing subscription with the same ID.
     @preconcurrency
     open func save(
         _ subscription: CKSubscription, completionHandler: @escaping @Sendable (CKSubscription?, (any Error)?) -> Void
@@ -280,7 +283,7 @@ open class CKDatabase: NSObject, @unchecked Sendable {
         saveSubscription(subscription, completionHandler)
     }
 
-    /// Saves a subscription, replacing an existing one with its ID.
+    /// Saves a subscription. It replaces an existing subscription with the same ID.
     /// - Throws: `CKError`.
     @discardableResult
     open func save(_ subscription: CKSubscription) async throws -> CKSubscription {
@@ -289,7 +292,7 @@ open class CKDatabase: NSObject, @unchecked Sendable {
             : modifySubscriptions(saving: [subscription], deleting: []).saveResults.item(subscription.subscriptionID)
     }
 
-    /// Deletes a subscription. Fails with `unknownItem` if it does not exist.
+    /// Deletes a subscription. Fails with `unknownItem` if the subscription does not exist.
     @preconcurrency
     open func delete(
         withSubscriptionID subscriptionID: CKSubscription.ID,
@@ -299,7 +302,7 @@ open class CKDatabase: NSObject, @unchecked Sendable {
     }
 
     /// Deletes a subscription.
-    /// - Throws: `CKError`, `.unknownItem` if it does not exist.
+    /// - Throws: `CKError`: `.unknownItem` if the subscription does not exist.
     @discardableResult
     open func deleteSubscription(withID subscriptionID: CKSubscription.ID) async throws -> CKSubscription.ID {
         if isSubclass {
@@ -311,7 +314,7 @@ open class CKDatabase: NSObject, @unchecked Sendable {
 
     // MARK: Queries, by former names
 
-    /// Searches for records and passes the first page of them to the handler.
+    /// Searches for records, and passes only the first page to the handler.
     @available(*, deprecated, message: "use fetch(withQuery:inZoneWith:desiredKeys:resultsLimit:completionHandler:)")
     @preconcurrency
     open func perform(
@@ -321,7 +324,7 @@ open class CKDatabase: NSObject, @unchecked Sendable {
         fetchFirstPage(query, zoneID, completionHandler)
     }
 
-    /// Searches for records and returns the first page of them.
+    /// Searches for records, and returns only the first page.
     @available(*, deprecated, message: "use records(matching:inZoneWith:desiredKeys:resultsLimit:)")
     open func perform(_ query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?) async throws -> [CKRecord] {
         try await isSubclass

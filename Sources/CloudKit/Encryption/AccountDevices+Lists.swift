@@ -2,21 +2,24 @@ import Foundation
 import NephosCrypto
 import NephosWire
 
-/// The device lists a person trusts: the account's own, and the lists of accounts it shares with.
+/// The device lists that a person trusts: the list of the account itself, and the lists of accounts with which the
+/// account shares.
 extension AccountDevices {
-    /// An account known to this device.
+    /// An account whose device list this device has seen.
     package struct Known: Hashable, Sendable {
         /// The account's user record name.
         package var userRecordName: String
         package var isThis: Bool
-        /// A comparison code, identical on all devices that know the same list of the account; nil if no list is known.
+        /// The code by which people compare the account's device list; nil if this device trusts no list of the
+        /// account. The code is the same on all devices that trust the same list.
         package var code: String?
-        /// The comparison code of a different list of the account that waits for a person's decision.
+        /// The comparison code of a different list of the account, which awaits a person's decision; nil if there is
+        /// none.
         package var waiting: String?
     }
 
-    /// Returns the accounts this device knows, its own first. Equal codes mean equal lists.
-    /// - Parameter user: the account to return; nil returns all.
+    /// Returns the accounts whose lists this device has seen, its own account first. Equal codes mean equal lists.
+    /// - Parameter user: the user record name of the account to return; nil returns all accounts.
     package func compare(_ user: String? = nil) async throws(Failure) -> [Known] {
         let device = try await device()
         let stored = try await stored()
@@ -38,11 +41,11 @@ extension AccountDevices {
         return [found]
     }
 
-    /// 160 bits of the hash, in base 32: enough to make a second preimage infeasible.
+    /// Returns 160 bits of the hash in base 32. That is enough to make a second preimage infeasible.
     private static func code(_ hash: [UInt8]) -> String { CarriedSecret.text(Array(hash.prefix(20))) }
 
-    /// Trusts another account's waiting device list, and hands that account the group keys that waited for the
-    /// decision.
+    /// Trusts the device list of another account that awaits a decision. Then hands that account the group keys that
+    /// waited for the decision.
     package func accept(_ user: String) async throws(Failure) {
         let device = try await device()
         guard let kept = device.kept else { return }
@@ -67,21 +70,21 @@ extension AccountDevices {
             do throws(KeyFailure) {
                 try await ring.rotateAndDistributeKeys(KeyRing.GroupName(zone: zone, group: group.group), roots: [])
             } catch {
-                // The account may have left the share since.
+                // The account may have left the share meanwhile, so a refusal is no failure.
                 guard case .service(.refused) = error else { throw Self.failure(error) }
             }
         }
     }
 
-    /// Re-enrols this device on the list that the service shows: as a device awaiting approval, or as the first device
-    /// of a new list. The keys of the former list stay in a backup item.
+    /// Enrols this device again, on the list that the service shows: as a device that awaits approval, or as the first
+    /// device of a new list. The keys for the former list stay in a backup item.
     package func acceptOwn() async throws(Failure) {
         do throws(KeyFailure) {
             _ = try await enrolment.device()
             throw .invalid("the list of the account's devices is the one that this device knows")
         } catch {
             guard case .service(.transport(.accountTemporarilyUnavailable, _, retryAfter: nil)) = error else {
-                // A device that awaits approval cannot re-enrol.
+                // A device that awaits approval cannot enrol again.
                 throw Self.failure(error)
             }
         }
@@ -95,8 +98,8 @@ extension AccountDevices {
         }
     }
 
-    /// Ends the account's device list and all its keys: every device loses the zones with encrypted values. This device
-    /// becomes the first of a new list.
+    /// Ends the device list of the account and all its keys. Every device then loses access to the zones with encrypted
+    /// values. This device becomes the first device of a new list.
     package func reset() async throws(Failure) {
         do throws(ServiceFailure) {
             let answer = try await service.send(.resetKeys, ResetKeysRequest(), KeyRing.call)
@@ -119,7 +122,7 @@ extension AccountDevices {
         }
     }
 
-    /// Replaces this device's keys. Keeps its pins of other accounts' lists.
+    /// Replaces the keys of this device. The pins of other accounts' lists stay.
     private func renewKeys() async throws(ServiceFailure) {
         let (_, kept) = try await enrolment.kept()
         do throws(KeptKeys.Failure) {

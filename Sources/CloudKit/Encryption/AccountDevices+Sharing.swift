@@ -2,8 +2,8 @@ import Foundation
 package import NephosWire
 
 extension AccountDevices {
-    /// Stores the key of an accepted share for the account, so that all its devices have it.
-    /// - Parameter fragment: the fragment of the share's URL.
+    /// Stores the key of an accepted share for the account, so that all devices of the account have it.
+    /// - Parameter fragment: the fragment of the share's URL, which contains the key.
     package func takeKey(of group: String, in zoneID: ZoneIDDictionary, from fragment: String) async throws(Failure) {
         guard let link = ShareLink(fragment: fragment) else {
             throw Failure(description: "what the URL has after # is not whole")

@@ -4,7 +4,7 @@ import NephosWire
 
 /// An account's devices, for `nephos keys`: enrolled devices, and devices that await approval.
 package struct AccountDevices: Sendable {
-    /// The reason an action failed.
+    /// The reason why an action failed.
     package struct Failure: Error, CustomStringConvertible, Sendable {
         package var description: String
         /// The failure of the service or of the connection to it; nil if the request itself is invalid.
@@ -17,7 +17,7 @@ package struct AccountDevices: Sendable {
     }
 
     package struct Device: Hashable, Sendable {
-        /// A prefix of the hash of the device's public keys.
+        /// The name of the device: a prefix of the hash of its public keys.
         package var name: String
         package var isThis: Bool
     }
@@ -25,7 +25,7 @@ package struct AccountDevices: Sendable {
     let service: any CloudService
     let container: String
 
-    /// - Parameter environment: the service's address and the account's credentials.
+    /// - Parameter environment: the address of the service, and the credentials of the account.
     package init(container: String, _ environment: CloudKitEnvironment) {
         self.init(HTTPService(container, environment), container: container)
     }
@@ -39,9 +39,9 @@ package struct AccountDevices: Sendable {
         ContentHash.of(device.signing + device.box).prefix(5).map { String(format: "%02x", $0) }.joined()
     }
 
-    // MARK: What there is
+    // MARK: The list
 
-    /// Returns the devices on the list, in the order of their enrolment.
+    /// Returns the devices on the account's list, in the order of their enrolment.
     package func list() async throws(Failure) -> [Device] {
         let device = try await device()
         let own = DeviceKeys(signing: device.signing.publicKey, box: device.box.publicKey)
@@ -64,7 +64,7 @@ package struct AccountDevices: Sendable {
 
     // MARK: Changes
 
-    /// Enrols the device that has this code, and hands it the account's keys.
+    /// Enrols the device that has this code, and hands the account's keys to it.
     package func approve(_ text: String) async throws(Failure) {
         guard let secret = CarriedSecret(text: text), !secret.isRecoveryKey else {
             throw Failure(
@@ -86,7 +86,7 @@ package struct AccountDevices: Sendable {
         }
     }
 
-    /// Revokes a device: its later signatures are invalid, and the account key is rotated.
+    /// Revokes a device. Its later signatures are invalid, and the account key is rotated.
     package func revoke(_ name: String) async throws(Failure) {
         try await append { (device, _) throws(Failure) in
             guard let keys = device.list.devices.first(where: { Self.name($0) == name }) else {
@@ -106,7 +106,7 @@ package struct AccountDevices: Sendable {
         }
     }
 
-    /// Makes a recovery key, which replaces an earlier one. The returned text is its only copy.
+    /// Makes a recovery key, which replaces any earlier one. The returned text is its only copy.
     package func makeRecoveryKey() async throws(Failure) -> String {
         let secret = CarriedSecret.recoveryKey()
         try await append { (device, _) throws(Failure) in
@@ -122,12 +122,13 @@ package struct AccountDevices: Sendable {
         return secret.text
     }
 
-    /// Enrols this device by the recovery key.
+    /// Enrols this device with the recovery key.
     package func recover(_ text: String) async throws(Failure) {
         guard let secret = CarriedSecret(text: text), secret.isRecoveryKey else {
             throw Failure(description: "that is not a recovery key: a digit is wrong, or some are missing")
         }
-        // Succeeds if the device is enrolled already; otherwise creates and stores the device's own keys.
+        // If the device is already enrolled, the action has succeeded. Otherwise this creates and stores the keys of
+        // the device.
         if (try? await enrolment.device()) != nil { return }
         do throws(ServiceFailure) {
             let (place, kept) = try await enrolment.kept()
@@ -165,7 +166,7 @@ package struct AccountDevices: Sendable {
         }
     }
 
-    /// The account's keys that the recovery key opens.
+    /// Returns the account's keys that the recovery key opens.
     private static func accountKeys(
         in answer: AccountKeysResponse, of list: DeviceList, by secret: CarriedSecret, _ place: KeyPlace
     ) throws(ServiceFailure) -> [Int64: BoxKeyPair] {
@@ -181,7 +182,7 @@ package struct AccountDevices: Sendable {
         return keys
     }
 
-    // MARK: How
+    // MARK: Enrolment
 
     var enrolment: Enrolment {
         Enrolment(service: service, container: container, environment: service.environmentName.rawValue)
@@ -211,7 +212,7 @@ package struct AccountDevices: Sendable {
         }
     }
 
-    /// Appends an entry to the list; if another device appended first, retries on the longer list.
+    /// Appends an entry to the device list. If another device has appended an entry first, retries on the longer list.
     private func append(
         _ request: (DeviceIdentity, AccountKeysResponse) throws(Failure) -> EnrollRequest
     ) async throws(Failure) {

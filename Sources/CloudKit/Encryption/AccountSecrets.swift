@@ -1,12 +1,12 @@
 import Foundation
 import NephosCrypto
 
-/// The secrets of a device: its own keys and the account's.
+/// The secrets of a device: its own keys, and the keys of its account.
 struct AccountSecrets: Hashable, Sendable, Codable {
-    /// The seed of the signing key pair.
+    /// The seed of the device's signing key pair. The next property is the device's secret key for boxes.
     var signingSeed: Data
     var boxSecretKey: Data
-    /// The account's X25519 secret keys by version: 1, 2, 3, ….
+    /// The X25519 secret keys of the account, by version (1, 2, 3, …).
     var accountKeys: [Int64: Data]
 
     /// Returns secrets for a new device of a new account.
@@ -35,7 +35,7 @@ struct AccountSecrets: Hashable, Sendable, Codable {
     }
 }
 
-/// This device, as a member of its account.
+/// The identity of this device as a member of its account, with its keys.
 struct DeviceIdentity: Sendable {
     let place: KeyPlace
     let signing: SigningKeyPair
@@ -43,10 +43,11 @@ struct DeviceIdentity: Sendable {
     /// The account's key pairs by version.
     let accountKeys: [Int64: BoxKeyPair]
     let list: DeviceList
-    /// The device's key store; nil if the service escrows the keys.
+    /// The store of the device's keys; nil if the service escrows the keys.
     let kept: KeptKeys?
 
-    /// Nil if the secrets are damaged, or belong to no device on the list that has the account's present key.
+    /// Nil if the secrets are damaged, or if no device on the list both belongs to the secrets and has the current
+    /// account key.
     init?(_ secrets: AccountSecrets, _ list: DeviceList, in place: KeyPlace, kept: KeptKeys? = nil) {
         guard let signing = SigningKeyPair(seed: [UInt8](secrets.signingSeed)),
             let box = BoxKeyPair(secretKey: [UInt8](secrets.boxSecretKey))
@@ -68,7 +69,7 @@ struct DeviceIdentity: Sendable {
 
     var accountKey: BoxKeyPair? { accountKeys[list.accountKeyVersion] }
 
-    /// Returns the first entry of a list: the device of these secrets, and their account key.
+    /// Returns the first entry of a new device list, with the device and the account key of these secrets.
     static func firstEntry(_ secrets: AccountSecrets, in place: KeyPlace) -> [UInt8]? {
         guard let signing = SigningKeyPair(seed: [UInt8](secrets.signingSeed)),
             let box = BoxKeyPair(secretKey: [UInt8](secrets.boxSecretKey)),

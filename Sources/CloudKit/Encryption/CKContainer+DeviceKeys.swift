@@ -1,28 +1,28 @@
-/// Enrolment of a device whose keys the program stores (`CloudKitEnvironment.keyStore`). Not part of Apple's API.
-/// Devices with key files use `nephos keys` instead.
+/// Enrolment of a device whose keys the program itself stores (`CloudKitEnvironment.keyStore`). Not part of Apple's
+/// API. The command `nephos keys` enrols devices with key files instead.
 extension CKContainer {
-    /// Returns the one-time code by which another device of the account approves this one. A person carries it to that
-    /// device: anyone with the code can impersonate this device.
-    /// - Returns: nil if this device has the account's keys. The first device of an account has them.
+    /// Returns the one-time code by which another device of the account approves this device. A person carries the code
+    /// to that device, because any client with the code can impersonate this device.
+    /// - Returns: the code; nil if this device has the account's keys. The first device of an account has them.
     /// - Throws: `CKError`.
     public func deviceCode() async throws -> String? {
         try await keys { (devices) throws(AccountDevices.Failure) in try await devices.code() }
     }
 
-    /// Enrols the device that has this code on the account's list, and hands it the account's keys.
-    /// - Throws: `CKError`; `.invalidArguments` if no device waits with that code.
+    /// Enrols the device that has this code on the account's list, and hands the account's keys to it.
+    /// - Throws: `CKError`: `.invalidArguments` if no device with that code awaits approval.
     public func approveDevice(code: String) async throws {
         try await keys { (devices) throws(AccountDevices.Failure) in try await devices.approve(code) }
     }
 
-    /// Makes a recovery key of the account, which replaces an earlier one. The returned text is its only copy.
+    /// Makes a recovery key for the account, which replaces any earlier one. The returned text is its only copy.
     /// - Throws: `CKError`.
     public func makeRecoveryKey() async throws -> String {
         try await keys { (devices) throws(AccountDevices.Failure) in try await devices.makeRecoveryKey() }
     }
 
-    /// Enrols this device on the account's list by the recovery key, for when all other devices are lost.
-    /// - Throws: `CKError`; `.invalidArguments` if a digit is wrong.
+    /// Enrols this device on the account's list with the recovery key, after all other devices are lost.
+    /// - Throws: `CKError`: `.invalidArguments` if a digit is wrong.
     public func recoverDevice(key: String) async throws {
         try await keys { (devices) throws(AccountDevices.Failure) in try await devices.recover(key) }
     }

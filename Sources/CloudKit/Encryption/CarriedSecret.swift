@@ -1,9 +1,9 @@
 import NephosCrypto
 import NephosWire
 
-/// A secret that a person carries from one device to another: a device's one-time approval code (80 bits), or the
-/// recovery key (256 bits). Both devices have it and the service has not, so it authenticates a sealed message's
-/// sender.
+/// A secret that a person carries from one device to another: the one-time code that approves a device (80 bits), or
+/// the recovery key (256 bits). Both devices know the secret and the service does not, so the secret authenticates the
+/// sender of a sealed message.
 struct CarriedSecret: Hashable, Sendable {
     let bytes: [UInt8]
 
@@ -24,10 +24,10 @@ struct CarriedSecret: Hashable, Sendable {
 
     // MARK: As text
 
-    /// Base 32 without the letters I, L, O and U, which are easily misread as other digits.
+    /// The digits of base 32, without the letters I, L, O and U, which people misread.
     private static let digits = Array("23456789ABCDEFGHJKMNPQRSTVWXYZ01".utf8)
 
-    /// The secret in base 32, in groups of four digits; a recovery key ends with a checksum.
+    /// The secret in base 32, in groups of four digits. A recovery key ends with a checksum.
     var text: String { Self.text(bytes.count == Self.codeSize ? bytes : bytes + Self.checksum(bytes)) }
 
     static func text(_ bytes: [UInt8]) -> String {
@@ -74,7 +74,7 @@ struct CarriedSecret: Hashable, Sendable {
 
     var isRecoveryKey: Bool { bytes.count == Self.recoverySize }
 
-    // MARK: What is made of it
+    // MARK: Derived values
 
     private func derived(_ use: String, _ place: KeyPlace) -> [UInt8] {
         ContentHash.of(place.secretContext(use, bytes).bytes)

@@ -8,18 +8,18 @@ extension CKRecord {
     var hasEncryptedFields: Bool { state.withLock { $0.fields.hasEncrypted } }
 }
 
-/// The reason a record could not be opened.
+/// The reason why a record could not be opened.
 struct Unopened: Sendable {
     var error: CKError
-    /// Whether the record may open later, once its key or this device's approval arrives.
+    /// Whether a later fetch may open the record, once its key or the approval of this device arrives.
     var mayOpenLater = false
 }
 
 extension DatabaseRequestContext {
-    /// Decrypts the encrypted fields of records from the service, and gives sealed assets the keys of their files. If a
-    /// record has neither, the only cost is a scan of its fields.
-    /// - Returns: the reason for each record that could not be opened. Callers must not hand these records out.
-    /// - Throws: the failure to get any keys; on a device without keys, each record fails instead.
+    /// Decrypts the encrypted fields of records from the service, and gives sealed assets the keys of their files. A
+    /// record without either costs only a scan of its fields.
+    /// - Returns: the reason for each record that could not be opened. Callers must not hand such records to the app.
+    /// - Throws: an error if no key could be fetched. On a device without keys, each record fails instead.
     func openEncryptedFields(of records: [CKRecord]) async throws(CKError) -> [CKRecord.ID: Unopened] {
         await addLinks(to: records)
         let encrypted = records.filter(\.hasSealedContent)
@@ -63,7 +63,7 @@ extension DatabaseRequestContext {
         for record in sealed {
             failures[record.record.recordID] =
                 if let problem {
-                    // A person may yet accept a device list, and a device may rotate the keys.
+                    // The record may open later: a person may accept a device list, or a device may rotate the keys.
                     notOpen(record.record, problem, mayOpenLater: true)
                 } else {
                     open(record, keys, place, advice)
@@ -72,8 +72,8 @@ extension DatabaseRequestContext {
         return failures
     }
 
-    /// Opens a record's fields in place.
-    /// - Returns: the failure; nil for none.
+    /// Decrypts the fields of a record in place.
+    /// - Returns: the failure; nil if the record opened.
     private func open(
         _ record: SealedRecord, _ keys: KeyRing.RecordKeys, _ place: ZonePlace?, _ advice: String
     ) -> Unopened? {
@@ -93,11 +93,11 @@ extension DatabaseRequestContext {
         }
     }
 
-    /// In seconds.
+    /// The delay in seconds after which an app retries a fetch that lacks keys.
     static let keyRetryAfter = 3.0
 
-    /// Adds the secret fragments, which the service does not know, to shares' URLs, and distributes the keys of the
-    /// account's own shares. The next fetch retries failures.
+    /// Adds the secret fragments, which the service does not know, to the URLs of shares. Also distributes the keys of
+    /// the account's own shares. The next fetch retries after a failure.
     func addLinks(to records: [CKRecord]) async {
         for case let share as CKShare in records {
             let (hasKeys, wantsKeys, root) = share.shareState.withLock { ($0.hasKeys, $0.wantsKeys, $0.rootRecordID) }
@@ -106,7 +106,7 @@ extension DatabaseRequestContext {
             let name = KeyRing.GroupName(
                 zone: KeyZone(share.recordID.zoneID, call.scope), group: isZoneWide ? "" : share.recordID.recordName)
             if wantsKeys {
-                // Only the owner wraps the records' keys.
+                // Only the owner of the records wraps their keys.
                 let roots = call.scope == .private ? [isZoneWide ? "" : root?.recordName ?? ""] : []
                 try? await session.keyRing.rotateAndDistributeKeys(name, roots: roots)
             }
@@ -119,8 +119,8 @@ extension DatabaseRequestContext {
         return Unopened(error: CKError(.internalError, message, errors), mayOpenLater: mayOpenLater)
     }
 
-    /// Opens the server records of conflicts. If one does not open, its item gets that error: an app that merged into
-    /// the incomplete record would store the loss.
+    /// Opens the server records of conflicts. If one does not open, its item fails with that error: an app that merged
+    /// its changes into the incomplete record would store the loss.
     func openingServerRecords(of events: [ModifyRecordsPlan.Event]) async -> [ModifyRecordsPlan.Event] {
         let servers = events.compactMap { event -> CKRecord? in
             guard case .save(_, _, let error?) = event, let server = error.serverRecord, server.hasEncryptedFields
@@ -143,7 +143,7 @@ extension DatabaseRequestContext {
         }
     }
 
-    /// Opens the records of results; a result fails if its record does not open.
+    /// Opens the records of the results. A result fails if its record does not open.
     func withOpenFields(
         _ results: [Result<CKRecord, CKError>]
     ) async throws(CKError) -> [Result<CKRecord, CKError>] {
@@ -156,7 +156,7 @@ extension DatabaseRequestContext {
     }
 }
 
-/// The encrypted fields and sealed assets of a record from the service.
+/// A record from the service, with its encrypted fields and its sealed assets.
 struct SealedRecord {
     struct Failure: Error {
         var field: CKRecord.FieldKey
@@ -164,7 +164,7 @@ struct SealedRecord {
     }
 
     let record: CKRecord
-    /// A field; its value is nil if it came in the clear.
+    /// A field of the record. Its value is nil if the field came unencrypted.
     typealias Field = (key: CKRecord.FieldKey, value: SealedFieldValue?)
     let fields: [Field]
     let assets: SealedAssets
@@ -181,7 +181,7 @@ struct SealedRecord {
         }
     }
 
-    /// Whether `keys` include the key of every value.
+    /// Whether `keys` contains the key of every sealed value.
     func hasKeys(_ keys: [RecordKey]) -> Bool {
         fields.allSatisfy { field in
             guard let id = field.value.flatMap(RecordKey.id(of:)) else { return true }
@@ -189,7 +189,8 @@ struct SealedRecord {
         } && assets.keyIDs.allSatisfy { id in keys.contains { $0.id == id } }
     }
 
-    /// - Parameter context: nil if no field was sealed.
+    /// Decrypts the record with these keys.
+    /// - Parameter context: the seal context of the record; nil if no field was sealed.
     func open(with keys: [RecordKey], _ context: SealContext?) throws(Failure) {
         try assets.open(with: keys, context)
         if fields.isEmpty { return }

@@ -3,9 +3,9 @@ import NephosCrypto
 import NephosWire
 
 extension DatabaseRequestContext {
-    /// records/modify, with encrypted fields sealed before the request is sent. If the service refuses items for lack
-    /// of keys, delivers the keys and retries, a few times. An item that cannot be sealed fails alone unless the batch
-    /// is atomic.
+    /// Sends records/modify, after sealing the encrypted fields. If the service refuses items because keys are missing,
+    /// this delivers the keys and retries a few times. An item that cannot be sealed fails alone, unless the batch is
+    /// atomic.
     func modifyRecordsSealed(_ request: ModifyRecordsRequest) async throws(CKError) -> [RecordResult] {
         var request = request
         var results: [RecordResult?] = Array(repeating: nil, count: request.operations.count)
@@ -17,7 +17,7 @@ extension DatabaseRequestContext {
             do throws(ServiceFailure) {
                 (answers, unsealed) = try await sendSealed(part)
             } catch {
-                // The items of earlier attempts are saved; return their results.
+                // Earlier attempts saved some items, so their results are returned.
                 guard attempt > 1 else { throw CKError(error, errors) }
                 for index in waiting { results[index] = .failure(ErrorDictionary(error)) }
                 break
@@ -32,7 +32,7 @@ extension DatabaseRequestContext {
             do throws(KeyFailure) {
                 try await makeGood(refused, part, isFirst: attempt == 1)
             } catch {
-                // A device without keys can still share: another device of the account wraps them later.
+                // A device without keys can still share records. Another device of the account wraps the keys later.
                 if error.isWithoutKeys, !request.lacksKeys {
                     request.lacksKeys = true
                 } else {
@@ -52,7 +52,7 @@ extension DatabaseRequestContext {
         return results.compactMap(\.self)
     }
 
-    /// Seals and sends the operations that can be sealed.
+    /// Seals the operations that can be sealed, and sends them.
     /// - Returns: a result for each operation, and the indices of the operations that were not sent.
     private func sendSealed(
         _ request: ModifyRecordsRequest
@@ -78,8 +78,8 @@ extension DatabaseRequestContext {
 
     private static let sealingAttempts = 5
 
-    /// Turns a final refusal for lack of keys into a retryable error: others are changing the keys, or have yet to
-    /// deliver them.
+    /// Turns a final refusal for missing keys into a retryable error, because other devices are changing the keys or
+    /// still have to deliver them.
     private static func withoutKeys(_ result: RecordResult) -> RecordResult {
         guard case .failure(var error) = result, error.needsKeys else { return result }
         error.serverErrorCode = .tryAgainLater
@@ -88,7 +88,7 @@ extension DatabaseRequestContext {
         return .failure(error)
     }
 
-    /// Learns from the refusals which group key has to wrap the records' keys, and delivers the missing keys.
+    /// Learns from the refusals which group's key has to wrap the keys of the records, and delivers the missing keys.
     private func makeGood(
         _ refused: [(RecordOperation, RecordResult)], _ request: ModifyRecordsRequest, isFirst: Bool
     ) async throws(KeyFailure) {
@@ -100,7 +100,7 @@ extension DatabaseRequestContext {
             let name = KeyRing.GroupName(zone: request.keyZone(of: operation, call.scope), group: error.keyGroup ?? "")
             if let recordName = operation.record.recordName {
                 await ring.learn(name.group, of: recordName, in: name.zone)
-                // A new value brings its key; a moved record already has keys.
+                // A new value is sent with its key. A moved record already has keys, which must be wrapped again.
                 if !isFirst || !operation.hasClearValues { roots[name, default: []].append(recordName) }
                 if let root = operation.record.share?.forRecord?.recordName { roots[name, default: []].append(root) }
             }
@@ -125,16 +125,17 @@ extension DatabaseRequestContext {
 
     private struct Sealed {
         var request: ModifyRecordsRequest
-        /// The new keys, by operation index.
+        /// The new keys, by the index of their operation.
         var keys: [Int: KeyRing.KnownKey] = [:]
-        /// The failures of operations that are not sent, by operation index.
+        /// The failures of operations that are not sent, by the index of the operation.
         var failures: [Int: ErrorDictionary] = [:]
     }
 
     /// Returns the request with its values sealed.
-    /// - Throws: a failure of the whole request.
+    /// - Throws: a failure that concerns the whole request.
     private func sealing(_ request: ModifyRecordsRequest) async throws(ServiceFailure) -> Sealed {
-        // The public database has no keys. Send the fields without values, so that the service refuses them unseen.
+        // The public database has no keys. The fields are sent without values, so that the service refuses them without
+        // receiving the values.
         guard call.scope != .public else { return Sealed(request: request.withoutClearValues()) }
         var sealed = Sealed(request: request)
         let indices = request.operations.indices.filter { request.operations[$0].hasClearValues }
@@ -189,12 +190,12 @@ extension DatabaseRequestContext {
 }
 
 extension KeyFailure {
-    /// Whether this device lacks the account's keys.
+    /// Whether the failure means that this device lacks the account's keys.
     fileprivate var isWithoutKeys: Bool {
         if case .service(.transport(.accountTemporarilyUnavailable, _, _)) = self { true } else { false }
     }
 
-    /// Whether the failure concerns only the values to seal, not the whole request.
+    /// Whether the failure concerns only the values to be sealed, and not the whole request.
     fileprivate var isRefusal: Bool {
         switch self {
         case .service(.refused), .invalid: true
@@ -211,7 +212,7 @@ extension KeyFailure {
 }
 
 extension ErrorDictionary {
-    /// Converts a request's failure to that of one item.
+    /// Creates the error of one item from the failure of a request.
     fileprivate init(_ failure: ServiceFailure) {
         switch failure {
         case .refused(let error): self = error
@@ -228,7 +229,7 @@ extension ErrorDictionary {
 }
 
 extension ModifyRecordsRequest {
-    /// Whether the request has content to seal: values of encrypted fields, keys of assets' files.
+    /// Whether the request has content to be sealed: values of encrypted fields, or keys of asset files.
     var hasClearValues: Bool { operations.contains(where: \.hasClearValues) }
 
     fileprivate func keyZone(of operation: RecordOperation, _ scope: CKDatabase.Scope) -> KeyZone {
@@ -253,7 +254,8 @@ extension RecordOperation {
 
     fileprivate mutating func seal(with key: RecordKey, _ context: SealContext) {
         replaceClearValues { name, value in
-            // A value that cannot be sealed is sent empty; the service refuses it for its type.
+            // A value that cannot be sealed is sent without bytes. The service then refuses the value because of its
+            // type.
             key.seal(value, field: name, of: context) ?? SealedFieldValue(type: value.type, bytes: [])
         }
         wrapAssetKeys(with: key, context)

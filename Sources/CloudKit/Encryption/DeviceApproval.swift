@@ -2,14 +2,14 @@ import Foundation
 import NephosCrypto
 import NephosWire
 
-/// The enrolment of a device with its own keys on the account's list.
+/// The enrolment of a device that stores its own keys, on the account's list.
 struct DeviceApproval {
     let kept: KeptKeys
     var stored: KeptKeys.Contents
     let list: DeviceList
     let answer: AccountKeysResponse
     let place: KeyPlace
-    /// The approval request to send; nil unless the device waits and has not asked yet.
+    /// The approval request to be sent; nil unless the device awaits approval and has not sent a request.
     private(set) var request: DeviceMessage?
 
     init(
@@ -22,7 +22,7 @@ struct DeviceApproval {
         self.place = place
     }
 
-    /// The device; nil until it is on the list and has the account's present key.
+    /// The identity of the device; nil until the device is on the list and has the current account key.
     var device: DeviceIdentity? { DeviceIdentity(stored.secrets, list, in: place, kept: kept) }
 
     private var keys: DeviceKeys? {
@@ -32,12 +32,12 @@ struct DeviceApproval {
         return DeviceKeys(signing: signing.publicKey, box: box.publicKey)
     }
 
-    /// Takes the keys that other devices sealed for this one; if there are none, sets `request`.
+    /// Takes the keys that other devices have sealed for this device. If there are none, sets `request`.
     mutating func take() throws(KeyFailure) {
         if device != nil { return }
         guard let keys else { throw .invalid("its keys are damaged") }
         if list.devices.contains(keys), stored.listCount > 0 {
-            // A revocation rotated the account key.
+            // A revocation has rotated the account key.
             return takeAccountKeys(for: keys)
         }
         let code = stored.code.flatMap { CarriedSecret(code: [UInt8]($0)) } ?? .code()
@@ -51,7 +51,7 @@ struct DeviceApproval {
         guard code.accepts(message, list, place) else {
             throw .invalid("the service's list of the account's devices is not that of the device that approved it")
         }
-        // The account keys made with these secrets belong to no account.
+        // The account keys that were made with these secrets belong to no account.
         stored.secrets.accountKeys = [:]
         takeAccountKeys(for: keys)
     }

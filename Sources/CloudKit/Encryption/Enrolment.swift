@@ -2,7 +2,7 @@ import Foundation
 import NephosCrypto
 import NephosWire
 
-/// Obtains the account's keys for a device.
+/// Obtains the keys of the account for this device.
 struct Enrolment: Sendable {
     let service: any CloudService
     let container: String
@@ -13,7 +13,7 @@ struct Enrolment: Sendable {
             let owner = try await service.send(.currentUser, KeyRing.call).userRecordName
             let place = KeyPlace(container: container, environment: environment, owner: owner)
             let answer = try await service.send(.accountKeys, AccountKeysRequest(), KeyRing.call)
-            // A remote service's own claim to escrow keys is not enough to give it the keys.
+            // A remote service that merely claims to escrow keys must not receive them.
             return service.mayEscrowKeys && answer.escrows
                 ? try await escrowed(answer, place) : try await listed(answer, place)
         } catch {
@@ -25,14 +25,14 @@ struct Enrolment: Sendable {
         KeptKeys(in: service.keyStore, service: service.keyItemName, place)
     }
 
-    /// Returns this device's key store.
+    /// Returns the key store of this device.
     func kept() async throws(ServiceFailure) -> (KeyPlace, KeptKeys) {
         let owner = try await service.send(.currentUser, KeyRing.call).userRecordName
         let place = KeyPlace(container: container, environment: environment, owner: owner)
         return (place, kept(place))
     }
 
-    /// Returns this device with locally stored keys. An account's first device creates the list.
+    /// Returns the identity of this device from its stored keys. The first device of an account creates the list.
     private func listed(
         _ answer: AccountKeysResponse, _ place: KeyPlace
     ) async throws(ServiceFailure) -> DeviceIdentity {
@@ -46,7 +46,7 @@ struct Enrolment: Sendable {
         if answer.entries.isEmpty, stored.listCount == 0,
             let entry = DeviceIdentity.firstEntry(stored.secrets, in: place)
         {
-            // If another device enrolled first, the response has that device's entry.
+            // If another device enrolled first, the answer has the entry of that device.
             answer = try await service.send(.enroll, EnrollRequest(position: 0, entry: entry), KeyRing.call)
         }
         if Int64(answer.entries.count) < stored.listCount {
@@ -78,7 +78,7 @@ struct Enrolment: Sendable {
     }
 
     /// Sends the device's request for approval.
-    /// - Returns: the failure until it is approved.
+    /// - Returns: the failure that requests report until the device is approved.
     private func requested(
         _ approval: DeviceApproval, _ kept: KeptKeys
     ) async throws(ServiceFailure) -> ServiceFailure {
@@ -94,7 +94,7 @@ struct Enrolment: Sendable {
             retryAfter: Self.approvalRetryAfter)
     }
 
-    /// In seconds.
+    /// The delay in seconds that the failure reports, after which the app retries.
     static let approvalRetryAfter = 5.0
 
     @discardableResult
@@ -112,7 +112,7 @@ struct Enrolment: Sendable {
         .transport(.accountTemporarilyUnavailable, message)
     }
 
-    /// Returns the single device that all stores of an account share when the service escrows its keys.
+    /// Returns the identity of the single device that all stores of an account share when the service escrows its keys.
     private func escrowed(
         _ answer: AccountKeysResponse, _ place: KeyPlace
     ) async throws(ServiceFailure) -> DeviceIdentity {
@@ -120,7 +120,7 @@ struct Enrolment: Sendable {
         if answer.entries.isEmpty {
             let secrets = AccountSecrets.random()
             if let entry = DeviceIdentity.firstEntry(secrets, in: place) {
-                // If another device enrolled first, the response has that device's entry.
+                // If another device enrolled first, the answer has the entry of that device.
                 answer = try await service.send(
                     .enroll, EnrollRequest(position: 0, entry: entry, escrow: secrets.encoded()), KeyRing.call)
             }

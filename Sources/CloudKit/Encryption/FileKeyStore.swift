@@ -1,14 +1,15 @@
 import Foundation
 
-/// A directory of a device's key files: one file for each item, readable by the user only. Processes may share it.
+/// A directory of key files for this device, with one file per item. Only the user can read the files, and several
+/// processes may share the directory.
 final class FileKeyStore: DeviceKeyStore {
     private let directory: String
 
-    /// - Parameter directory: the directory of the files; created if it does not exist.
+    /// - Parameter directory: the path of the directory, which is created if it does not exist.
     init(directory: String) { self.directory = directory }
 
-    /// Returns the directory of the key files: `NEPHOS_KEYS`, or `$XDG_DATA_HOME/nephos/keys`, or the default of the
-    /// XDG Base Directory Specification.
+    /// Returns the path of the key directory: `NEPHOS_KEYS`, or else `$XDG_DATA_HOME/nephos/keys`, or else the default
+    /// directory of the XDG Base Directory Specification.
     static func directory(_ variables: [String: String]) -> String {
         if let directory = variables["NEPHOS_KEYS"], !directory.isEmpty { return directory }
         if let data = variables["XDG_DATA_HOME"], data.hasPrefix("/") { return data + "/nephos/keys" }
@@ -17,7 +18,7 @@ final class FileKeyStore: DeviceKeyStore {
 
     func path(of item: String) -> String { "\(directory)/\(item)" }
 
-    /// Reads the file, applies `body` and writes the result, under a lock between processes.
+    /// Reads the file, applies `body` and writes the result, under a lock that other processes respect.
     func update(_ item: String, _ body: (inout Data?) -> Void) throws {
         try make()
         let file = path(of: item)
@@ -59,7 +60,7 @@ final class FileKeyStore: DeviceKeyStore {
         return data
     }
 
-    /// Atomic: a crash leaves the old file or the new one.
+    /// Writes the file atomically: after a crash it has the old or the new content.
     private func write(_ data: Data, to path: String) throws(KeptKeys.Failure) {
         let temporary = path + ".new"
         unlink(temporary)

@@ -1,30 +1,31 @@
 import NephosCrypto
 import NephosWire
 
-/// All versions of a zone's or a share's key.
+/// All versions of the key of a group, which is a zone or a share.
 struct GroupKeys: Sendable {
-    /// The versions this account has.
+    /// The keys by version, as far as this account has them.
     private(set) var keys: [Int64: SealKey] = [:]
-    /// The latest version, whether or not this account has it.
+    /// The latest version, whether or not this account has its key; 0 if there is none.
     private(set) var current: Int64 = 0
-    /// The owner's account key that the latest version is sealed for.
+    /// The account key of the owner for which the latest version is sealed.
     private(set) var recipient: [UInt8] = []
-    /// The administrators that the owner's devices last named, by the hashes of their device lists' first entries.
+    /// The administrators that the owner's devices named last. Each is given as the hash of the first entry of its
+    /// device list.
     private(set) var administrators: Set<[UInt8]> = []
-    /// Key IDs (`GroupKeyID`) by version.
+    /// The IDs of the keys (`GroupKeyID`), by version.
     private(set) var ids: [Int64: [UInt8]] = [:]
-    /// Whether the group is a zone whose key seals record values directly.
+    /// Whether the group is a zone whose key itself seals the values of records.
     private(set) var isPerZone = false
 
-    /// The reason a group's keys are invalid.
+    /// The reason why the keys of a group are invalid.
     struct Invalid: Error, Hashable, Sendable {
         var reason: String
     }
 
-    /// The keys of a group without keys.
+    /// Creates the keys of a group that has none yet.
     init() {}
 
-    /// Unwraps the keys in the service's response.
+    /// Unwraps the keys in the service's answer.
     init(_ answer: KeysResponse, _ proof: GroupProof, _ device: DeviceIdentity) throws(Invalid) {
         try proof.check(answer.group)
         guard let last = answer.group.last else { return }
@@ -36,7 +37,7 @@ struct GroupKeys: Sendable {
         for box in answer.boxes where !proof.isGenuine(box: box, answer.group) {
             throw Invalid(reason: "version \(box.version) of the zone's key is not of a device of the owner's")
         }
-        // Boxes for account keys that were reset are useless but harmless: skip them.
+        // Boxes for account keys that were reset cannot be opened. They are harmless, so they are skipped.
         let mine =
             proof.isOwn
             ? answer.group.suffix(1)
@@ -49,7 +50,8 @@ struct GroupKeys: Sendable {
         try open(answer.group, from: box.version, opened, proof.group)
     }
 
-    /// Unwraps the versions from `version` down. A version wrapped under a key that is not the owner's does not unwrap.
+    /// Unwraps all versions from `version` down to the first. A version that is wrapped under a key other than the
+    /// owner's does not unwrap.
     private mutating func open(
         _ wrapped: [WrappedGroupKey], from version: Int64, _ opened: SealKey, _ group: GroupPlace
     ) throws(Invalid) {
@@ -69,7 +71,7 @@ struct GroupKeys: Sendable {
 
     var isEmpty: Bool { current == 0 }
 
-    /// The group's keys as record keys; empty if records have keys of their own.
+    /// The keys of the group as keys for records; empty if records have keys of their own.
     var recordKeys: [KeyRing.KnownKey] {
         guard isPerZone else { return [] }
         return keys.sorted { $0.key < $1.key }.compactMap { version, key in
@@ -80,13 +82,14 @@ struct GroupKeys: Sendable {
         }
     }
 
-    /// The key for wrapping new keys; nil if the group has none, or this account lacks it.
+    /// The key that wraps new keys; nil if the group has none, or if this account lacks it.
     var currentKey: SealKey? { keys[current] }
 
-    /// Returns the next version, for sending to the service.
+    /// Returns the next version of the key in the form for the service; nil if it cannot be made, for instance without
+    /// the previous version.
     /// - Parameters:
-    ///   - recipient: the owner's present account key.
-    ///   - administrators: the accounts that may make later versions, if a device of the owner's makes this one.
+    ///   - recipient: the account key of the owner for which the version is sealed; nil for this account's own.
+    ///   - administrators: the accounts that may make later versions. Only a device of the owner names them.
     func next(
         for group: GroupPlace, _ device: DeviceIdentity, recipient: [UInt8]? = nil, administrators: Set<[UInt8]> = []
     ) -> (wrapped: WrappedGroupKey, key: SealKey)? {
@@ -104,8 +107,8 @@ struct GroupKeys: Sendable {
         return wrapped.map { ($0, key) }
     }
 
-    /// Signs the present version again with other administrators. Nil if it is not sealed for the owner's present
-    /// account key.
+    /// Signs the current version again with other administrators. Nil if that version is not sealed for the owner's
+    /// current account key.
     func signedAnew(
         _ last: WrappedGroupKey, for group: GroupPlace, _ device: DeviceIdentity, administrators: Set<[UInt8]>
     ) -> WrappedGroupKey? {
@@ -117,7 +120,7 @@ struct GroupKeys: Sendable {
             administrators: administrators.sorted { $0.lexicographicallyPrecedes($1) }, of: group, by: device)
     }
 
-    /// Seals a version of the key for an account.
+    /// Seals a version of the key for another account.
     static func box(
         _ key: SealKey, version: Int64, for recipient: [UInt8], previous: [UInt8] = [],
         administrators: [[UInt8]] = [], of group: GroupPlace, by device: DeviceIdentity
@@ -132,20 +135,21 @@ struct GroupKeys: Sendable {
     }
 }
 
-/// The devices that may sign a group's keys: those on the owner's list; for a share, also the administrators' devices,
-/// if the owner's last signed version names the administrators.
+/// The devices that may sign the keys of a group. They are the devices on the owner's list. For a share, the devices of
+/// its administrators are added, if the last version that the owner signed names the administrators.
 struct GroupProof {
     let group: GroupPlace
     /// The device list of the zone's owner.
     let owner: DeviceList
     /// The device list of the account that opens the keys.
     let own: DeviceList
-    /// The device lists of administrators that signed.
+    /// The device lists of the administrators that have signed.
     let signers: [DeviceList]
-    /// Whether the group belongs to the opening account.
+    /// Whether the account that opens the keys owns the group.
     let isOwn: Bool
 
-    /// Checks the versions' signatures. The owner's last version wraps all earlier versions, so it vouches for them.
+    /// Checks the signatures of the versions. The last version that the owner signed wraps all earlier versions, so it
+    /// vouches for them.
     func check(_ wrapped: [WrappedGroupKey]) throws(GroupKeys.Invalid) {
         let lastOfOwner = wrapped.lastIndex { owner.knowsSigner($0.signer) } ?? -1
         var named: [[UInt8]]?
@@ -173,7 +177,7 @@ struct GroupProof {
         Set(wrapped.last { owner.knowsSigner($0.signer) }?.administrators ?? [])
     }
 
-    /// Whether the owner, this account or an administrator signed a key box for this account.
+    /// Whether the owner, this account or an administrator has signed a box of the key for this account.
     func isGenuine(box: WrappedGroupKey, _ wrapped: [WrappedGroupKey]) -> Bool {
         let named = wrapped.filter { owner.knowsSigner($0.signer) }.flatMap(\.administrators)
         return box.previous.isEmpty && box.administrators.isEmpty && isSigned(box)

@@ -1,28 +1,29 @@
 import Foundation
 import NephosCrypto
 
-/// A device's items in its key store: one for each account of each service. Several processes may use it concurrently.
+/// The items of a device in its key store: one item for each account of each service. Several processes may use them
+/// concurrently.
 struct KeptKeys: Sendable {
-    /// The content of an item.
+    /// The secrets and pins that an item contains.
     struct Contents: Hashable, Sendable, Codable {
         var secrets: AccountSecrets
-        /// The length of the account's device list when last seen, and the hash of its last entry: a list that does not
-        /// begin with those entries is a different list.
+        /// The number of entries that the account's device list had when it was last seen. The next property is the
+        /// hash of the last entry. A list that does not begin with the same entries is a different list.
         var listCount: Int64 = 0
         var listHash = Data()
-        /// The code by which another device approves this one, until this device is on the list.
+        /// The code by which another device approves this one; nil once this device is on the list.
         var code: Data?
-        /// The last seen lists of other accounts, by user record name.
+        /// The last seen device lists of other accounts, by user record name; nil for none.
         var pins: [String: Pin]?
         var waiting: [String: Waiting]?
     }
 
-    /// A device list as last seen.
+    /// A device list, as it was last seen.
     struct Pin: Hashable, Sendable, Codable {
         var count: Int64
         /// The hash of the list's last entry.
         var hash: Data
-        /// The hash of the list's first entry, by which two people compare the list.
+        /// The hash of the list's first entry, by which two people compare the list; nil if it was not stored.
         var first: Data?
 
         /// Nil for an empty list.
@@ -37,27 +38,27 @@ struct KeptKeys: Sendable {
             self.first = first
         }
 
-        /// Whether a list equals or continues the pinned one.
+        /// Whether a list equals the pinned list or continues it.
         func isBeginning(of list: DeviceList) -> Bool {
             list.count >= count && (count == 0 || list.hashes[Int(count) - 1] == [UInt8](hash))
         }
     }
 
-    /// A group whose key is delivered to an account once a person has accepted that account's list.
+    /// A group whose key is delivered to an account once a person has accepted the device list of that account.
     struct WaitingGroup: Hashable, Sendable, Codable {
         var zoneName: String
-        /// The zone's owner; nil for the current account.
+        /// The user record name of the zone's owner; nil for the current account.
         var owner: String?
         var group: String
     }
 
-    /// Another account's list that does not continue the pinned one and awaits a person's decision.
+    /// A device list of another account that does not continue the pinned list. It awaits a person's decision.
     struct Waiting: Hashable, Sendable, Codable {
         var pin: Pin
         var groups: Set<WaitingGroup> = []
     }
 
-    /// The reason the keys cannot be read or stored.
+    /// The reason why the keys cannot be read or stored.
     struct Failure: Error, Hashable, Sendable, CustomStringConvertible {
         var description: String
     }
@@ -65,7 +66,7 @@ struct KeptKeys: Sendable {
     private let store: any DeviceKeyStore
     private let item: String
 
-    /// - Parameter service: a name that distinguishes the service from others.
+    /// - Parameter service: a name that distinguishes the service from other services.
     init(in store: any DeviceKeyStore, service: String, _ place: KeyPlace) {
         let name = ContentHash.of(
             Array("\(service)\n\(place.container)\n\(place.environment)\n\(place.owner)".utf8))
@@ -73,7 +74,8 @@ struct KeptKeys: Sendable {
         item = name.prefix(16).map { String(format: "%02x", $0) }.joined() + ".json"
     }
 
-    /// Reads the item, applies `body` and stores the result, under a lock between processes; nil means no item. Blocks.
+    /// Reads the item, applies `body` and stores the result, under a lock that other processes respect. Nil stands for
+    /// a missing item. Blocks.
     @discardableResult
     func update<Value>(_ body: (inout Contents?) -> Value) throws(Failure) -> Value {
         try change(item) { (data: inout Data?) throws(Failure) in
@@ -133,10 +135,10 @@ struct KeptKeys: Sendable {
         return data
     }
 
-    /// Returns another account's list as this device last saw it; nil if it never did. Blocks.
+    /// Returns the device list of another account as this device last saw it; nil if it never did. Blocks.
     func pin(of user: String) throws(Failure) -> Pin? { try update { $0?.pins?[user] } }
 
-    /// Stores another account's pin. Blocks.
+    /// Stores the pin of another account's list. Blocks.
     func keep(_ pin: Pin, of user: String) throws(Failure) {
         try update { contents in
             var pins = contents?.pins ?? [:]
@@ -145,7 +147,7 @@ struct KeptKeys: Sendable {
         }
     }
 
-    /// Stores a list that awaits a person's decision. Blocks.
+    /// Stores a device list that awaits a person's decision. Blocks.
     func keepWaiting(_ pin: Pin, of user: String) {
         try? update { contents in
             var waiting = contents?.waiting ?? [:]
@@ -154,7 +156,7 @@ struct KeptKeys: Sendable {
         }
     }
 
-    /// Stores a group whose key is delivered once a person has accepted the list. Blocks.
+    /// Stores a group whose key is delivered once a person has accepted the list of an account. Blocks.
     func keepWaiting(_ group: WaitingGroup, of user: String) {
         try? update { contents in
             guard contents?.waiting?[user]?.groups.count ?? Self.waitingGroups < Self.waitingGroups else { return }
@@ -162,6 +164,6 @@ struct KeptKeys: Sendable {
         }
     }
 
-    /// Groups stored for one account, at most.
+    /// The maximum number of waiting groups per account.
     private static let waitingGroups = 1000
 }

@@ -2,12 +2,14 @@ import Foundation
 import NephosCrypto
 import NephosWire
 
-/// Key rotation and delivery by a share's owner, and by an administrator as far as the owner's devices named it.
+/// Rotation and delivery of group keys. The owner of a share does both. An administrator does both as far as the
+/// owner's devices named the administrator.
 extension KeyRing {
-    /// Settles a group's keys: makes a key, rotates it once a participant has left, delivers it to participants and
-    /// invited accounts that have keys, adds secrets to its URLs and, for the owner, wraps the records' keys under it.
-    /// - Parameter roots: the records of which, and of what is below them, keys are to be wrapped; the empty name is
-    ///   all of the zone.
+    /// Brings the keys of a group up to date. It makes a key, or rotates the key after a participant has left. It
+    /// delivers the key to participants and invited accounts that have keys, and adds secrets to the group's URLs. For
+    /// the owner, it also wraps the keys of records under the group's key.
+    /// - Parameter roots: the names of records whose keys are to be wrapped, with the keys of all records below them.
+    ///   The empty name stands for all records of the zone.
     func rotateAndDistributeKeys(_ name: GroupName, roots: [String]) async throws(KeyFailure) {
         var (wrapsRecords, hasLeft) = (false, false)
         var settled: Int64?
@@ -22,7 +24,7 @@ extension KeyRing {
             (wrapsRecords, hasLeft) = (!answer.records.isEmpty, answer.hasLeft)
             guard var request = try request(name, answer, keys, isShared: isShared, device) else { break }
             if wrapsRecords || hasLeft {
-                // Report as settled only once the keys of the records are wrapped.
+                // The group is reported as up to date only once the keys of the records are wrapped.
                 settled = request.settled
                 request.settled = nil
             }
@@ -35,7 +37,7 @@ extension KeyRing {
                 continue
             }
             _ = try await opened(after, name)
-            // If another device stored its key first, go on with that key.
+            // If another device has stored its key first, this device continues with that key.
             if request.key == nil || after.group.last == request.key { break }
         }
         if wrapsRecords { try await wrapKeys(below: roots, for: name) }
@@ -48,13 +50,14 @@ extension KeyRing {
 
     private static let rotationAttempts = 4
 
-    /// Returns the request for the service; nil if there is nothing to send.
+    /// Returns the request to the service; nil if there is nothing to send.
     private func request(
         _ name: GroupName, _ answer: KeysResponse, _ keys: GroupKeys, isShared: Bool, _ device: DeviceIdentity
     ) throws(KeyFailure) -> PutGroupKeyRequest? {
         let place = GroupPlace(zone: place(of: name.zone, device), group: name.group)
         let owner = try owner(of: name.zone, answer, device)
-        // A member whose list is not the pinned one waits for a person's decision; the other members do not wait.
+        // A member whose list differs from the pinned list waits for a person's decision. The other members do not
+        // wait.
         var lists: [String: DeviceList] = [:]
         for member in answer.members where !member.entries.isEmpty {
             do throws(KeyFailure) {
@@ -97,13 +100,14 @@ extension KeyRing {
         return request.isEmpty ? nil : request
     }
 
-    /// Whether another account has a group's key. If so, only its next version names other administrators.
+    /// Whether another account has the key of a group. If so, only the next version of the key names other
+    /// administrators.
     private func isHandedOut(_ answer: KeysResponse, _ name: GroupName) -> Bool {
         name.group.isEmpty || answer.members.contains { !$0.recipient.isEmpty }
     }
 
-    /// Adds new secrets for URLs that have none under this version of the key, and wraps the key under an existing
-    /// link's secret if an account may join by it.
+    /// Adds secrets to URLs that have none under this version of the key. If an account may join by an existing link,
+    /// the key is wrapped under the secret of that link too.
     private func addLinks(
         to request: inout PutGroupKeyRequest, _ answer: KeysResponse, _ keys: GroupKeys, _ key: SealKey,
         _ version: Int64, _ place: GroupPlace, _ identity: [UInt8]
@@ -122,14 +126,15 @@ extension KeyRing {
         }
     }
 
-    /// Wraps the keys of records under a group's key.
+    /// Wraps the keys of records under the key of a group.
     private func wrapKeys(below roots: [String], for name: GroupName) async throws(KeyFailure) {
         try await wrapKeys(
             LookupKeysRequest(zoneID: name.zone.zoneID, group: name.group, wantsGroup: false, missingBelow: roots),
             name)
     }
 
-    /// Wraps the keys of records that left a share under the zone's key, if only the share's key wraps them.
+    /// Wraps the keys of records that left a share under the key of the zone, if only the share's key wraps them so
+    /// far.
     private func wrapKeysOfLeft(in zone: KeyZone) async throws(KeyFailure) {
         let name = GroupName(zone: zone, group: "")
         _ = try await keys(of: name, making: true)
@@ -138,7 +143,7 @@ extension KeyRing {
         try await wrapKeys(request, name)
     }
 
-    /// Wraps the keys of the records in the service's response, page by page.
+    /// Wraps the keys of the records that the service returns, page by page.
     private func wrapKeys(_ request: LookupKeysRequest, _ name: GroupName) async throws(KeyFailure) {
         let place = GroupPlace(zone: place(of: name.zone, try await device()), group: name.group)
         while true {
@@ -160,7 +165,8 @@ extension KeyRing {
                 return wrapped.isEmpty
                     ? nil : KeysResponse.Record(recordName: record.recordName, keys: Array(wrapped.values))
             }
-            // A key that cannot be opened cannot be wrapped: participants fail to open it just as the owner does.
+            // A key that cannot be opened cannot be wrapped either. Participants then fail to open it, as the owner
+            // does.
             if records.isEmpty { return }
             _ = try await put(
                 PutGroupKeyRequest(zoneID: name.zone.zoneID, group: name.group, records: records), name.zone)
@@ -187,7 +193,8 @@ extension KeyRing {
         return links
     }
 
-    /// Takes the key of a share accepted by its URL, and wraps it for the account, so that all its devices have it.
+    /// Takes the key of a share that was accepted by its URL, and wraps the key for the account, so that all devices of
+    /// the account have it.
     func join(_ name: GroupName, by link: ShareLink) async throws(KeyFailure) {
         let answer = try await lookup(
             LookupKeysRequest(zoneID: name.zone.zoneID, group: name.group, wantsGroup: true), name.zone)
@@ -205,7 +212,7 @@ extension KeyRing {
         _ = try await opened(try await put(request, name.zone), name)
     }
 
-    /// Opens the share's key with the secret of its URL or of a one-time URL.
+    /// Opens the key of a share with the secret of the share's URL, or of a one-time URL.
     private static func open(
         _ answer: KeysResponse, by link: ShareLink, _ place: GroupPlace
     ) -> (key: SealKey, version: Int64)? {

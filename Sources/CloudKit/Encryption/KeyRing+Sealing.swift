@@ -1,36 +1,37 @@
 import NephosCrypto
 import NephosWire
 
-/// The keys that seal records.
+/// The choice of the keys that seal the values of records.
 extension KeyRing {
-    /// A record with values to seal.
+    /// A record with values that are to be sealed.
     struct RecordToSeal: Sendable {
         var name: String
-        /// The record's parent after the save.
+        /// The name of the record's parent after the save; nil for none.
         var parent: String?
-        /// Whether the record is to be created: an existing record may have a key already, and continues to use it.
+        /// Whether the save creates the record. An existing record may have a key already, which it continues to use.
         var isNew: Bool
     }
 
-    /// The key that seals a record's values.
+    /// The key that seals the values of a record.
     struct SealingKey: Sendable {
         var key: RecordKey
-        /// The wrapped key to send to the service; nil if the key is not new.
+        /// The wrapped key to send to the service; nil if the service already has the key.
         var wrapped: WrappedRecordKey?
-        /// The new key to remember once the record is saved with it.
+        /// The new key to cache once a record is saved with it; nil if the key is not new.
         var made: KnownKey?
     }
 
-    /// A key with which a record was saved.
+    /// A record that was saved, with the key that sealed its values.
     struct SavedKey: Sendable {
         var key: KnownKey
         var recordName: String
         var zone: KeyZone
     }
 
-    /// - Returns: a key or a failure for each record, and the zone's context. One call covers all records, because
-    ///   callers outside the actor pay for each hop.
-    /// - Throws: a failure of all the records.
+    /// Returns the keys that seal the values of records.
+    /// - Returns: a key or a failure for each record, and the context of the zone. One call covers all records, because
+    ///   each call from outside the actor costs a hop.
+    /// - Throws: a failure that concerns all records.
     func keysToSeal(
         _ records: [RecordToSeal], in zone: KeyZone
     ) async throws(KeyFailure) -> ([Result<SealingKey, KeyFailure>], ZonePlace) {
@@ -41,7 +42,7 @@ extension KeyRing {
         }
         var results: [Result<SealingKey, KeyFailure>] = []
         results.reserveCapacity(records.count)
-        // Look up each group once, even if it has no key.
+        // Looks up each group once, even a group without a key.
         var failures: [String: KeyFailure] = [:]
         for record in records {
             let present = known.keys[record.name] ?? []
@@ -61,13 +62,15 @@ extension KeyRing {
         return (results, place(of: zone, try await device()))
     }
 
-    /// Returns the group whose key wraps a record's key, as far as it is known; empty means the zone.
-    /// - Parameter present: the record's keys.
+    /// Returns the group whose key wraps the key of a record, as far as it is known; the empty name stands for the
+    /// zone.
+    /// - Parameter present: the keys that the record has.
     private func group(of record: RecordToSeal, in zone: KeyZone, _ present: [KnownKey]) -> String {
         group(of: record.name, parent: record.parent, in: zone) ?? present.last { !$0.group.isEmpty }?.group ?? ""
     }
 
-    /// - Parameter present: the record's keys.
+    /// Returns the key that seals the values of one record.
+    /// - Parameter present: the keys that the record has.
     private func keyToSeal(
         _ record: RecordToSeal, in zone: KeyZone, _ present: [KnownKey]
     ) async throws(KeyFailure) -> SealingKey {
@@ -90,7 +93,7 @@ extension KeyRing {
         } else if isLearnt {
             throw .keyHasNotArrived(advice(onKeysOf: zone))
         }
-        // Without the group's key the service refuses the record and names the group.
+        // Without the group's key, the service refuses the record and names the group.
         return SealingKey(
             key: key, wrapped: wrapped,
             made: KnownKey(key: key, group: group, version: groupKeys.current, isInherited: false))
@@ -103,7 +106,7 @@ extension KeyRing {
         }
     }
 
-    /// Returns the keys of records, and their zone's context.
+    /// Returns the keys of records, and the context of their zone.
     func keysToOpen(
         _ names: [String: Set<[UInt8]>], in zone: KeyZone
     ) async throws(KeyFailure) -> (RecordKeys, ZonePlace) {
@@ -120,7 +123,7 @@ extension KeyFailure {
                 retryAfter: DatabaseRequestContext.keyRetryAfter))
     }
 
-    /// Whether the failure concerns a single group, so that records of other groups may still have keys.
+    /// Whether the failure concerns a single group, so that the keys of other groups may still be available.
     fileprivate var isOfOneGroup: Bool {
         switch self {
         case .invalid, .service(.transport(.zoneBusy, _, _)): true

@@ -2,17 +2,17 @@ import Foundation
 import NephosCrypto
 import NephosWire
 
-/// The reason something cannot be sealed or opened.
+/// The reason why a value cannot be sealed or opened.
 enum KeyFailure: Error, Hashable, Sendable {
-    /// The service did not return the keys: the whole request fails.
+    /// The service did not return the keys, so the whole request fails.
     case service(ServiceFailure)
-    /// The service's keys are invalid: operations that need them fail, the others go on.
+    /// The keys from the service are invalid. Operations that need them fail, and others continue.
     case invalid(String)
 }
 
-/// The identity of a zone for key lookup.
+/// A zone whose keys are looked up.
 struct KeyZone: Hashable, Sendable {
-    /// The owner's user record name; nil for the account's own zones.
+    /// The user record name of the owner; nil for the account's own zones.
     var owner: String?
     var name: String
 
@@ -35,27 +35,27 @@ struct KeyZone: Hashable, Sendable {
     var call: ServiceCall { ServiceCall(scope: owner == nil ? .private : .shared) }
 }
 
-/// A container session's keys for one account. Fetches each key on first use.
+/// The keys of one account in a container session. Each key is fetched on first use.
 actor KeyRing {
     let service: any CloudService
     private let container: String
     private let environment: String
     private var identity: Task<Result<DeviceIdentity, KeyFailure>, Never>?
-    /// Whether the service has the account's keys, but this device is not approved.
+    /// Whether the service has keys of the account but this device is not approved.
     private(set) var isUnapproved = false
     private var groups: [GroupName: GroupKeys] = [:]
-    /// The pins of other accounts' device lists; a list is append-only.
+    /// The pins of other accounts' device lists, by user record name. Device lists are append-only.
     private var pins: [String: KeptKeys.Pin] = [:]
-    /// The group whose key wraps a record's key, as far as the service said. This cache, like the key cache below, has
-    /// two halves and evicts the older one when full.
+    /// The groups whose keys wrap the keys of records, as far as the service has named them. This cache has two halves,
+    /// as the key cache below, and evicts the older half when it is full.
     private var recordGroups: [RecordName: LearntGroup] = [:]
-    /// Zones whose owner had no device with keys at the last lookup.
+    /// The zones whose owner had no device with keys at the last lookup.
     private var zonesWithoutOwnersDevice: Set<KeyZone> = []
-    /// Counts the calls of `forget`.
+    /// The number of calls of `forget` so far.
     private var epoch = 0
     private var recordKeys: [RecordName: [KnownKey]] = [:]
     private var olderRecordKeys: [RecordName: [KnownKey]] = [:]
-    /// Records in each half of a cache.
+    /// The maximum number of records in each half of a cache.
     private static let recordsKept = 8192
 
     struct GroupName: Hashable, Sendable {
@@ -73,7 +73,7 @@ actor KeyRing {
         var name: String
     }
 
-    /// A record's key, and the group key that wrapped it.
+    /// A record's key, with the version of the group key that wrapped it.
     struct KnownKey: Hashable, Sendable {
         var key: RecordKey
         var group: String
@@ -90,7 +90,7 @@ actor KeyRing {
 
     // MARK: The account
 
-    /// Returns this enrolled device. Does not cache failures: the next call retries.
+    /// Returns the identity of this device once it is enrolled. Failures are not cached, so the next call retries.
     func device() async throws(KeyFailure) -> DeviceIdentity {
         let task =
             identity
@@ -116,7 +116,7 @@ actor KeyRing {
         return try result.get()
     }
 
-    /// Polls for the device's approval, and posts `CKAccountChanged` once it is approved.
+    /// Polls for the approval of the device, and posts `CKAccountChanged` once it is approved.
     private func awaitApproval() {
         guard !isUnapproved else { return }
         isUnapproved = true
@@ -131,21 +131,21 @@ actor KeyRing {
         }
     }
 
-    /// Returns the device list of another account. Trusts the first list seen; a later list that does not continue it
-    /// waits for a person's decision (`AccountDevices.accept`).
+    /// Returns the device list of another account. The first list that this device sees is trusted. A later list that
+    /// does not continue it waits for a person's decision (`AccountDevices.accept`).
     func list(of user: String, _ entries: [[UInt8]], _ device: DeviceIdentity) throws(KeyFailure) -> DeviceList {
         if user == device.place.owner { return device.list }
         let place = KeyPlace(container: container, environment: environment, owner: user)
         guard let list = DeviceList(entries, in: place), let pin = KeptKeys.Pin(list) else {
             throw .invalid("the list of the devices of \(user) is not one")
         }
-        // A service that escrows all keys is trusted with the lists too.
+        // A service that escrows all keys is also trusted with the device lists.
         guard let kept = device.kept else { return list }
         let isKnown: Bool
         do throws(KeptKeys.Failure) {
             isKnown = try knows(list, pin, of: user, kept)
         } catch {
-            // Without a readable pin, trust no list.
+            // If the pin cannot be read, no list is trusted.
             throw .service(.transport(.accountTemporarilyUnavailable, error.description))
         }
         guard isKnown else {
@@ -158,13 +158,13 @@ actor KeyRing {
         return list
     }
 
-    /// Whether a list equals or continues the pinned one; pins the first list seen.
+    /// Whether a device list equals or continues the pinned list. Pins the first list that this device sees.
     private func knows(
         _ list: DeviceList, _ pin: KeptKeys.Pin, of user: String, _ kept: KeptKeys
     ) throws(KeptKeys.Failure) -> Bool {
         let known: KeptKeys.Pin? = if let pin = pins[user] { pin } else { try kept.pin(of: user) }
         if let known, !known.isBeginning(of: list) {
-            // A person may have accepted the list since, in another process.
+            // A person may have accepted the list meanwhile, in another process.
             guard let accepted = try kept.pin(of: user), accepted.isBeginning(of: list) else { return false }
         }
         if known != pin { try kept.keep(pin, of: user) }
@@ -184,7 +184,7 @@ actor KeyRing {
 
     // MARK: Groups
 
-    /// Returns a group's keys; with `making`, makes them if there are none.
+    /// Returns the keys of a group. If there are none and `making` is true, makes a key.
     func keys(of name: GroupName, making: Bool) async throws(KeyFailure) -> (GroupPlace, GroupKeys) {
         let device = try await device()
         let place = GroupPlace(zone: place(of: name.zone, device), group: name.group)
@@ -207,7 +207,7 @@ actor KeyRing {
         return (place, keys)
     }
 
-    /// Whether a group's key is sealed for an account key that a revoked device has.
+    /// Whether the key of a group is sealed for an account key that a revoked device knows.
     func isOld(_ keys: GroupKeys, _ name: GroupName, _ device: DeviceIdentity) -> Bool {
         name.zone.owner == nil && !keys.isEmpty && keys.recipient != device.list.accountKey
     }
@@ -224,7 +224,7 @@ actor KeyRing {
         do throws(ServiceFailure) {
             return try await service.send(.putGroupKey, request, zone.call)
         } catch {
-            // The list of the account's devices may have changed.
+            // After a refusal the device identity is fetched again, because the account's device list may have changed.
             if case .refused = error { identity = nil }
             throw .service(error)
         }
@@ -235,7 +235,8 @@ actor KeyRing {
             return try open(answer, name, try await device())
         } catch {
             guard case .invalid = error else { throw error }
-            // A device that joined the list since may have signed.
+            // The device identity is fetched again, because a device that joined the list meanwhile may have signed the
+            // keys.
             identity = nil
             return try open(answer, name, try await device())
         }
@@ -271,7 +272,7 @@ actor KeyRing {
         }
     }
 
-    /// Returns the device list of a zone's owner.
+    /// Returns the device list of the zone's owner.
     func owner(
         of zone: KeyZone, _ answer: KeysResponse, _ device: DeviceIdentity
     ) throws(KeyFailure) -> DeviceList {
@@ -279,7 +280,7 @@ actor KeyRing {
         return try list(of: user, answer.ownerEntries, device)
     }
 
-    /// Returns the advice on how a missing key arrives.
+    /// Returns the advice for an error message on how a missing key arrives.
     func advice(onKeysOf zone: KeyZone) -> String {
         if zone.owner == nil { return "another device of the account's hands it over when it synchronises next" }
         if zonesWithoutOwnersDevice.contains(zone) {
@@ -290,7 +291,7 @@ actor KeyRing {
         return "a device of its owner's hands it over when it synchronises next"
     }
 
-    /// Evicts all keys and groups of a zone, because its keys or those of its records may have changed.
+    /// Evicts all keys and groups of a zone, because the keys of the zone or of its records may have changed.
     func forget(_ zone: KeyZone) {
         groups = groups.filter { $0.key.zone != zone }
         epoch += 1
@@ -300,15 +301,15 @@ actor KeyRing {
 
     // MARK: Records
 
-    /// The keys of records, and the records with missing keys.
+    /// The keys of records, and the records whose keys are missing.
     struct RecordKeys: Sendable {
         var keys: [String: [KnownKey]] = [:]
-        /// Records whose group's key this account does not have yet.
+        /// The names of records whose group key this account does not have yet.
         var waiting: Set<String> = []
-        /// Records with a key that the group's key does not open.
+        /// The names of records with a key that the group's key does not open.
         var broken: Set<String> = []
 
-        /// Notes records of which a needed key was not found.
+        /// Marks the records for which a needed key was not found.
         fileprivate mutating func noteWaiting(_ names: [String: Set<[UInt8]>]) {
             for (name, ids) in names where !broken.contains(name) {
                 let known = keys[name] ?? []
@@ -319,7 +320,7 @@ actor KeyRing {
 
     /// Returns the keys of records by record name, as far as the service has them.
     ///
-    /// - Parameter names: the needed key IDs of each record; an empty set means all its keys.
+    /// - Parameter names: the IDs of the needed keys of each record; an empty set stands for all its keys.
     func keys(
         ofRecords names: [String: Set<[UInt8]>], in zone: KeyZone
     ) async throws(KeyFailure) -> RecordKeys {
@@ -346,7 +347,7 @@ actor KeyRing {
             }
         }
         if missing.isEmpty { return found }
-        // Without the account's own keys nothing opens, so fail before the lookup.
+        // Without the account's own keys no key opens, so this fails before the lookup.
         let device = try await device()
         for start in stride(from: 0, to: missing.count, by: Self.recordsPerLookup) {
             let names = Array(missing[start..<min(start + Self.recordsPerLookup, missing.count)])
@@ -360,7 +361,8 @@ actor KeyRing {
             let keys = try await keys(of: group, making: false).1.recordKeys
             for name in names { found.keys[name, default: []] += keys }
         }
-        // A needed key that the service did not return for this account may arrive later; an owner gets all keys at once.
+        // A needed key that the service did not return to this account may arrive later. An owner receives all keys at
+        // once.
         if zone.owner != nil { found.noteWaiting(names) }
         return found
     }
@@ -376,7 +378,7 @@ actor KeyRing {
         }
     }
 
-    /// Unwraps the record's keys that known group keys wrap.
+    /// Unwraps the keys of a record that known group keys wrap.
     private func open(
         _ record: KeysResponse.Record, in zone: KeyZone, _ device: DeviceIdentity, _ found: inout RecordKeys
     ) {
@@ -423,16 +425,18 @@ actor KeyRing {
 
     private func known(_ record: RecordName) -> [KnownKey] { recordKeys[record] ?? olderRecordKeys[record] ?? [] }
 
-    /// Whether the zone's key seals values directly, as far as that is known.
+    /// Whether the key of the zone itself seals values, as far as that is known.
     func isPerZone(_ zone: KeyZone) -> Bool { groups[GroupName(zone: zone, group: "")]?.isPerZone ?? false }
 
-    /// Returns the group whose key wraps a record's key, by the service's answers about the record or its parent.
+    /// Returns the group whose key wraps the key of a record, by the service's answers about the record or its parent;
+    /// nil if it is unknown.
     func group(of name: String, parent: String?, in zone: KeyZone) -> String? {
         (recordGroups[RecordName(zone: zone, name: name)]
             ?? parent.flatMap { recordGroups[RecordName(zone: zone, name: $0)] })?.group
     }
 
-    /// Evicts a record's group if it was learnt before the zone's keys were forgotten: the share may have ended since.
+    /// Evicts the cached group of a record if it was cached before the zone's keys were evicted, because the share may
+    /// have ended meanwhile.
     /// - Returns: whether an entry was evicted.
     func dropOutdatedGroup(of name: String, parent: String?, in zone: KeyZone) -> Bool {
         var hasDropped = false

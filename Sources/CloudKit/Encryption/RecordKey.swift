@@ -3,7 +3,7 @@ import NephosWire
 
 /// The key that seals the values of a record.
 struct RecordKey: Hashable, Sendable {
-    /// The first byte of all sealed bytes.
+    /// The first byte of all sealed values, which names the format.
     static let format = SealFormat.first
 
     var id: [UInt8]
@@ -14,7 +14,7 @@ struct RecordKey: Hashable, Sendable {
         self.key = key
     }
 
-    /// Returns a new key.
+    /// Returns a new random key.
     static func random() -> RecordKey {
         RecordKey(id: RandomBytes.make(WrappedRecordKey.idSize), key: .random())
     }
@@ -27,9 +27,10 @@ struct RecordKey: Hashable, Sendable {
         return Array(sealed[1...WrappedRecordKey.idSize])
     }
 
+    /// Seals the value of a field.
     /// - Parameters:
-    ///   - record: `ZonePlace.valueContext` of the record.
-    ///   - nonce: set only by test vectors.
+    ///   - record: the `ZonePlace.valueContext` of the record.
+    ///   - nonce: the nonce of a test vector; nil to use a random one.
     func seal(
         _ value: FieldValue, field: String, of record: SealContext, nonce: [UInt8]? = nil
     ) -> SealedFieldValue? {
@@ -42,7 +43,7 @@ struct RecordKey: Hashable, Sendable {
         return SealedFieldValue(type: value.type, bytes: bytes)
     }
 
-    /// Nil if this key did not seal the value for this field of this record, with this type.
+    /// Returns the value; nil unless this key sealed it for this field of this record, with this type.
     func open(_ sealed: SealedFieldValue, field: String, of record: SealContext) -> FieldValue? {
         guard Self.id(of: sealed) == id else { return nil }
         let content = key.open(
@@ -60,7 +61,7 @@ struct RecordKey: Hashable, Sendable {
 
     // MARK: Wrapping
 
-    /// Wraps the key under a group's key.
+    /// Wraps the key under the key of a group.
     /// - Parameter isInherited: whether the key was made for another group.
     func wrapped(
         under key: SealKey, version: Int64, recordName: String, in group: GroupPlace, isInherited: Bool = false
@@ -72,7 +73,7 @@ struct RecordKey: Hashable, Sendable {
             wrapped: key.seal(self.key.bytes, context: context, header: [Self.format]), isInherited: isInherited)
     }
 
-    /// Nil if the wrapped key belongs to another record, or was not wrapped under this group's key.
+    /// Nil if the wrapped key belongs to another record, or if another group's key wrapped it.
     init?(_ wrapped: WrappedRecordKey, under key: SealKey, recordName: String, in group: GroupPlace) {
         let context = group.recordKeyContext(
             recordName: group.zone.account.resolved(recordName), id: wrapped.id, version: wrapped.version,
@@ -98,6 +99,6 @@ extension GroupPlace {
 }
 
 extension KeyPlace {
-    /// Returns the record's name as its owner and the service spell it.
+    /// Returns the name of a record as its owner and the service spell it.
     func resolved(_ recordName: String) -> String { recordName == CKCurrentUserDefaultName ? owner : recordName }
 }

@@ -4,7 +4,7 @@ import Synchronization
 
 extension DatabaseRequestContext {
     /// Whether the files of a record's assets are sealed (Documentation/Encryption.md). A participant's device that
-    /// lacks the share's key, which only the owner can hand over, saves files unsealed.
+    /// lacks the share's key saves files unsealed, because only the owner can hand over the key.
     func sealsAssets(of record: WaitingRecord) async -> Bool {
         guard session.service.sealsAssets, call.scope != .public else { return false }
         guard call.scope == .shared else { return true }
@@ -23,7 +23,7 @@ extension DatabaseRequestContext {
 }
 
 extension CKRecord {
-    /// Whether the record has sealed content: an encrypted field's value, or the key of an asset's file.
+    /// Whether the record has sealed content: the value of an encrypted field, or the key of an asset file.
     var hasSealedContent: Bool {
         state.withLock { state in
             state.fields.contains { field in
@@ -48,11 +48,11 @@ struct SealedAssets {
 
     var isEmpty: Bool { assets.isEmpty }
 
-    /// The IDs of the record keys needed to unwrap the assets' keys.
+    /// The IDs of the record keys that unwrap the keys of the assets.
     var keyIDs: [[UInt8]] { assets.compactMap { RecordKey.id(ofBytes: $0.wrapped) } }
 
     /// Gives each asset the key of its file.
-    /// - Parameter context: `ZonePlace.valueContext` of the record; nil if no key was found.
+    /// - Parameter context: the `ZonePlace.valueContext` of the record; nil if no key was found.
     func open(with keys: [RecordKey], _ context: SealContext?) throws(SealedRecord.Failure) {
         for (field, asset, wrapped) in assets {
             guard let id = RecordKey.id(ofBytes: wrapped), let context else {
@@ -70,10 +70,11 @@ struct SealedAssets {
 }
 
 extension RecordKey {
-    /// Wraps the key of an asset's file for its field: seals it like a field's value, with the type of an asset.
+    /// Wraps the key of an asset file for its field: seals the key like the value of a field, with the type of an
+    /// asset.
     /// - Parameters:
-    ///   - record: `ZonePlace.valueContext` of the record.
-    ///   - nonce: set only by test vectors.
+    ///   - record: the `ZonePlace.valueContext` of the record.
+    ///   - nonce: the nonce of a test vector; nil to use a random one.
     func wrap(_ assetKey: SealKey, field: String, of record: SealContext, nonce: [UInt8]? = nil) -> [UInt8] {
         let context = context(record, field, .asset)
         let header = [Self.format] + id
@@ -81,7 +82,7 @@ extension RecordKey {
             ?? key.seal(assetKey.bytes, context: context, header: header)
     }
 
-    /// Nil if this key did not wrap the asset key for this field of this record.
+    /// Returns the key of an asset file; nil unless this key wrapped it for this field of this record.
     func unwrap(_ wrapped: [UInt8], field: String, of record: SealContext) -> SealKey? {
         guard Self.id(ofBytes: wrapped) == id else { return nil }
         return key.open(wrapped.dropFirst(1 + WrappedRecordKey.idSize), context: context(record, field, .asset))
@@ -90,7 +91,7 @@ extension RecordKey {
 }
 
 extension RecordOperation {
-    /// Whether the record has assets whose keys need wrapping.
+    /// Whether the record has assets whose keys must be wrapped.
     var hasAssetKeys: Bool {
         record.fields.entries.contains { $0.field.value?.assets.contains(where: \.hasKey) ?? false }
     }

@@ -3,7 +3,7 @@ import NephosWire
 
 /// The plaintext encoding of an encrypted field's value (Documentation/Encryption.md). Numbers are big-endian.
 enum SealedContent {
-    /// Nil for a value that an encrypted field cannot hold.
+    /// Returns the encoding of a value; nil for a value that an encrypted field cannot contain.
     static func bytes(of value: FieldValue) -> [UInt8]? {
         switch value {
         case .string(let text): return Array(text.utf8)
@@ -24,7 +24,7 @@ enum SealedContent {
         }
     }
 
-    /// Nil for bytes that are not the `bytes(of:)` of a value of the type.
+    /// Returns the value of an encoding; nil unless `bytes(of:)` of a value with this type returns these bytes.
     static func value(_ bytes: ArraySlice<UInt8>, type: FieldType) -> FieldValue? {
         let value = type.isList ? list(bytes, of: type.scalar) : scalar(bytes, type.scalar)
         return value?.problem == nil ? value : nil
@@ -70,7 +70,7 @@ enum SealedContent {
 
     // MARK: Locations
 
-    /// A bit mask of the optional members, the latitude, the longitude, then the members present.
+    /// Returns a bit mask of the optional members, then the latitude, the longitude and the members that are present.
     private static func bytes(of location: LocationValue) -> [UInt8] {
         let members = [
             location.horizontalAccuracy, location.verticalAccuracy, location.altitude, location.speed, location.course,

@@ -2,8 +2,8 @@ import Foundation
 import NephosCrypto
 import NephosWire
 
-/// The fragment of a share's URL, which no client sends to the service: a secret that opens the share's key, and the
-/// hash of the first entry of the owner's device list.
+/// The fragment of a share's URL, which no client sends to the service. It contains a secret that opens the share's
+/// key, and the hash of the first entry in the owner's device list.
 struct ShareLink: Hashable, Sendable {
     var secret: SealKey
     var owner: [UInt8]
@@ -13,7 +13,7 @@ struct ShareLink: Hashable, Sendable {
         self.owner = owner
     }
 
-    /// Nil for any other fragment.
+    /// Nil if the text is not such a fragment.
     init?(fragment: String?) {
         guard let fragment, fragment.hasPrefix(Self.prefix) else { return nil }
         let text = fragment.dropFirst(Self.prefix.count).replacingOccurrences(of: "-", with: "+")
@@ -39,11 +39,12 @@ struct ShareLink: Hashable, Sendable {
         return components?.url ?? url
     }
 
-    // MARK: What the service keeps
+    // MARK: The wrapped link
 
+    /// Seals the link and the key for the service.
     /// - Parameters:
-    ///   - key: the share's key in that version.
-    ///   - participant: the participant whose one-time URL has the link; nil means the share's URL.
+    ///   - key: the key of the share in the version `version`.
+    ///   - participant: the participant whose one-time URL has the link; nil for the link in the share's URL.
     func wrapped(_ key: SealKey, version: Int64, of group: GroupPlace, participant: String? = nil) -> WrappedLink {
         let context = group.linkContext(version: version, participant: participant)
         return WrappedLink(
@@ -51,7 +52,7 @@ struct ShareLink: Hashable, Sendable {
             secret: key.seal(secret.bytes + owner, context: context, header: [RecordKey.format]))
     }
 
-    /// Nil if the link was not sealed under one of the keys.
+    /// Nil if none of the keys sealed the link.
     init?(_ wrapped: WrappedLink, _ keys: GroupKeys, of group: GroupPlace, participant: String? = nil) {
         let context = group.linkContext(version: wrapped.version, participant: participant)
         guard wrapped.secret.first == RecordKey.format, let key = keys.keys[wrapped.version],
@@ -61,7 +62,7 @@ struct ShareLink: Hashable, Sendable {
         self.init(secret: secret, owner: Array(bytes.suffix(32)))
     }
 
-    /// Returns the share's key; nil if the secret belongs to another link.
+    /// Returns the key of the share; nil if the secret belongs to another link.
     func key(_ wrapped: WrappedLink, of group: GroupPlace, participant: String? = nil) -> SealKey? {
         guard wrapped.key.first == RecordKey.format else { return nil }
         let context = group.linkContext(version: wrapped.version, participant: participant)
@@ -72,6 +73,6 @@ struct ShareLink: Hashable, Sendable {
 /// The URL fragments of a share.
 struct ShareLinks: Sendable {
     var share: ShareLink?
-    /// One-time links by the identifiers of their participants.
+    /// The links of one-time URLs, by the identifier of their participant.
     var oneTime: [String: ShareLink] = [:]
 }

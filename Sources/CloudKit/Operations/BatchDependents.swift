@@ -1,16 +1,16 @@
 import NephosWire
 
-/// The dependents of locally refused batch items, which fail with them: the rest of an atomic zone, the root of a
-/// share, the share of a root ("both are saved or neither").
+/// The dependents of batch items that were refused on this device. They fail with those items: the rest of an atomic
+/// zone, the root of a share, and the share of a root ("both are saved or neither").
 struct BatchDependents: Sendable {
     struct Item: Hashable, Sendable {
         var recordName: String?
-        /// The zone's ID; nil means the default zone.
+        /// The ID of the item's zone; nil for the default zone.
         var zoneID: ZoneIDDictionary?
-        /// The root record of a new share.
+        /// The root record of a new share; nil for any other item.
         var root: String?
 
-        /// The default zone is not atomic; the public database has only the default zone.
+        /// Whether the item's zone is atomic. The default zone is not, and the public database has no other zone.
         fileprivate var isInAtomicZone: Bool {
             zoneID.map { $0.zoneName != ZoneIDDictionary.defaultZoneName } ?? false
         }
@@ -21,10 +21,10 @@ struct BatchDependents: Sendable {
         var zoneID: ZoneIDDictionary?
     }
 
-    /// The reasons why items are not sent, by index.
+    /// The reasons why items are not sent, by the index of the item.
     let reasons: [Int: String]
 
-    /// - Parameter refused: the indices of the items refused on the device.
+    /// - Parameter refused: the indices of the items that were refused on this device.
     init(of refused: Set<Int>, in items: [Item], isAtomic: Bool) {
         if refused.isEmpty {
             reasons = [:]

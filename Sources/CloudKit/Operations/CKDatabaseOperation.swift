@@ -1,11 +1,12 @@
-/// The base of the operations that work on a database (CKDatabaseOperation, Apple's documentation). Use its subclasses.
+/// The base class of the operations that work on a database (CKDatabaseOperation, Apple's documentation). Apps use its
+/// subclasses.
 open class CKDatabaseOperation: CKOperation, @unchecked Sendable {
     private let target = Locked<CKDatabase?>(nil)
 
     public override init() { super.init() }
 
-    /// The database; by default the private database of the operation's container. Setting it also sets the container;
-    /// setting nil undoes that.
+    /// The database of the operation; by default the private database of the operation's container. Setting it also
+    /// sets the container. Setting nil selects the private database of that container.
     open var database: CKDatabase? {
         get { effectiveDatabase(effectiveConfiguration) }
         set {
@@ -14,14 +15,14 @@ open class CKDatabaseOperation: CKOperation, @unchecked Sendable {
         }
     }
 
-    /// Returns the operation's database under the effective configuration.
+    /// Returns the operation's database under its effective configuration.
     private func effectiveDatabase(_ values: ConfigurationValues) -> CKDatabase {
         target.withLock { $0 } ?? ((values.container ?? nil) ?? CKContainer.default()).privateCloudDatabase
     }
 
     override func noteAccount() { _ = account(in: effectiveDatabase(effectiveConfiguration).session) }
 
-    /// The origin that the operation's errors report.
+    /// The origin that the operation's errors name.
     var errorContext: ErrorContext {
         let database = effectiveDatabase(effectiveConfiguration)
         return ErrorContext(

@@ -21,9 +21,9 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
         recordZoneIDs = zoneIDs
     }
 
-    /// An operation that fetches all zones of its database; its `recordZoneIDs` are nil and have no effect.
+    /// An operation that fetches all zones of its database. Its `recordZoneIDs` are nil and have no effect.
     ///
-    /// Stops the program when called on a subclass: Swift would require subclasses to declare `init()`.
+    /// The program stops if this is called on a subclass, because Swift would require subclasses to declare `init()`.
     open class func fetchAllRecordZonesOperation() -> Self {
         let operation = CKFetchRecordZonesOperation()
         operation.request.wantsAll = true
@@ -33,13 +33,13 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
         return result
     }
 
-    /// The IDs of the zones to fetch.
+    /// The IDs of the zones to fetch; nil for all zones of the database.
     open var recordZoneIDs: [CKRecordZone.ID]? {
         get { request.recordZoneIDs }
         set { request.recordZoneIDs = newValue }
     }
 
-    /// Called once for every zone.
+    /// Called once for every zone, with the zone or its error.
     open var perRecordZoneResultBlock:
         ((_ recordZoneID: CKRecordZone.ID, _ recordZoneResult: Result<CKRecordZone, any Error>) -> Void)?
     {
@@ -47,13 +47,13 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
         set { report.blocks.perItem = newValue }
     }
 
-    /// Called once, at the end; if some items failed, with a `partialFailure` that has their errors by item.
+    /// Called once, at the end. If items failed, the error is a `partialFailure` with their errors by item.
     open var fetchRecordZonesResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
         get { report.blocks.result }
         set { report.blocks.result = newValue }
     }
 
-    /// Called once, at the end, with the found zones; if other zones failed, with a `partialFailure`.
+    /// Called once, at the end, with the fetched zones. If other zones failed, the error is a `partialFailure`.
     @available(*, deprecated, message: "use fetchRecordZonesResultBlock")
     open var fetchRecordZonesCompletionBlock: (([CKRecordZone.ID: CKRecordZone]?, (any Error)?) -> Void)? {
         get { report.blocks.completion }

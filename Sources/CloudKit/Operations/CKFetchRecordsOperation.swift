@@ -6,7 +6,7 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         var wantsCurrentUser = false
     }
 
-    /// The blocks specific to records.
+    /// The blocks of the operation that are specific to records.
     private struct RecordBlocks {
         var perRecordProgress: ((CKRecord.ID, Double) -> Void)?
         var perRecordCompletion: ((CKRecord?, CKRecord.ID?, (any Error)?) -> Void)?
@@ -29,9 +29,9 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         self.recordIDs = recordIDs
     }
 
-    /// An operation that fetches the account's user record; its `recordIDs` are nil and have no effect.
+    /// An operation that fetches the user record of the account. Its `recordIDs` are nil and have no effect.
     ///
-    /// Stops the program when called on a subclass: Swift would require subclasses to declare `init()`.
+    /// The program stops if this is called on a subclass, because Swift would require subclasses to declare `init()`.
     open class func fetchCurrentUserRecordOperation() -> Self {
         let operation = CKFetchRecordsOperation()
         operation.request.wantsCurrentUser = true
@@ -41,44 +41,44 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         return result
     }
 
-    /// The IDs of the records to fetch.
+    /// The IDs of the records to fetch; nil for an operation that fetches the current user's record.
     open var recordIDs: [CKRecord.ID]? {
         get { request.recordIDs }
         set { request.recordIDs = newValue }
     }
 
-    /// The keys whose values are fetched; nil means all of them.
+    /// The keys of the fields to fetch; nil for all fields.
     open var desiredKeys: [CKRecord.FieldKey]? {
         get { request.desiredKeys }
         set { request.desiredKeys = newValue }
     }
 
-    /// Called with the received fraction of a record, from 0 to 1; at least once with 1 for every record.
+    /// Called with the received fraction of a record, from 0 to 1. It is called at least once with 1 for every record.
     open var perRecordProgressBlock: ((CKRecord.ID, Double) -> Void)? {
         get { recordBlocks.perRecordProgress }
         set { recordBlocks.perRecordProgress = newValue }
     }
 
-    /// Called once for every record.
+    /// Called once for every record, with the record or its error.
     open var perRecordResultBlock: ((_ recordID: CKRecord.ID, _ recordResult: Result<CKRecord, any Error>) -> Void)? {
         get { report.blocks.perItem }
         set { report.blocks.perItem = newValue }
     }
 
-    /// Called once, at the end; if some items failed, with a `partialFailure` that has their errors by item.
+    /// Called once, at the end. If items failed, the error is a `partialFailure` with their errors by item.
     open var fetchRecordsResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
         get { report.blocks.result }
         set { report.blocks.result = newValue }
     }
 
-    /// Called once for every record, unless there is a `perRecordResultBlock`.
+    /// Called once for every record, unless `perRecordResultBlock` is set.
     @available(*, deprecated, message: "use perRecordResultBlock")
     open var perRecordCompletionBlock: ((CKRecord?, CKRecord.ID?, (any Error)?) -> Void)? {
         get { recordBlocks.perRecordCompletion }
         set { recordBlocks.perRecordCompletion = newValue }
     }
 
-    /// Called once, at the end, with the found records; if other records failed, with a `partialFailure`.
+    /// Called once, at the end, with the fetched records. If other records failed, the error is a `partialFailure`.
     @available(*, deprecated, message: "use fetchRecordsResultBlock")
     open var fetchRecordsCompletionBlock: (([CKRecord.ID: CKRecord]?, (any Error)?) -> Void)? {
         get { report.blocks.completion }
@@ -104,7 +104,7 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         }
     }
 
-    /// Returns a callback for the download progress of records' files; nil without a progress block.
+    /// Returns a callback for the download progress of the records' files; nil without a progress block.
     private func downloadProgress() -> TransferProgress? {
         guard recordBlocks.perRecordProgress != nil else { return nil }
         return { [weak self] recordID, fraction in
@@ -135,7 +135,7 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
 }
 
 extension Sequence where Element: Hashable {
-    /// Returns the unique elements in order.
+    /// Returns the elements in order, without repetitions.
     func uniqued() -> [Element] {
         var seen: Set<Element> = []
         return filter { seen.insert($0).inserted }

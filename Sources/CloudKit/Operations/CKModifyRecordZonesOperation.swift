@@ -15,26 +15,26 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
 
     public override init() { super.init() }
 
-    /// An operation that saves and deletes zones; at least one of the two lists should be given.
+    /// An operation that saves and deletes zones. At least one of the two lists should not be nil.
     public convenience init(recordZonesToSave: [CKRecordZone]? = nil, recordZoneIDsToDelete: [CKRecordZone.ID]? = nil) {
         self.init()
         self.recordZonesToSave = recordZonesToSave
         self.recordZoneIDsToDelete = recordZoneIDsToDelete
     }
 
-    /// The zones to save; saving an existing zone changes nothing.
+    /// The zones to save; nil for none. Saving an existing zone changes nothing.
     open var recordZonesToSave: [CKRecordZone]? {
         get { request.recordZonesToSave }
         set { request.recordZonesToSave = newValue }
     }
 
-    /// The zones to delete permanently, with all their records.
+    /// The IDs of the zones to delete permanently, with all their records; nil for none.
     open var recordZoneIDsToDelete: [CKRecordZone.ID]? {
         get { request.recordZoneIDsToDelete }
         set { request.recordZoneIDsToDelete = newValue }
     }
 
-    /// Called once for every zone to save, with the server's zone.
+    /// Called once for every zone to save, with the server's zone or the error.
     open var perRecordZoneSaveBlock:
         ((_ recordZoneID: CKRecordZone.ID, _ saveResult: Result<CKRecordZone, any Error>) -> Void)?
     {
@@ -42,7 +42,7 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
         set { report.blocks.perSave = newValue }
     }
 
-    /// Called once for every zone to delete.
+    /// Called once for every zone to delete, with success or the error.
     open var perRecordZoneDeleteBlock:
         ((_ recordZoneID: CKRecordZone.ID, _ deleteResult: Result<Void, any Error>) -> Void)?
     {
@@ -50,13 +50,14 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
         set { report.blocks.perDelete = newValue }
     }
 
-    /// Called once, at the end; if some items failed, with a `partialFailure` that has their errors by item.
+    /// Called once, at the end. If items failed, the error is a `partialFailure` with their errors by item.
     open var modifyRecordZonesResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
         get { report.blocks.result }
         set { report.blocks.result = newValue }
     }
 
-    /// Called once, at the end, with the saved zones and deleted IDs; if some items failed, with a `partialFailure`.
+    /// Called once, at the end, with the saved zones and the deleted IDs. If items failed, the error is a
+    /// `partialFailure`.
     @available(*, deprecated, message: "use modifyRecordZonesResultBlock")
     open var modifyRecordZonesCompletionBlock: (([CKRecordZone]?, [CKRecordZone.ID]?, (any Error)?) -> Void)? {
         get { report.blocks.completion }

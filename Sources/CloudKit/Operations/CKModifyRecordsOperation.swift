@@ -3,20 +3,21 @@ import NephosWire
 
 /// Saves and deletes records of one database (CKModifyRecordsOperation, Apple's documentation).
 ///
-/// Sends everything in one request. In an atomic zone, and unless `isAtomic` is false, either all changes succeed or
-/// none: the items without a fault of their own then fail with `batchRequestFailed`.
+/// The operation sends all changes in one request. In an atomic zone, either all changes succeed or none does, unless
+/// `isAtomic` is false. If one fails, items without a fault of their own fail with `batchRequestFailed`.
 open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
-    /// The keys of a record to send, and whether the server compares change tags.
+    /// The policy of a save: which keys of a record are sent, and whether the server compares change tags.
     public enum RecordSavePolicy: Int, Hashable, Sendable, BitwiseCopyable {
-        /// Sends the changed keys; the save fails with `serverRecordChanged` if the server has another version.
+        /// Sends the changed keys. The save fails with `serverRecordChanged` if the server has another version of the
+        /// record.
         case ifServerRecordUnchanged = 0
-        /// Sends the changed keys, without comparing versions.
+        /// Sends the changed keys. The server compares no versions.
         case changedKeys = 1
-        /// Sends all keys, without comparing versions. Keeps keys that only the server has.
+        /// Sends all keys. The server compares no versions, and keeps keys that only its record has.
         case allKeys = 2
     }
 
-    /// The blocks specific to records.
+    /// The blocks of the operation that are specific to records.
     private struct RecordBlocks {
         var perRecordProgress: ((CKRecord, Double) -> Void)?
         var perRecordCompletion: ((CKRecord, (any Error)?) -> Void)?
@@ -28,33 +29,33 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
 
     public override init() { super.init() }
 
-    /// An operation that saves and deletes records; at least one of the two lists should be given.
+    /// An operation that saves and deletes records. At least one of the two lists should not be nil.
     public convenience init(recordsToSave: [CKRecord]? = nil, recordIDsToDelete: [CKRecord.ID]? = nil) {
         self.init()
         self.recordsToSave = recordsToSave
         self.recordIDsToDelete = recordIDsToDelete
     }
 
-    /// The records to save, each once, from any zones of the operation's database.
+    /// The records to save, each at most once, from any zones of the operation's database; nil for none.
     open var recordsToSave: [CKRecord]? {
         get { request.recordsToSave }
         set { request.recordsToSave = newValue }
     }
 
-    /// The records to delete; a record that does not exist is no error.
+    /// The IDs of the records to delete; nil for none. A record that does not exist causes no error.
     open var recordIDsToDelete: [CKRecord.ID]? {
         get { request.recordIDsToDelete }
         set { request.recordIDsToDelete = newValue }
     }
 
-    /// The keys of the records to send, and whether the server compares versions. Shares are always saved with
-    /// `.ifServerRecordUnchanged`.
+    /// The policy that determines which keys are sent and whether the server compares versions. Shares are always saved
+    /// with `.ifServerRecordUnchanged`.
     open var savePolicy: RecordSavePolicy {
         get { request.savePolicy }
         set { request.savePolicy = newValue }
     }
 
-    /// A token by which the app recognises its own changes.
+    /// A token by which the app recognises its own changes; nil for none.
     open var clientChangeTokenData: Data? {
         get { request.clientChangeTokenData }
         set { request.clientChangeTokenData = newValue }
@@ -66,38 +67,39 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         set { request.isAtomic = newValue }
     }
 
-    /// Called with the sent fraction of a record, from 0 to 1; at least once with 1 for every record.
+    /// Called with the sent fraction of a record, from 0 to 1. It is called at least once with 1 for every record.
     open var perRecordProgressBlock: ((CKRecord, Double) -> Void)? {
         get { recordBlocks.perRecordProgress }
         set { recordBlocks.perRecordProgress = newValue }
     }
 
-    /// Called once for every record to save.
+    /// Called once for every record to save, with the server's record or the error.
     open var perRecordSaveBlock: ((_ recordID: CKRecord.ID, _ saveResult: Result<CKRecord, any Error>) -> Void)? {
         get { report.blocks.perSave }
         set { report.blocks.perSave = newValue }
     }
 
-    /// Called once for every record to delete.
+    /// Called once for every record to delete, with success or the error.
     open var perRecordDeleteBlock: ((_ recordID: CKRecord.ID, _ deleteResult: Result<Void, any Error>) -> Void)? {
         get { report.blocks.perDelete }
         set { report.blocks.perDelete = newValue }
     }
 
-    /// Called once, at the end; if some items failed, with a `partialFailure` that has their errors by item.
+    /// Called once, at the end. If items failed, the error is a `partialFailure` with their errors by item.
     open var modifyRecordsResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
         get { report.blocks.result }
         set { report.blocks.result = newValue }
     }
 
-    /// Called once for every record to save, unless there is a `perRecordSaveBlock`.
+    /// Called once for every record to save, unless `perRecordSaveBlock` is set.
     @available(*, deprecated, message: "use perRecordSaveBlock")
     open var perRecordCompletionBlock: ((CKRecord, (any Error)?) -> Void)? {
         get { recordBlocks.perRecordCompletion }
         set { recordBlocks.perRecordCompletion = newValue }
     }
 
-    /// Called once, at the end, with the saved records and deleted IDs; if some items failed, with a `partialFailure`.
+    /// Called once, at the end, with the saved records and the deleted IDs. If items failed, the error is a
+    /// `partialFailure`.
     @available(*, deprecated, message: "use modifyRecordsResultBlock")
     open var modifyRecordsCompletionBlock: (([CKRecord]?, [CKRecord.ID]?, (any Error)?) -> Void)? {
         get { report.blocks.completion }
@@ -126,7 +128,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         }
     }
 
-    /// Returns a callback for the upload progress of records' files; nil without a progress block.
+    /// Returns a callback for the upload progress of the records' files; nil without a progress block.
     private func uploadProgress(_ waiting: [(index: Int, record: WaitingRecord)]) -> TransferProgress? {
         guard recordBlocks.perRecordProgress != nil else { return nil }
         let ids = Set(waiting.map(\.record.recordID))
@@ -155,6 +157,6 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     }
 }
 
-/// The old name of `CKModifyRecordsOperation.RecordSavePolicy`.
+/// The former name of `CKModifyRecordsOperation.RecordSavePolicy`.
 @available(*, deprecated, renamed: "CKModifyRecordsOperation.RecordSavePolicy")
 public typealias CKRecordSavePolicy = CKModifyRecordsOperation.RecordSavePolicy

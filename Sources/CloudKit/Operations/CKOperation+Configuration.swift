@@ -3,48 +3,51 @@ public import Foundation
 extension CKOperation {
     /// The configuration of an operation (CKOperation.Configuration, Apple's documentation).
     ///
-    /// A value set here overrides the operation group's default configuration, even if it equals the default. A value
-    /// that is not set falls back to the group's, and then to the default.
+    /// A value that is set here overrides the default configuration of the operation's group, even if it equals the
+    /// default. A value that is not set comes from the group or, if the group does not set it either, is the default.
     open class Configuration: NSObject, @unchecked Sendable {
-        // Unchecked, because NSObject is not Sendable: all state is behind the lock of `values`.
+        // Unchecked, because NSObject is not Sendable: the lock of `values` guards all state.
         private let values: Locked<ConfigurationValues>
 
         public required override init() { values = Locked(ConfigurationValues()) }
 
         init(_ values: ConfigurationValues) { self.values = Locked(values) }
 
-        /// The operation's container; nil means `CKContainer.default()`.
+        /// The container of the operation; nil for `CKContainer.default()`.
         open var container: CKContainer? {
             get { values.container ?? nil }
             set { values.container = .some(newValue) }
         }
 
-        /// The operation's quality of service; `.default` unless set.
+        /// The quality of service of the operation; `.default` unless it is set.
         open var qualityOfService: QualityOfService {
             get { values.qualityOfService ?? .default }
             set { values.qualityOfService = newValue }
         }
 
-        /// For source compatibility: this platform does not distinguish cellular networks. True unless set.
+        /// Whether the operation may use a cellular network; true unless it is set. It exists for source compatibility,
+        /// and this platform does not distinguish cellular networks.
         open var allowsCellularAccess: Bool {
             get { values.allowsCellularAccess ?? true }
             set { values.allowsCellularAccess = newValue }
         }
 
-        /// For source compatibility: operations do not outlive the process here. False unless set.
+        /// Whether the operation is long-lived; false unless it is set. It exists for source compatibility, and
+        /// operations do not outlive the process here.
         open var isLongLived: Bool {
             get { values.isLongLived ?? false }
             set { values.isLongLived = newValue }
         }
 
-        /// The seconds for which the service may stay silent; 60 unless set.
+        /// The idle time-out of a request in seconds: the maximum time without any data from the service; 60 unless it
+        /// is set.
         open var timeoutIntervalForRequest: TimeInterval {
             get { values.timeoutIntervalForRequest ?? ConfigurationValues.defaultRequestTimeout }
             set { values.timeoutIntervalForRequest = newValue }
         }
 
-        /// The seconds that a whole request may take; seven days unless set, and no limit for user-initiated
-        /// operations.
+        /// The maximum time in seconds for a whole request. Unless it is set, it is seven days, or unlimited for
+        /// user-initiated operations.
         open var timeoutIntervalForResource: TimeInterval {
             get { values.timeoutIntervalForResource ?? ConfigurationValues.defaultResourceTimeout }
             set { values.timeoutIntervalForResource = newValue }
@@ -58,14 +61,15 @@ extension CKOperation {
     }
 }
 
-/// The values of a configuration; nil means not set.
+/// The values of a configuration; nil for a value that is not set.
 struct ConfigurationValues: Sendable {
-    /// Seconds (CKOperation.Configuration, Apple's documentation).
+    /// The default idle time-out of a request in seconds (CKOperation.Configuration, Apple's documentation).
     static let defaultRequestTimeout: TimeInterval = 60
-    /// Seconds: seven days (CKOperation.Configuration, Apple's documentation).
+    /// The default maximum time for a whole request in seconds: seven days (CKOperation.Configuration, Apple's
+    /// documentation).
     static let defaultResourceTimeout: TimeInterval = 604_800
 
-    // Doubly optional, because nil can be set.
+    // The container. The outer nil means that it is not set, and the inner nil is a value that an app can set.
     var container: CKContainer??
     var qualityOfService: QualityOfService?
     var allowsCellularAccess: Bool?
@@ -73,7 +77,7 @@ struct ConfigurationValues: Sendable {
     var timeoutIntervalForRequest: TimeInterval?
     var timeoutIntervalForResource: TimeInterval?
 
-    /// Returns these values, with `fallback` for the values that are not set.
+    /// Returns these values. Values that are not set come from `fallback`.
     func merged(over fallback: ConfigurationValues?) -> ConfigurationValues {
         guard let fallback else { return self }
         var merged = self
@@ -86,7 +90,7 @@ struct ConfigurationValues: Sendable {
         return merged
     }
 
-    /// The seconds that a whole request may take; nil means no limit, as for user-initiated operations.
+    /// The maximum time in seconds for a whole request; nil for no limit, as for user-initiated operations.
     var resourceTimeout: TimeInterval? {
         if let timeoutIntervalForResource { return timeoutIntervalForResource }
         switch qualityOfService ?? .default {

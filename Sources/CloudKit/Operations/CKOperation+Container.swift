@@ -1,8 +1,8 @@
 import NephosWire
 
-// Shared by operations on a container rather than on one of its databases.
+// Members that are shared by operations on a container, as opposed to operations on one of its databases.
 extension CKOperation {
-    /// The operation's container under the effective configuration.
+    /// The container of the operation under its effective configuration.
     var effectiveContainer: CKContainer {
         (effectiveConfiguration.container ?? nil) ?? CKContainer.default()
     }
@@ -10,7 +10,7 @@ extension CKOperation {
     /// The account as which the operation uses its container.
     var containerAccount: AccountSession { account(in: effectiveContainer.session) }
 
-    /// The origin that the operation's errors report.
+    /// The origin that the operation's errors name.
     var containerErrorContext: ErrorContext {
         ErrorContext(containerID: effectiveContainer.session.identifier, operationID: operationID)
     }
@@ -20,7 +20,7 @@ extension CKOperation {
         _ = try await containerAccount.currentUser(containerCall, containerErrorContext)
     }
 
-    /// The request parameters under the effective configuration.
+    /// The parameters of requests under the operation's effective configuration.
     var containerCall: ServiceCall {
         let values = effectiveConfiguration
         return ServiceCall(

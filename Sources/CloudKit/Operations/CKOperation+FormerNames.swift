@@ -1,6 +1,6 @@
 public import Foundation
 
-// Properties that moved to the operation's configuration.
+// Properties that have moved to the configuration of the operation.
 extension CKOperation {
     @available(*, deprecated, message: "use the configuration's container")
     public var container: CKContainer? {
@@ -33,9 +33,9 @@ extension CKOperation {
     }
 }
 
-/// The old name of `CKOperation.ID`.
+/// The former name of `CKOperation.ID`.
 @available(*, deprecated, renamed: "CKOperation.ID")
 public typealias CKOperationID = CKOperation.ID
-/// The old name of `CKOperation.Configuration`.
+/// The former name of `CKOperation.Configuration`.
 @available(*, deprecated, renamed: "CKOperation.Configuration")
 public typealias CKOperationConfiguration = CKOperation.Configuration

@@ -1,17 +1,17 @@
 import Dispatch
 public import Foundation
 
-/// The base of CloudKit's operations: a Foundation `Operation` that is configured, added to a container, a database or
-/// a queue, and runs once (CKOperation, Apple's documentation). Use its subclasses.
+/// The base class of CloudKit's operations (CKOperation, Apple's documentation). It is a Foundation `Operation` that an
+/// app configures and adds to a container, a database or a queue. It runs once. Apps use its subclasses.
 ///
-/// All blocks of an operation run on its own serial queue, never on the main queue and never concurrently. The order
-/// is: the blocks of single items, the operation's own result, then the dependent operations. Foundation's
-/// `completionBlock` runs after the result, on Linux concurrently with the dependent operations. Afterwards the
-/// operation releases its blocks.
+/// All blocks of an operation run on its own serial queue, never on the main queue and never concurrently. First the
+/// blocks of single items run, then the block for the operation's own result, then the dependent operations.
+/// Foundation's `completionBlock` runs after the result; on Linux it runs concurrently with the dependent operations.
+/// Afterwards the operation releases its blocks.
 open class CKOperation: Operation, @unchecked Sendable {
-    // Unchecked like Foundation's Operation: all mutable state is in a `Locked`.
+    // Unchecked, as Foundation's Operation is: all mutable state is in a `Locked`.
 
-    /// The data type of an operation's identifier.
+    /// The type of an operation's identifier.
     public typealias ID = String
 
     private struct Settings {
@@ -24,7 +24,7 @@ open class CKOperation: Operation, @unchecked Sendable {
     private struct Progress {
         var isExecuting = false
         var isFinished = false
-        /// Whether the operation's result has been delivered, or is being delivered: nothing may follow it.
+        /// Whether the result of the operation has been delivered or is being delivered. No block may run after it.
         var hasEnded = false
         var task: Task<Void, Never>?
     }
@@ -32,10 +32,10 @@ open class CKOperation: Operation, @unchecked Sendable {
     private let settings = Locked(Settings())
     private let beginning = Locked<(session: ContainerSession, account: AccountSession)?>(nil)
     private let progress = Locked(Progress())
-    /// Runs the blocks.
+    /// The queue on which the blocks run.
     let callbackQueue = DispatchQueue(label: "CKOperation.callbacks")
 
-    /// A unique identifier, generated with the operation.
+    /// A unique identifier, which is generated with the operation.
     public let operationID: CKOperation.ID = CKOperation.makeID()
 
     public override init() { super.init() }
@@ -47,22 +47,23 @@ open class CKOperation: Operation, @unchecked Sendable {
 
     // MARK: Configuration
 
-    /// The operation's configuration. The setter copies it; setting nil resets it. Changes after the start have no
-    /// effect.
+    /// The configuration of the operation. Setting it stores a copy, and setting nil resets it. Changes after the start
+    /// have no effect.
     // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
     open var configuration: CKOperation.Configuration! {
         get { settings.configuration }
         set { settings.configuration = newValue?.copied() ?? Configuration() }
     }
 
-    /// The operation's group; its default configuration supplies values that the operation's own does not set.
+    /// The group of the operation; nil for none. The group's default configuration supplies the values that the
+    /// operation's own configuration does not set.
     open var group: CKOperationGroup? {
         get { settings.group }
         set { settings.group = newValue }
     }
 
     /// Called once the service promises to finish a long-lived operation. Operations do not outlive the process here,
-    /// so this is never called.
+    /// so this block is never called.
     open var longLivedOperationWasPersistedBlock: (() -> Void)? {
         get { settings.longLivedOperationWasPersistedBlock }
         set { settings.longLivedOperationWasPersistedBlock = newValue }
@@ -76,7 +77,7 @@ open class CKOperation: Operation, @unchecked Sendable {
         }
     }
 
-    /// Inherits the configuration of a container or database, which the operation's own values override.
+    /// Takes over the configuration of a container or database. The operation's own configuration overrides its values.
     func inherit(_ values: ConfigurationValues?, group: CKOperationGroup?) {
         settings.withLock { settings in
             settings.inherited = values
@@ -87,8 +88,8 @@ open class CKOperation: Operation, @unchecked Sendable {
     /// Binds the operation to `account`, even if the account is switched before the operation runs.
     func begin(as account: AccountSession, in session: ContainerSession) { beginning.exchange((session, account)) }
 
-    /// Returns the account as which the operation uses a container: the one signed in when the operation was added to
-    /// it or started.
+    /// Returns the account as which the operation uses a container: the account that was signed in when the operation
+    /// was added to the container, or when it started.
     func account(in session: ContainerSession) -> AccountSession {
         beginning.withLock { beginning in
             if let beginning, beginning.session === session { return beginning.account }
@@ -98,7 +99,8 @@ open class CKOperation: Operation, @unchecked Sendable {
         }
     }
 
-    /// The effective configuration: the operation's own, then its database's, then its group's.
+    /// The effective configuration. The operation's own values come first, then the values of its database, then those
+    /// of its group.
     var effectiveConfiguration: ConfigurationValues {
         let settings = settings.withLock { $0 }
         return settings.configuration.snapshot
@@ -106,18 +108,19 @@ open class CKOperation: Operation, @unchecked Sendable {
             .merged(over: settings.group?.defaultConfiguration.snapshot)
     }
 
-    // MARK: What subclasses do
+    // MARK: For subclasses
 
-    /// Binds the operation to an account as it starts.
+    /// Binds the operation to an account at its start.
     func noteAccount() {}
 
-    /// Does the work and passes the results of single items to `deliver`. Throws a failure of the whole operation.
+    /// Does the work of the operation, and passes the results of single items to `deliver`. Throws the failure of the
+    /// whole operation.
     func perform() async throws(CKError) {}
 
-    /// Delivers the operation's result; runs on the callback queue. Nil means success.
+    /// Delivers the result of the operation; nil stands for success. Runs on the callback queue.
     func conclude(_ failure: CKError?) {}
 
-    /// Releases all blocks; runs on the callback queue after `conclude`.
+    /// Releases all blocks. Runs on the callback queue after `conclude`.
     func releaseBlocks() {
         settings.longLivedOperationWasPersistedBlock = nil
     }
@@ -150,11 +153,11 @@ open class CKOperation: Operation, @unchecked Sendable {
         if isCancelled { launch() } else { main() }
     }
 
-    /// The work that `start` runs unless the operation was cancelled before. An app's subclass that overrides it to
-    /// prepare the operation has to call `super.main()` last.
+    /// The work that `start` runs, unless the operation was cancelled before. An app's subclass that overrides this
+    /// method to prepare the operation calls `super.main()` last.
     open override func main() { launch() }
 
-    /// Starts the task.
+    /// Starts the task of the operation.
     private func launch() {
         noteAccount()
         let priority = TaskPriority(effectiveConfiguration.qualityOfService ?? .default)
@@ -166,7 +169,7 @@ open class CKOperation: Operation, @unchecked Sendable {
     open override func cancel() {
         super.cancel()
         guard progress.isExecuting else { return }
-        // Report the cancellation at once, whatever the service is doing, and nothing afterwards.
+        // The cancellation is reported at once, whatever the service is doing, and no block runs after it.
         progress.task?.cancel()
         callbackQueue.async { self.end(nil) }
     }
@@ -184,7 +187,7 @@ open class CKOperation: Operation, @unchecked Sendable {
         callbackQueue.async { self.end(outcome) }
     }
 
-    /// Ends the operation; only the first call has an effect. Runs on the callback queue.
+    /// Ends the operation. Only the first call has an effect. Runs on the callback queue.
     private func end(_ failure: CKError?) {
         let isFirst = progress.withLock { progress in
             guard !progress.hasEnded else { return false }

@@ -1,9 +1,9 @@
-/// Reports the results of an operation that fetches items by ID: item by item, and at the end.
+/// Reports the results of an operation that fetches items by their IDs: each item, and then the end.
 final class FetchReport<ID: Hashable & Sendable, Item: Sendable>: Sendable {
     struct Blocks {
         var perItem: ((ID, Result<Item, any Error>) -> Void)?
         var result: ((Result<Void, any Error>) -> Void)?
-        /// The older form of `result`.
+        /// The block in its older form, which receives all items at once.
         var completion: (([ID: Item]?, (any Error)?) -> Void)?
     }
 
@@ -16,7 +16,7 @@ final class FetchReport<ID: Hashable & Sendable, Item: Sendable>: Sendable {
     let blocks = Locked(Blocks())
     private let outcome = Locked(Outcome())
 
-    /// Stores an item's result, and calls its block.
+    /// Stores the result of an item, and calls the block for it.
     func tell(_ id: ID, _ result: Result<Item, CKError>) {
         outcome.withLock { outcome in
             switch result {
@@ -27,7 +27,7 @@ final class FetchReport<ID: Hashable & Sendable, Item: Sendable>: Sendable {
         blocks.perItem?(id, result.mapError { $0 })
     }
 
-    /// Calls the final blocks.
+    /// Calls the blocks for the end of the operation.
     func conclude(_ failure: CKError?, _ context: ErrorContext) {
         let blocks = blocks.withLock { $0 }
         let outcome = outcome.exchange(Outcome())

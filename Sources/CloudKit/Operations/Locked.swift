@@ -1,6 +1,6 @@
 import Foundation
 
-/// A value shared by several threads; a lock protects every access.
+/// A value that several threads share. A lock guards every access.
 @dynamicMemberLookup
 final class Locked<Value>: @unchecked Sendable {
     // Unchecked, because the compiler cannot see that only code under `lock` accesses `value`.
@@ -9,7 +9,7 @@ final class Locked<Value>: @unchecked Sendable {
 
     init(_ value: Value) { self.value = value }
 
-    /// Runs `body` under the lock; `body` must not access this value again.
+    /// Runs `body` under the lock. `body` must not access this value by another call.
     func withLock<T, E: Error>(_ body: (inout Value) throws(E) -> T) throws(E) -> T {
         lock.lock()
         defer { lock.unlock() }
@@ -19,7 +19,8 @@ final class Locked<Value>: @unchecked Sendable {
     subscript<T>(dynamicMember member: WritableKeyPath<Value, T>) -> T {
         get { withLock { $0[keyPath: member] } }
         set {
-            // Release the old value outside the lock: it may be a block whose captures run arbitrary code on deinit.
+            // The old value is released outside the lock, because it may be a block whose captures run arbitrary code
+            // on deinit.
             let old = withLock { value in
                 let old = value[keyPath: member]
                 value[keyPath: member] = newValue

@@ -1,4 +1,4 @@
-/// Reports the results of an operation that saves and deletes items: item by item, and at the end.
+/// Reports the results of an operation that saves and deletes items: each item, and then the end.
 final class ModificationReport<ID: Hashable & Sendable, Item: Sendable>: Sendable {
     /// The result of one item.
     enum Event: Sendable {
@@ -10,7 +10,7 @@ final class ModificationReport<ID: Hashable & Sendable, Item: Sendable>: Sendabl
         var perSave: ((ID, Result<Item, any Error>) -> Void)?
         var perDelete: ((ID, Result<Void, any Error>) -> Void)?
         var result: ((Result<Void, any Error>) -> Void)?
-        /// The older form of `result`.
+        /// The block in its older form, which receives all items at once.
         var completion: (([Item]?, [ID]?, (any Error)?) -> Void)?
     }
 
@@ -24,7 +24,7 @@ final class ModificationReport<ID: Hashable & Sendable, Item: Sendable>: Sendabl
     let blocks = Locked(Blocks())
     private let outcome = Locked(Outcome())
 
-    /// Stores an item's result, and calls its block.
+    /// Stores the result of an item, and calls the block for it.
     func tell(_ event: Event) {
         let blocks = blocks.withLock { $0 }
         outcome.withLock { outcome in
@@ -40,7 +40,7 @@ final class ModificationReport<ID: Hashable & Sendable, Item: Sendable>: Sendabl
         }
     }
 
-    /// Calls the final blocks.
+    /// Calls the blocks for the end of the operation.
     func conclude(_ failure: CKError?, _ context: ErrorContext) {
         let blocks = blocks.withLock { $0 }
         let outcome = outcome.exchange(Outcome())

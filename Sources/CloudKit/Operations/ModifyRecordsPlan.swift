@@ -1,9 +1,9 @@
 import Foundation
 import NephosWire
 
-/// The request of a `CKModifyRecordsOperation`, and the mapping of the response's results to its items.
+/// The request of a `CKModifyRecordsOperation`, with the mapping of the answer's results to the items of the operation.
 struct ModifyRecordsPlan: Sendable {
-    /// The app's input.
+    /// The items and options that the app has set.
     struct Input: Sendable {
         var recordsToSave: [CKRecord]?
         var recordIDsToDelete: [CKRecord.ID]?
@@ -15,7 +15,7 @@ struct ModifyRecordsPlan: Sendable {
     typealias Event = ModificationReport<CKRecord.ID, CKRecord>.Event
 
     private enum Item: Sendable {
-        /// The app's record, and its snapshot to send.
+        /// The record of the app, and the snapshot of it that is sent.
         case save(CKRecord, sent: RecordSnapshot)
         case delete(CKRecord.ID)
 
@@ -35,14 +35,14 @@ struct ModifyRecordsPlan: Sendable {
 
     private let input: Input
     private let items: [Item]
-    /// The errors of the items that are not sent, by index.
+    /// The errors of the items that are not sent, by the index of the item.
     private var refused: [Int: CKError] = [:]
-    /// The uploaded assets of items, by index.
+    /// The uploaded assets of items, by the index of the item.
     private var uploaded: [Int: [AssetSlot: AssetValue]] = [:]
     private let errors: ErrorContext
 
     /// Plans the request.
-    /// - Throws: `invalidArguments` if a record is named twice.
+    /// - Throws: `invalidArguments` if a record occurs twice.
     init(_ input: Input, _ errors: ErrorContext) throws(CKError) {
         let records = input.recordsToSave ?? []
         let deletions = input.recordIDsToDelete ?? []
@@ -61,8 +61,8 @@ struct ModifyRecordsPlan: Sendable {
 
     var isEmpty: Bool { items.isEmpty }
 
-    /// Names a single zone once for the request, as CloudKit Web Services does; otherwise each item names its zone.
-    /// - Returns: the request for the items to send; nil if there are none.
+    /// Returns the request for the items to send; nil if there are none. If all items are in one zone, the request
+    /// names the zone once, as CloudKit Web Services does. Otherwise each item names its zone.
     func request() -> ModifyRecordsRequest? {
         let sent = items.indices.filter { refused[$0] == nil }
         guard let first = sent.first else { return nil }
@@ -80,14 +80,14 @@ struct ModifyRecordsPlan: Sendable {
         }
         return ModifyRecordsRequest(
             operations: operations, zoneID: isOneZone ? zoneID.wireValue : nil, atomic: input.isAtomic,
-            // The client has the records already: the response needs only the fields that the service assigns.
+            // The client already has the records, so the answer needs only the fields that the service assigns.
             desiredKeys: [], wantsServerRecord: true,
             clientChangeToken: input.clientChangeTokenData?.base64EncodedString())
     }
 
     // MARK: Assets
 
-    /// The items with files to upload first.
+    /// The items whose files must be uploaded first.
     var waiting: [(index: Int, record: WaitingRecord)] {
         items.enumerated().compactMap { index, item in
             guard case .save(_, let sent) = item, refused[index] == nil else { return nil }
@@ -104,7 +104,7 @@ struct ModifyRecordsPlan: Sendable {
         }
     }
 
-    /// Stores the upload results of `waiting`. An item with a failed upload is not sent.
+    /// Stores the results of the uploads for `waiting`. An item whose upload failed is not sent.
     mutating func note(
         _ results: [DatabaseRequestContext.UploadResult], of waiting: [(index: Int, record: WaitingRecord)]
     ) {
@@ -140,7 +140,7 @@ struct ModifyRecordsPlan: Sendable {
         }
     }
 
-    /// Returns the results in the order of the items. Updates the saved records with the service's response.
+    /// Returns the results in the order of the items. Updates the saved records from the service's answer.
     func outcomes(of answers: [RecordResult], _ context: DatabaseRequestContext) -> [Event] {
         var answers = answers.makeIterator()
         return items.enumerated().map { index, item in
@@ -185,19 +185,19 @@ struct ModifyRecordsPlan: Sendable {
     }
 
     private func outcome(of answer: RecordResult) -> CKError? {
-        // Deleting a missing record counts as success.
+        // Deleting a record that does not exist counts as success.
         guard case .failure(let error) = answer, CKError.Code(error) != .unknownItem else { return nil }
         return CKError(error, errors)
     }
 }
 
 extension CKModifyRecordsOperation.RecordSavePolicy {
-    /// The fields of a record that the policy sends.
+    /// The fields of a record that are sent under this policy.
     fileprivate var selection: FieldSelection { self == .allKeys ? .all : .changed }
 }
 
 extension RecordOperation {
-    /// Saves a record with a policy. A share always uses the default policy.
+    /// An operation that saves a record under a policy. A share is always saved under the default policy.
     fileprivate init(
         saving record: RecordSnapshot, _ policy: CKModifyRecordsOperation.RecordSavePolicy,
         _ uploaded: [AssetSlot: AssetValue]
@@ -215,7 +215,7 @@ extension RecordOperation {
                 parent: record.parentToSend(policy.selection), share: record.share))
     }
 
-    /// Deletes a record regardless of its version on the server.
+    /// An operation that deletes a record, whatever its version on the server.
     fileprivate init(deleting recordID: CKRecord.ID) {
         self.init(operationType: .forceDelete, record: RecordToModify(recordName: recordID.recordName))
     }

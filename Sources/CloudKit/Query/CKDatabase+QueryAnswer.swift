@@ -1,9 +1,9 @@
 package import NephosWire
 
-// Nephos' additions to a query's response besides records, for which `CloudKitExtras` has the public form.
+// Additions of Nephos to the answer of a query, besides records. `CloudKitExtras` has their public form.
 
 extension CKDatabase {
-    /// Sends a query, whose request `adding` extends, and returns the service's response unchanged.
+    /// Sends a query, whose request `adding` extends. Returns the service's answer unchanged.
     /// - Throws: `CKError`.
     package func answer(
         _ query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?,
@@ -17,9 +17,9 @@ extension CKDatabase {
     }
 }
 
-/// A records/query request that returns the service's response unchanged.
+/// An operation that sends records/query and returns the service's answer unchanged.
 private final class QueryAnswerOperation: CKDatabaseOperation, @unchecked Sendable {
-    // Unchecked, like all operations: all members are constants, and the answer is in its lock.
+    // Unchecked, as all operations are: all members are constants, and a lock guards the answer.
     private let query: CKQuery
     private let zoneID: CKRecordZone.ID?
     private let adding: @Sendable (inout QueryRecordsRequest) -> Void

@@ -2,28 +2,28 @@ public import Foundation
 import NephosWire
 import Synchronization
 
-/// A search for records: their type, a condition and an order (CKQuery, Apple's documentation).
+/// A search for records, by their type, with a condition and an order (CKQuery, Apple's documentation).
 ///
-/// Queries support only a part of `NSPredicate`. An unsupported part fails with `invalidArguments` when the query runs,
-/// and the error names the part.
+/// Queries support only a part of `NSPredicate`. A query with an unsupported part fails with `invalidArguments` when it
+/// runs, and the error names that part.
 open class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
-    // Unchecked, because NSPredicate and NSSortDescriptor are not Sendable: both are immutable, and the array of sort
-    // descriptors is behind the lock.
+    // Unchecked, because NSPredicate and NSSortDescriptor are not Sendable: both are immutable, and a lock guards the
+    // array of sort descriptors.
 
     /// The type of the records to find.
     open var recordType: CKRecord.RecordType { type }
     private let type: CKRecord.RecordType
     private let condition: NSPredicate
-    /// Whether the predicate may contain operators that Apple's service refuses; `CloudKitExtras` sets it.
+    /// Whether the predicate may contain operators that Apple's service refuses. `CloudKitExtras` sets it.
     package let isExtended: Bool
     private let order: Mutex<SortOrderBox>
 
     private struct SortOrderBox: @unchecked Sendable {
-        // Unchecked, because NSSortDescriptor is not Sendable: it is immutable.
+        // Unchecked, because NSSortDescriptor is not Sendable: a sort descriptor is immutable.
         var descriptors: [NSSortDescriptor]?
     }
 
-    /// A query for the records of a type that match a predicate.
+    /// Creates a query for the records of a type that match a predicate.
     public init(recordType: CKRecord.RecordType, predicate: NSPredicate) {
         raise(unless: !recordType.isEmpty, "CKQuery: the record type is empty.")
         type = recordType
@@ -42,10 +42,10 @@ open class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
         order = Mutex(SortOrderBox(descriptors: sortDescriptors))
     }
 
-    /// The condition that a record must match.
+    /// The condition that records must match.
     open var predicate: NSPredicate { condition }
 
-    /// The order of the results, the first descriptor first; nil leaves it to the service.
+    /// The order of the results, the most significant descriptor first; nil leaves the order to the service.
     open var sortDescriptors: [NSSortDescriptor]? {
         get { order.withLock { $0 }.descriptors }
         set {
@@ -54,7 +54,7 @@ open class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
         }
     }
 
-    /// Returns the query in the service's form.
+    /// Returns the query in the form for the service.
     /// - Throws: `PredicateRefusal` for a part that queries do not support.
     func wireValue() throws(PredicateRefusal) -> Query {
         guard recordType != CKRecord.SystemType.userRecord else {
@@ -95,7 +95,8 @@ open class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
         static let sortLocations = "SortLocations"
     }
 
-    /// Writes the query. Stops the program for a predicate made from a block, which cannot be archived.
+    /// Archives the query. The program stops for a predicate that was made from a block, because such a predicate
+    /// cannot be archived.
     open func encode(with coder: NSCoder) {
         guard let predicate = PredicatePrinter.archive(predicate.expression) else {
             raise("CKQuery: a predicate made from a block cannot be archived.")

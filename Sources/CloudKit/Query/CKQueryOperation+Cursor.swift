@@ -2,8 +2,8 @@ public import Foundation
 import NephosWire
 
 extension CKQueryOperation {
-    /// The position at which a query's results continue. Its content is opaque; keep it only as long as the results are
-    /// useful.
+    /// A position from which the results of a query continue. Its content is opaque. Apps keep it only as long as the
+    /// results are useful.
     open class Cursor: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
         // Unchecked, because NSObject is not Sendable: all members are constants.
 
@@ -16,7 +16,7 @@ extension CKQueryOperation {
             case foreign(Data, CKRecordZone.ID?)
         }
 
-        /// The request for the next page; nil for a cursor that is not of this service.
+        /// The request for the next page; nil for a cursor that this library did not create.
         var page: QueryRecordsRequest? {
             guard case .page(let page) = content else { return nil }
             return page
@@ -37,7 +37,7 @@ extension CKQueryOperation {
         }
 
         // A foreign archive decodes to a cursor from which no query continues. Apple's framework decodes any archive of
-        // its own, and apps' tests keep such archives because there is no other way to create a cursor.
+        // its own. The tests of apps keep such archives, because there is no other way to create a cursor.
         public required init?(coder: NSCoder) {
             let data = coder.object(of: NSData.self, forKey: Key.data).map { Data(referencing: $0) } ?? Data()
             if let page = try? QueryRecordsRequest(decoding: [UInt8](data)), page.continuationMarker != nil {

@@ -1,10 +1,10 @@
 import Foundation
 import NephosWire
 
-/// Searches a database for records (CKQueryOperation, Apple's documentation). Returns one page, and a cursor if there
-/// may be more.
+/// Searches a database for records (CKQueryOperation, Apple's documentation). The operation returns one page, and a
+/// cursor if there may be more.
 open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
-    /// The `resultsLimit` that leaves the page size to the service.
+    /// The value of `resultsLimit` that leaves the page size to the service.
     open class var maximumResults: Int { 0 }
 
     private struct Request {
@@ -39,63 +39,65 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
         self.query = query
     }
 
-    /// An operation that fetches the next page of an earlier one.
+    /// An operation that fetches the page after an earlier one.
     public convenience init(cursor: CKQueryOperation.Cursor) {
         self.init()
         self.cursor = cursor
     }
 
-    /// The query to run. The setter keeps a copy.
+    /// The query to run; nil if the operation continues from a cursor. Setting it stores a copy.
     open var query: CKQuery? {
         get { request.query }
         set { request.query = newValue.map { $0.copy() as? CKQuery ?? $0 } }
     }
 
-    /// The position to continue from; if set, `query` and `zoneID` are ignored.
+    /// The position from which the operation continues; nil to run `query` from its first page. If it is set, `query`
+    /// and `zoneID` are ignored.
     open var cursor: CKQueryOperation.Cursor? {
         get { request.cursor }
         set { request.cursor = newValue }
     }
 
-    /// The zone to search; nil means all zones, which the shared database does not allow.
+    /// The zone to search; nil for all zones, which the shared database does not allow.
     open var zoneID: CKRecordZone.ID? {
         get { request.zoneID }
         set { request.zoneID = newValue }
     }
 
-    /// The maximum number of records in the page; the service may return fewer.
+    /// The maximum number of records per page. The service may return fewer.
     open var resultsLimit: Int {
         get { request.resultsLimit }
         set { request.resultsLimit = newValue }
     }
 
-    /// The keys whose values are fetched; nil means all of them, an empty array none.
+    /// The keys of the fields to fetch; nil for all fields, empty for none.
     open var desiredKeys: [CKRecord.FieldKey]? {
         get { request.desiredKeys }
         set { request.desiredKeys = newValue }
     }
 
-    /// Called once for every record, in the query's order.
+    /// Called once for every record, in the order of the query, with the record or its error.
     open var recordMatchedBlock: ((_ recordID: CKRecord.ID, _ recordResult: Result<CKRecord, any Error>) -> Void)? {
         get { blocks.recordMatched }
         set { blocks.recordMatched = newValue }
     }
 
-    /// Called once, at the end, with the cursor of the next page, or nil if there is none. Fails only with errors of
-    /// the whole operation, never with `partialFailure`.
+    /// Called once, at the end, with the cursor of the next page; nil if there is none. The error, if any, concerns the
+    /// whole operation and is never a `partialFailure`.
     open var queryResultBlock: ((_ operationResult: Result<CKQueryOperation.Cursor?, any Error>) -> Void)? {
         get { blocks.result }
         set { blocks.result = newValue }
     }
 
-    /// Called once for every record, unless there is a `recordMatchedBlock`.
+    /// Called once for every record, unless `recordMatchedBlock` is set.
     @available(*, deprecated, message: "use recordMatchedBlock")
     open var recordFetchedBlock: ((CKRecord) -> Void)? {
         get { blocks.recordFetched }
         set { blocks.recordFetched = newValue }
     }
 
-    /// Called once, at the end, with the cursor of the next page; if single records failed, with a `partialFailure`.
+    /// Called once, at the end, with the cursor of the next page; nil if there is none. If single records failed, the
+    /// error is a `partialFailure`.
     @available(*, deprecated, message: "use queryResultBlock")
     open var queryCompletionBlock: ((CKQueryOperation.Cursor?, (any Error)?) -> Void)? {
         get { blocks.completion }
@@ -113,7 +115,7 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
         deliver(matches) { self.hand(out: $0) }
     }
 
-    /// The request for the next page.
+    /// Returns the request for the next page.
     private func makePage(_ context: DatabaseRequestContext) throws(CKError) -> QueryRecordsRequest {
         let request = request.withLock { $0 }
         var page: QueryRecordsRequest

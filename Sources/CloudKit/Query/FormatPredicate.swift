@@ -1,33 +1,35 @@
 public import Foundation
 import NephosWire
 
-/// Not for use by name: provides `NSPredicate`'s initialisers with a format, which Foundation lacks here.
+/// Provides the initializers of `NSPredicate` with a format, which Foundation lacks on this platform. Code does not
+/// name this protocol.
 ///
-/// An initialiser in a class extension cannot return an instance of a subclass; one in a protocol extension can. The
-/// protocol is public because its initialisers are. No other type may conform to it.
+/// An initializer in a class extension cannot return an instance of a subclass, but one in a protocol extension can.
+/// The protocol is public because its initializers are. No other type may conform to it.
 public protocol _PredicateFormatting {}
 
 extension NSPredicate: _PredicateFormatting {}
 
 extension _PredicateFormatting {
-    /// A predicate from a format such as `"year >= %d AND title BEGINSWITH %@"`, and the arguments for its
-    /// placeholders: `%@` for values, `%K` for the names of fields, `%d`, `%f` and the like for numbers.
+    /// Creates a predicate from a format, such as `"year >= %d AND title BEGINSWITH %@"`, and arguments for its
+    /// placeholders: `%@` for values, `%K` for the names of fields, `%d`, `%f` and others for numbers.
     ///
-    /// Stops the program, as Apple's framework does, if the format is invalid.
+    /// The program stops if the format is invalid, as with Apple's framework.
     public init(format: String, _ arguments: Any?...) {
         self.init(checking: format, arguments)
     }
 
-    /// A predicate from a format and the arguments for its placeholders.
+    /// Creates a predicate from a format and an array of arguments for its placeholders; nil stands for an empty array.
     ///
-    /// Stops the program, as Apple's framework does, if the format is invalid.
+    /// The program stops if the format is invalid, as with Apple's framework.
     public init(format: String, argumentArray: [Any?]?) {
         self.init(checking: format, argumentArray ?? [])
     }
 
-    /// Returns the predicate with its variables (`$name`) replaced by these values. Foundation lacks this method here.
+    /// Returns the predicate with these values in place of its variables (`$name`). Foundation lacks this method on
+    /// this platform.
     ///
-    /// A variable without a value remains, and a query with one is refused.
+    /// A variable without a value remains in the predicate. A query with such a predicate is refused.
     public func withSubstitutionVariables(_ variables: [String: Any]) -> Self {
         guard let predicate = self as? NSPredicate,
             let substituted = predicate.substituting({ name in variables[name].map { PredicateValue($0) } }) as? Self
@@ -48,7 +50,7 @@ extension _PredicateFormatting {
     }
 }
 
-/// A predicate with its syntax tree. Predicates with equal trees are equal.
+/// A predicate that stores its syntax tree. Predicates with equal trees are equal.
 private final class FormatPredicate: NSPredicate {
     let tree: PredicateTree
 
@@ -58,7 +60,7 @@ private final class FormatPredicate: NSPredicate {
         super.init { object, variables in evaluation.evaluate(with: object, variables: variables ?? [:]) }
     }
 
-    // Foundation's predicates cannot be archived here; a `CKQuery` archives its own.
+    // Predicates of Foundation cannot be archived here. A `CKQuery` archives its own predicate.
     required init?(coder: NSCoder) { nil }
 
     override var predicateFormat: String { PredicatePrinter.describe(tree) }
@@ -71,7 +73,7 @@ private final class FormatPredicate: NSPredicate {
 }
 
 extension NSPredicate {
-    /// Returns the predicate for a syntax tree.
+    /// Returns a predicate with this syntax tree.
     static func matching(_ tree: PredicateTree) -> NSPredicate {
         if case .constant(let value) = tree { return NSPredicate(value: value) }
         return FormatPredicate(tree)
@@ -107,7 +109,7 @@ extension NSPredicate {
             @unknown default: return .block
             }
         default:
-            // Foundation distinguishes a constant predicate from a block only by comparison.
+            // Only a comparison distinguishes a constant predicate of Foundation from a block.
             if isEqual(NSPredicate(value: true)) { return .constant(true) }
             if isEqual(NSPredicate(value: false)) { return .constant(false) }
             return .block
@@ -116,15 +118,15 @@ extension NSPredicate {
 }
 
 extension PredicateTree {
-    /// Parses a predicate's format with a program's arguments.
+    /// Parses the format of a predicate, with the arguments of a program.
     init(format: String, objects: [Any?]) throws(PredicateFormatError) {
         try self.init(format: format, arguments: objects.map { PredicateValue($0) })
     }
 }
 
-/// Predicate formats with errors as values instead of exceptions, for tools and tests.
+/// Checks of predicate formats for tools and tests. Errors are values instead of exceptions.
 package enum PredicateFormat {
-    /// Returns the error in a format; nil if `NSPredicate(format:argumentArray:)` accepts it.
+    /// Returns the error in a format; nil if `NSPredicate(format:argumentArray:)` accepts the format.
     package static func problem(in format: String, arguments: [Any?] = []) -> String? {
         do throws(PredicateFormatError) {
             _ = try PredicateTree(format: format, objects: arguments)

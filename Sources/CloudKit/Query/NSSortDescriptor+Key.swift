@@ -1,14 +1,15 @@
 public import Foundation
 import NephosWire
 
-/// A record's sort value, read through a key path: Foundation's sort descriptors hold only a key path here, and no key.
+/// The sort value of a record, which is read through a key path, because Foundation's sort descriptors have a key path
+/// but no key here.
 private struct SortValue: Comparable {
     let key: String
-    /// The origin of distances.
+    /// The location from which distances are measured; nil for a sort by another value.
     let center: LocationValue?
     let value: FieldValue?
 
-    /// Compares by the order of a query.
+    /// Compares two values by the order of a query.
     static func < (left: SortValue, right: SortValue) -> Bool { left.order(right) < 0 }
     static func == (left: SortValue, right: SortValue) -> Bool { left.order(right) == 0 }
 
@@ -20,7 +21,7 @@ private struct SortValue: Comparable {
 extension NSObject {
     fileprivate subscript(sortValueOf key: String, from center: LocationValue?) -> SortValue {
         let record = self as? CKRecord
-        // Only the `key` property subscripts a plain object.
+        // Only the property `key` subscripts an object that is not a record.
         raise(
             unless: record != nil || type(of: self) == NSObject.self,
             "A sort descriptor with a key (\"\(key)\") sorts records, and no \(type(of: self)).")
@@ -31,14 +32,15 @@ extension NSObject {
 }
 
 extension NSSortDescriptor {
-    /// Sorts by a field, or by a property of records such as `creationDate`: in a query, and in
-    /// `NSArray.sortedArray(using:)` of records, which gives the order of a query.
+    /// Creates a descriptor that sorts by a field, or by a property of records such as `creationDate`. It works in a
+    /// query, and in `NSArray.sortedArray(using:)` of records, with the same order.
     public convenience init(key: String?, ascending: Bool) {
         self.init(keyPath: \NSObject[sortValueOf: key ?? "", from: nil], ascending: ascending)
     }
 
-    /// Sorts by one of CloudKit's optional properties of a record, such as `creationDate`. Stops the program for any
-    /// other property, as Apple's platforms do for a property that Objective-C does not know.
+    /// Creates a descriptor that sorts by an optional property of a record that CloudKit defines, such as
+    /// `creationDate`. The program stops for any other property, as Apple's platforms do for a property that
+    /// Objective-C does not know.
     public convenience init<Value: Comparable>(keyPath: KeyPath<CKRecord, Value?>, ascending: Bool) {
         let key: String? =
             switch keyPath {
@@ -51,7 +53,7 @@ extension NSSortDescriptor {
         self.init(key: key, ascending: ascending)
     }
 
-    /// Returns the descriptor in the service's form.
+    /// Returns the descriptor in the form for the service.
     /// - Throws: `PredicateRefusal` if the key is missing or unsupported.
     func wireValue() throws(PredicateRefusal) -> QuerySortDescriptor {
         guard let key, !key.isEmpty else {
@@ -64,29 +66,29 @@ extension NSSortDescriptor {
     }
 }
 
-/// Not for use by name: provides the `key` of sort descriptors.
+/// Provides the property `key` of sort descriptors. Code does not name this protocol.
 ///
-/// Foundation's class also has a `key`, which is unavailable. When the compiler optimises a subclass, it looks up that
+/// Foundation's class has a `key` too, which is unavailable. When the compiler optimises a subclass, it looks up that
 /// property among the members of the class, and crashes if it finds two.
 public protocol _SortKeyed {}
 
 extension NSSortDescriptor: _SortKeyed {}
 
 extension _SortKeyed where Self: NSSortDescriptor {
-    /// The sort key; nil if the descriptor was made without one.
+    /// The key by which the descriptor sorts; nil if the descriptor was made without a key.
     public var key: String? {
         guard let path = keyPath as? KeyPath<NSObject, SortValue> else { return nil }
         return NSObject()[keyPath: path].key
     }
 }
 
-/// Sorts records by the distance of a field's location from another location, the nearest first
+/// Sorts records by the distance between a location in a field and another location, the nearest first
 /// (CKLocationSortDescriptor, Apple's documentation).
 open class CKLocationSortDescriptor: NSSortDescriptor, NSSecureCoding {
-    /// The origin of distances; altitude is ignored.
+    /// The location from which distances are measured. Its altitude is ignored.
     public let relativeLocation: CLLocation
 
-    /// Sorts by the location in the field `key`.
+    /// Creates a descriptor that sorts by the location in the field `key`.
     public init(key: String, relativeLocation: CLLocation) {
         self.relativeLocation = relativeLocation
         super.init(keyPath: \NSObject[sortValueOf: key, from: relativeLocation.wireValue], ascending: true)

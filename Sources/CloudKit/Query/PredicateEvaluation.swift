@@ -1,18 +1,19 @@
 import Foundation
 import NephosWire
 
-/// Evaluates a predicate on an object in memory: a record, a dictionary or a value.
+/// The evaluation of a predicate on an object in memory: a record, a dictionary or a value.
 ///
 /// A record matches as it would in a query. Conditions that queries do not support (`LIKE`, `OR`, a key path,
 /// `recordType`, …) work too, and otherwise follow the rules of queries: equality ignores case, and a record without
-/// the field matches no ordering. On any other object equality is exact unless `[c]` says otherwise, as with
-/// Foundation's own predicates.
+/// the field matches no ordering. On any other object, equality is exact unless `[c]` is given, as with Foundation's
+/// own predicates.
 struct PredicateEvaluation: Sendable {
     private let expression: PredicateTree
-    /// The condition that a query would send; nil if no query supports it.
+    /// The condition that a query would send; nil if no query supports the condition.
     private let matcher: QueryMatcher?
 
-    /// - Parameter asksQueries: false evaluates every condition here, even one that queries support.
+    /// - Parameter asksQueries: whether a condition that queries support is evaluated as a query evaluates it. If
+    ///   false, every condition is evaluated by this type.
     init(_ expression: PredicateTree, asksQueries: Bool = true) {
         self.expression = expression.pushingNegations
         if !asksQueries || Self.dependsOnMoment(expression) {
@@ -22,8 +23,8 @@ struct PredicateEvaluation: Sendable {
         }
     }
 
-    /// Whether the condition depends on the time or on variables, or has a meaning that depends on the field's type:
-    /// `CONTAINS` searches a list or a string.
+    /// Whether the condition depends on the time or on variables, or has a meaning that depends on the type of the
+    /// field. For instance, `CONTAINS` searches a list or a string.
     private static func dependsOnMoment(_ expression: PredicateTree) -> Bool {
         switch expression {
         case .constant, .block: return false
@@ -81,7 +82,7 @@ struct PredicateEvaluation: Sendable {
         }
     }
 
-    /// The elements of a list; empty for any other value.
+    /// Returns the elements of a list; empty for any other value.
     private func elements(_ value: PredicateValue) -> [PredicateValue] {
         if case .list(let elements) = value { elements } else { [] }
     }
@@ -109,7 +110,7 @@ private enum Subject {
 
     var isRecord: Bool { if case .record = self { true } else { false } }
 
-    /// `self`
+    /// The object itself, which is the value of `self` in a predicate; nil for a dictionary.
     var whole: PredicateValue? {
         switch self {
         case .record(let record, _): PredicateValue(record)
@@ -147,7 +148,7 @@ private enum Subject {
         }
     }
 
-    /// The result of a full-text comparison; nil for any other comparison.
+    /// Returns the result of a full-text comparison; nil for any other comparison.
     func searchedWords(_ comparison: PredicateComparison) -> Bool? {
         guard case .record(_, let view) = self,
             let condition = try? PredicateConversion.condition(of: .comparison(comparison), .extended),
@@ -157,7 +158,7 @@ private enum Subject {
     }
 }
 
-/// The rules for the comparison of single values.
+/// The rules by which single values are compared.
 private struct ValueRules {
     /// Whether equality ignores case.
     var ignoresCase: Bool
@@ -259,12 +260,12 @@ private struct ValueRules {
         return ignoringCase ? QuerySemantics.equalityForm(text) : text
     }
 
-    /// Whether the pattern, with `*` (any text) and `?` (one character), matches the whole text.
+    /// Whether the whole text matches a pattern, in which `*` stands for any text and `?` for one character.
     private static func isLike(_ text: String, _ pattern: String) -> Bool {
         let text = Array(text)
         let pattern = Array(pattern)
         var (position, index) = (0, 0)
-        // The position to backtrack to: after the last star, which then covers one more character.
+        // The position to which matching backtracks: after the last star, which then covers one more character.
         var retry: (position: Int, index: Int)?
         while position < text.count {
             if index < pattern.count, pattern[index] == "*" {

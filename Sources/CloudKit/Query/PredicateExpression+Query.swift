@@ -1,10 +1,10 @@
 import Foundation
 import NephosWire
 
-// The inverse of `PredicateConversion`: converts a query in the service's form to an equivalent predicate.
+// The inverse of `PredicateConversion`: it converts a query in the form for the service to an equivalent predicate.
 
 extension PredicateTree {
-    /// The predicate of a query's condition. The service knows the current user as `currentUserRecordName`.
+    /// Creates the predicate of a query's condition. The service knows the current user as `currentUserRecordName`.
     init(_ query: Query, currentUserRecordName user: String?) {
         if query.extendedFilter == nil, query.filterBy == [.matchesNothing] {
             self = .constant(false)
@@ -82,7 +82,7 @@ extension PredicateTree {
                 : comparison(.tokenMatches)
         case .notIn, .notBeginsWith, .notListContains, .notListContainsAny, .notListMemberBeginsWith,
             .notListContainsAll:
-            // Each has a complement, which the code above converts.
+            // Each of these operators has a complement, which the code above converts.
             self = .constant(false)
         }
     }
@@ -104,7 +104,7 @@ extension PredicateOperand {
 }
 
 extension PredicateValue {
-    /// Converts a value of the service.
+    /// Creates the expression for a value of the service.
     fileprivate init(wire: FieldValue, _ user: String?) {
         self.init(RecordValue(wire: wire, in: WireContext(zoneID: .default, currentUserRecordName: user)))
     }

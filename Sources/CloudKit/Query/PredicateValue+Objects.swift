@@ -4,7 +4,7 @@ import NephosWire
 // Conversions between the constants of predicates and the objects of programs.
 
 extension PredicateValue {
-    /// Converts an argument of a format, or a value of an evaluated object.
+    /// Creates the value of a format's argument, or of a member of an evaluated object.
     init(_ argument: Any?) {
         guard let argument = Self.unwrapped(argument) else {
             self = .null
@@ -23,7 +23,7 @@ extension PredicateValue {
         }
     }
 
-    /// The value without the optionals around it.
+    /// Returns the value without the optionals around it.
     private static func unwrapped(_ value: Any?) -> Any? {
         guard let value else { return nil }
         let mirror = Mirror(reflecting: value)
@@ -48,7 +48,7 @@ extension PredicateValue {
         }
     }
 
-    /// The value as an object, for archives.
+    /// The value as an object for archives.
     var object: Any {
         switch self {
         case .null, .asset, .unsupported: NSNull()

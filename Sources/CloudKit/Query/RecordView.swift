@@ -2,7 +2,7 @@ import Foundation
 import NephosWire
 import Synchronization
 
-/// A record in memory, in the form that conditions read.
+/// A record in memory, in the form that query conditions read.
 struct RecordView: QueryableRecord {
     private let recordType: CKRecord.RecordType
     private let recordID: CKRecord.ID
@@ -17,7 +17,8 @@ struct RecordView: QueryableRecord {
     var recordName: String { recordID.recordName }
     var zoneID: ZoneIDDictionary { recordID.zoneID.wireValue }
 
-    /// Queries do not see encrypted fields. A name without a field may be a property that only a record in memory has.
+    /// Queries do not see encrypted fields, so this returns nil for them. A name without a field may be a property that
+    /// only a record in memory has.
     func value(ofField name: String) -> FieldValue? {
         guard let field = state.fields[name] else { return property(name) }
         return field.isEncrypted ? nil : field.value.wireValue(in: WireContext(zoneID: recordID.zoneID))

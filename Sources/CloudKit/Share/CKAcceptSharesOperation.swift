@@ -23,13 +23,14 @@ open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
         self.shareMetadatas = shareMetadatas
     }
 
-    /// The metadata of the shares to accept. All shares belong to one container, to which the operation is added.
+    /// The metadata of the shares to accept; nil for none. All shares belong to one container, to which the operation
+    /// is added.
     open var shareMetadatas: [CKShare.Metadata]? {
         get { metadatas.withLock { $0 } }
         set { metadatas.exchange(newValue) }
     }
 
-    /// Called once for every share.
+    /// Called once for every share, with the accepted share or the error.
     open var perShareResultBlock:
         ((_ metadata: CKShare.Metadata, _ metadataResult: Result<CKShare, any Error>) -> Void)?
     {

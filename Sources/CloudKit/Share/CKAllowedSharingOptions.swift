@@ -1,6 +1,6 @@
 public import Foundation
 
-/// The permissions that a share may offer to participants.
+/// A set of permissions that a share may offer to participants.
 public struct CKSharingParticipantPermissionOption: OptionSet, Hashable, Sendable, BitwiseCopyable {
     public let rawValue: UInt
 
@@ -10,11 +10,11 @@ public struct CKSharingParticipantPermissionOption: OptionSet, Hashable, Sendabl
     public static let readOnly = CKSharingParticipantPermissionOption(rawValue: 1 << 0)
     /// Participants may be given read and write access.
     public static let readWrite = CKSharingParticipantPermissionOption(rawValue: 1 << 1)
-    /// Both permissions: the owner chooses one.
+    /// Both permissions. The owner chooses one of them.
     public static let any: CKSharingParticipantPermissionOption = [.readOnly, .readWrite]
 }
 
-/// The accounts to which a share may be offered.
+/// A set of the kinds of access that a share may offer.
 public struct CKSharingParticipantAccessOption: OptionSet, Hashable, Sendable, BitwiseCopyable {
     public let rawValue: UInt
 
@@ -24,7 +24,7 @@ public struct CKSharingParticipantAccessOption: OptionSet, Hashable, Sendable, B
     public static let anyoneWithLink = CKSharingParticipantAccessOption(rawValue: 1 << 0)
     /// The participants that the owner invites.
     public static let specifiedRecipientsOnly = CKSharingParticipantAccessOption(rawValue: 1 << 1)
-    /// Both kinds of access: the owner chooses one.
+    /// Both kinds of access. The owner chooses one of them.
     public static let any: CKSharingParticipantAccessOption = [.anyoneWithLink, .specifiedRecipientsOnly]
 }
 
@@ -67,13 +67,13 @@ public final class CKAllowedSharingOptions: NSObject, NSSecureCoding, NSCopying,
         set { options.access = newValue }
     }
 
-    /// Whether the interface offers to allow access requests. Defaults to false.
+    /// Whether the interface lets the owner allow access requests. Defaults to false.
     public var allowsAccessRequests: Bool {
         get { options.accessRequests }
         set { options.accessRequests = newValue }
     }
 
-    /// Whether the interface offers to let participants invite others. Defaults to false.
+    /// Whether the interface lets the owner allow participants to invite others. Defaults to false.
     public var allowsParticipantsToInviteOthers: Bool {
         get { options.inviting }
         set { options.inviting = newValue }

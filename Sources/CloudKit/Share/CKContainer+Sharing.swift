@@ -63,7 +63,7 @@ extension CKContainer {
             .keyed { $0.userRecordID }
     }
 
-    /// Creates participants from lookup infos, with one result for each.
+    /// Creates participants from lookup infos, with one result for each lookup info.
     public func shareParticipants(
         for lookupInfos: [CKUserIdentity.LookupInfo]
     ) async throws -> [CKUserIdentity.LookupInfo: Result<CKShare.Participant, any Error>] {
@@ -125,12 +125,12 @@ extension CKContainer {
     // MARK: Requests for access
 
     /// Requests access to shares from their owners, with one result for each URL (requestShareAccess(for:), Apple's
-    /// documentation). Throws a `CKError` that concerns all of them.
+    /// documentation). Throws a `CKError` that concerns all URLs.
     public func requestShareAccess(for urls: [URL]) async throws -> [URL: Result<Void, any Error>] {
         try await resultOfOperation { runRequestAccess(urls, $0) }
     }
 
-    // MARK: The operations behind them
+    // MARK: Underlying operations
 
     private typealias Completion<Key: Hashable, Value> =
         @Sendable (Result<[Key: Result<Value, any Error>], any Error>) -> Void
@@ -192,7 +192,8 @@ extension CKContainer {
 }
 
 extension Dictionary {
-    /// Returns the values under new keys, which `key` derives from the old ones; drops a value if `key` returns nil.
+    /// Returns the values under new keys, which `key` derives from the old ones. A value for which `key` returns nil is
+    /// dropped.
     fileprivate func keyed<NewKey: Hashable>(_ key: (Key) -> NewKey?) -> [NewKey: Value] {
         [NewKey: Value](
             compactMap { entry in key(entry.key).map { ($0, entry.value) } }, uniquingKeysWith: { first, _ in first })

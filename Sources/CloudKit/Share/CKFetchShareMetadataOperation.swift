@@ -30,11 +30,12 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
         self.shareURLs = shareURLs
     }
 
-    /// `init(shareURLs:)` by its former name.
+    /// Creates an operation that fetches the metadata of the shares at these URLs, by a former name of
+    /// `init(shareURLs:)`.
     @available(*, deprecated, renamed: "init(shareURLs:)")
     public convenience init(share urls: [URL]) { self.init(shareURLs: urls) }
 
-    /// The URLs of the shares, as distributed by their owners.
+    /// The URLs of the shares as their owners distribute them; nil for none.
     open var shareURLs: [URL]? {
         get { request.shareURLs }
         set { request.shareURLs = newValue }
@@ -46,13 +47,13 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
         set { request.shouldFetchRootRecord = newValue }
     }
 
-    /// The keys of the root records' fields to fetch; nil for all.
+    /// The keys of the fields of root records to fetch; nil for all fields.
     open var rootRecordDesiredKeys: [CKRecord.FieldKey]? {
         get { request.rootRecordDesiredKeys }
         set { request.rootRecordDesiredKeys = newValue }
     }
 
-    /// Called once for every URL.
+    /// Called once for every URL, with the metadata or the error.
     open var perShareMetadataResultBlock:
         ((_ shareURL: URL, _ shareMetadataResult: Result<CKShare.Metadata, any Error>) -> Void)?
     {

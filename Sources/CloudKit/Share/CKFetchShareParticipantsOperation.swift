@@ -2,8 +2,8 @@ import NephosWire
 
 /// Creates participants from users' addresses (CKFetchShareParticipantsOperation, Apple's documentation).
 ///
-/// An e-mail address or a phone number yields a participant even if no account has it: acceptance of the share reveals
-/// the account. A user record ID must belong to a user of the container.
+/// An e-mail address or a phone number results in a participant even if no account has it, because the account is known
+/// once the share is accepted. A user record ID must belong to a user of the container.
 open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
     private struct Blocks {
         var perParticipant: ((CKUserIdentity.LookupInfo, Result<CKShare.Participant, any Error>) -> Void)?
@@ -29,13 +29,13 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
         self.userIdentityLookupInfos = userIdentityLookupInfos
     }
 
-    /// The identifiers of the users to look up.
+    /// The lookup infos of the users; nil for none.
     open var userIdentityLookupInfos: [CKUserIdentity.LookupInfo]? {
         get { infos.withLock { $0 } }
         set { infos.exchange(newValue) }
     }
 
-    /// Called once for every user.
+    /// Called once for every user, with the participant or the error.
     open var perShareParticipantResultBlock:
         (
             (_ lookupInfo: CKUserIdentity.LookupInfo, _ shareParticipantResult: Result<CKShare.Participant, any Error>)
@@ -86,7 +86,7 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
         deliver(items) { self.hand(out: $0) }
     }
 
-    /// Returns the lookup infos whose addresses belong to accounts. The service reveals nothing else about those
+    /// Returns those lookup infos whose addresses belong to accounts. The service reveals nothing else about the
     /// accounts.
     private func accounts(
         _ infos: [CKUserIdentity.LookupInfo]
@@ -106,7 +106,7 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
     private func usersByID(_ ids: [CKRecord.ID]) async throws(CKError) -> [CKRecord.ID: Result<CKRecord, CKError>] {
         guard !ids.isEmpty else { return [:] }
         let session = containerAccount
-        // The service knows the current user only by record name, not by `CKCurrentUserDefaultName`.
+        // The service knows the current user only by the name of the user record, not by `CKCurrentUserDefaultName`.
         let own = try await session.currentUser(ServiceCall(scope: .public), containerErrorContext)
         let context = DatabaseRequestContext(
             session: session, call: ServiceCall(scope: .public), errors: containerErrorContext)
@@ -142,8 +142,8 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
 }
 
 extension CKUserIdentity.LookupInfo {
-    /// Creates the participant for this lookup info. Throws `unknownItem` for an unknown user, and `invalidArguments`
-    /// for a malformed address.
+    /// Creates the participant for this lookup info. Throws `unknownItem` if no such user exists, and
+    /// `invalidArguments` for a malformed address.
     fileprivate func participant(
         _ users: [CKRecord.ID: Result<CKRecord, CKError>], hasAccount: Bool, _ errors: ErrorContext
     ) throws(CKError) -> CKShare.Participant {

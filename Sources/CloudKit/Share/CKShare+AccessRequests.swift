@@ -3,7 +3,7 @@ import Synchronization
 
 extension CKShare {
     /// An account that requests access to a share (CKShareAccessRequester, Apple's documentation). Apple's class also
-    /// has a contact card, whose framework this platform lacks.
+    /// has a contact card, but this platform lacks the framework for it.
     public final class AccessRequester: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
         // Unchecked, because NSObject is not Sendable: the identity is a constant.
 
@@ -45,7 +45,7 @@ extension CKShare {
         public override var hash: Int { userIdentity.hash }
     }
 
-    /// An identity whose requests for access no longer reach a share (CKShareBlockedIdentity, Apple's documentation).
+    /// An account whose requests for access to a share are blocked (CKShareBlockedIdentity, Apple's documentation).
     public final class BlockedIdentity: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
         // Unchecked, because NSObject is not Sendable: the identity is a constant.
 
@@ -80,7 +80,7 @@ extension CKShare {
         public override var hash: Int { userIdentity.hash }
     }
 
-    /// The requesters and the blocked identities.
+    /// The accounts that request access to a share, and the accounts whose requests are blocked.
     struct AccessRequests: Sendable {
         var allowed = false
         var requesters: [AccessRequester] = []
@@ -105,9 +105,9 @@ extension CKShare {
         }
     }
 
-    /// Whether accounts that were not invited may request access by the share's URL. Defaults to false.
+    /// Whether accounts that were not invited may request access through the share's URL. Defaults to false.
     ///
-    /// Setting it stops the program unless the current user is the share's owner or an administrator.
+    /// The program stops if this is set and the current user is neither the share's owner nor an administrator.
     public var allowsAccessRequests: Bool {
         get { shareState.withLock { $0.accessRequests.allowed } }
         set { changeAccessRequests { $0.allowed = newValue } }
@@ -119,13 +119,14 @@ extension CKShare {
     /// The accounts whose access requests are blocked.
     public var blockedIdentities: [CKShare.BlockedIdentity] { shareState.withLock { $0.accessRequests.blocked } }
 
-    /// Denies access requests; the requesters may ask again. The program stops unless the current user is the share's
-    /// owner or an administrator. This change, and those of the methods below, need a save.
+    /// Denies access requests. The accounts may request access again. The program stops unless the current user is the
+    /// share's owner or an administrator. The change takes effect when the share is saved.
     public func denyRequesters(_ requesters: [CKShare.AccessRequester]) {
         changeAccessRequests { $0.deny(requesters) }
     }
 
-    /// Denies access requests, blocks later ones of the same accounts, and removes the accounts from the share.
+    /// Denies access requests, blocks later requests of the same accounts, and removes the accounts from the share. The
+    /// change takes effect when the share is saved.
     public func blockRequesters(_ requesters: [CKShare.AccessRequester]) {
         changeAccessRequests { $0.block(requesters) }
         let blocked = requesters.map(\.userIdentity)
@@ -134,7 +135,7 @@ extension CKShare {
         }
     }
 
-    /// Lets blocked accounts request access again.
+    /// Lets blocked accounts request access again. The change takes effect when the share is saved.
     public func unblockIdentities(_ blockedIdentities: [CKShare.BlockedIdentity]) {
         changeAccessRequests { $0.unblock(blockedIdentities) }
     }

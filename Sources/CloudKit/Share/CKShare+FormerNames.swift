@@ -1,6 +1,7 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
-// The former names of the types around shares: from before CloudKit's Swift API nested them, and from in between.
+// The former names of the types around shares: from before CloudKit's Swift API nested them, and from the time in
+// between.
 
 @available(*, deprecated, renamed: "CKShare.Metadata")
 public typealias CKShareMetadata = CKShare.Metadata

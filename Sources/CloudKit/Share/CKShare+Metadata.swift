@@ -5,7 +5,7 @@ extension CKShare {
     /// The properties of a share that are known before its acceptance (CKShare.Metadata, Apple's documentation). The
     /// service returns them for the share's URL; apps do not create them.
     open class Metadata: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
-        // Unchecked, because NSObject is not Sendable: everything in here is a constant.
+        // Unchecked, because NSObject is not Sendable: every property is a constant.
 
         private struct Values {
             var containerIdentifier = ""
@@ -16,8 +16,9 @@ extension CKShare {
             var participantPermission = CKShare.ParticipantPermission.unknown
             var ownerIdentity = CKUserIdentity(hasiCloudAccount: false)
             var rootRecord: CKRecord?
-            /// The service's key of the share: the last component of the URL by which the metadata was fetched. A
-            /// one-time URL has a key of its own, different from the share's.
+            /// The service's key for the share: the last component of the URL by which the metadata was fetched. A
+            /// one-time URL has a key that differs from the share's. Nil for metadata that did not come from the
+            /// service.
             var shortGUID: String?
         }
 
@@ -44,22 +45,22 @@ extension CKShare {
             values.ownerIdentity = CKUserIdentity(wire: wire.ownerIdentity, users)
             if let root = wire.rootRecord {
                 let root = try record(root)
-                // Before acceptance no participant has the keys of encrypted values, and a record must not lack its
-                // values.
+                // Before acceptance, no participant has the keys for encrypted values. A root record without these
+                // values would be incomplete, so it is omitted.
                 if !root.hasEncryptedFields { values.rootRecord = root }
             }
             values.shortGUID = wire.shortGUID.value
             self.values = values
         }
 
-        /// The service's key of the share; nil for metadata that did not come from the service.
+        /// The service's key for the share; nil for metadata that did not come from the service.
         var shortGUID: String? { values.shortGUID ?? values.share?.url.flatMap(CKShare.shortGUID) }
 
         /// The container that holds the share.
         open var containerIdentifier: String { values.containerIdentifier }
 
-        /// The share. The program stops if there is none: then the metadata came neither from the service nor from an
-        /// archive of such metadata.
+        /// The share. The program stops if there is none, because the metadata then came neither from the service nor
+        /// from an archive of such metadata.
         open var share: CKShare {
             guard let share = values.share else {
                 raise("CKShare.Metadata: this is metadata of no share.")
@@ -77,7 +78,7 @@ extension CKShare {
         open var participantPermission: CKShare.ParticipantPermission { values.participantPermission }
         /// The identity of the share's owner.
         open var ownerIdentity: CKUserIdentity { values.ownerIdentity }
-        /// The root record, if it was requested; nil if it has encrypted values.
+        /// The root record; nil if it was not requested, or if it has encrypted values.
         open var rootRecord: CKRecord? { values.rootRecord }
 
         @available(*, deprecated, renamed: "participantRole")
@@ -85,14 +86,15 @@ extension CKShare {
             CKShare.ParticipantType(rawValue: participantRole.rawValue) ?? .privateUser
         }
 
-        /// The root record's ID. A share of a whole zone has no root; its value is the ID of the share.
+        /// The ID of the root record. A share of a whole zone has no root record, so the value is then the ID of the
+        /// share.
         @available(*, deprecated, renamed: "hierarchicalRootRecordID")
         open var rootRecordID: CKRecord.ID { hierarchicalRootRecordID ?? share.recordID }
 
         open class var supportsSecureCoding: Bool { true }
 
-        /// Restores metadata from an archive. Absent values get defaults: Apple's framework accepts an archive without
-        /// any of them, too.
+        /// Restores metadata from an archive. Missing values get defaults, because Apple's framework also accepts an
+        /// archive without any values.
         public required init?(coder: NSCoder) {
             var values = Values()
             let container = coder.object(
@@ -122,7 +124,7 @@ extension CKShare {
             coder.encode(participantStatus.rawValue, forKey: ArchiveKey.metadataStatus)
             coder.encode(participantPermission.rawValue, forKey: ArchiveKey.metadataPermission)
             coder.encode(rootRecord, forKey: ArchiveKey.rootRecord)
-            // The share's own URL is in the share.
+            // The archived share contains its own URL, so only another key is stored.
             if let guid = values.shortGUID, guid != values.share?.url.flatMap(CKShare.shortGUID) {
                 coder.encode(guid as NSString, forKey: ArchiveKey.oneTimeGUID)
             }
@@ -132,7 +134,7 @@ extension CKShare {
 
         open func copy(with zone: NSZone? = nil) -> Any { self }
 
-        /// Metadata is equal if it describes the same share of the same container.
+        /// Whether both metadata describe the same share of the same container.
         open override func isEqual(_ object: Any?) -> Bool {
             guard let other = object as? CKShare.Metadata else { return false }
             return self === other

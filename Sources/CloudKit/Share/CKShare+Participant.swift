@@ -18,11 +18,11 @@ extension CKShare {
     public enum ParticipantPermission: Int, Hashable, Sendable, BitwiseCopyable {
         /// The service has not reported the permission yet.
         case unknown
-        /// No access.
+        /// The participant has no access.
         case none
-        /// Fetch and query.
+        /// The participant may fetch and query records.
         case readOnly
-        /// Fetch, query, save and delete.
+        /// The participant may fetch, query, save and delete records.
         case readWrite
     }
 
@@ -70,14 +70,14 @@ extension CKShare {
         struct Details: Sendable {
             var isApprovedRequester = false
             var dateAdded: Date?
-            /// Whether a one-time URL identifies the participant, instead of an address.
+            /// Whether the participant is identified by a one-time URL instead of an address.
             var hasOneTimeURL = false
         }
 
         let details: Details
         private let identity: CKUserIdentity
         private let identifier: String
-        // This lock guards all mutable state: hence `@unchecked Sendable`, as NSObject is not Sendable.
+        // This lock guards all mutable state. NSObject is not Sendable, hence the `@unchecked Sendable` of the class.
         private let state: Mutex<State>
 
         init(
@@ -96,7 +96,7 @@ extension CKShare {
         open var participantID: CKShare.Participant.ID { identifier }
         /// Whether the participant requested access and the request was approved.
         open var isApprovedRequester: Bool { details.isApprovedRequester }
-        /// The date when the participant was added; nil until the share was saved.
+        /// The date at which the participant was added; nil until the share is saved.
         open var dateAddedToShare: Date? { details.dateAdded }
 
         /// Creates a participant that a one-time URL of the share identifies, instead of an address.
@@ -134,8 +134,8 @@ extension CKShare {
 
         open class var supportsSecureCoding: Bool { true }
 
-        /// Restores a participant from an archive. Absent values get defaults: Apple's framework accepts an archive
-        /// without any of them, too.
+        /// Restores a participant from an archive. Missing values get defaults, because Apple's framework also accepts
+        /// an archive without any values.
         public required init?(coder: NSCoder) {
             details = Details()
             identity =
@@ -167,9 +167,9 @@ extension CKShare {
                 userIdentity, participantID: participantID, state: state.withLock { $0 }, details: details)
         }
 
-        /// Participants are equal if they are the same person: if their `participantID`, their identities' user record
-        /// ID or their identities' lookup info is equal. Permissions do not count (isEqual(_:) of CKShare.Participant,
-        /// Apple's documentation).
+        /// Whether both participants are the same person. They are if they have the same `participantID`, or if their
+        /// identities have the same user record ID or the same lookup info. Permissions do not matter (isEqual(_:) of
+        /// CKShare.Participant, Apple's documentation).
         open override func isEqual(_ object: Any?) -> Bool {
             guard let other = object as? CKShare.Participant else { return false }
             let (mine, theirs) = (userIdentity, other.userIdentity)
@@ -178,7 +178,8 @@ extension CKShare {
                 || mine.lookupInfo != nil && mine.lookupInfo == theirs.lookupInfo
         }
 
-        // One hash for all, because any one of three properties makes two participants equal. A share has at most 100.
+        // All participants have the same hash, because any one of three properties makes two participants equal. A
+        // share has at most 100 participants.
         open override var hash: Int { 0 }
 
         open override var description: String {

@@ -2,7 +2,7 @@ public import Foundation
 import Synchronization
 
 extension CKShare {
-    /// Adds a participant, or replaces the one of the same user.
+    /// Adds a participant, or replaces the participant who is the same user.
     ///
     /// The program stops if the share is public, if the participant is the owner, or if the participant joined by the
     /// public URL.
@@ -17,7 +17,7 @@ extension CKShare {
         }
     }
 
-    /// Removes a participant, unless it is the owner. The program stops if the share is public.
+    /// Removes a participant. Does nothing if the participant is the owner. The program stops if the share is public.
     public func removeParticipant(_ participant: CKShare.Participant) {
         requirePrivate("remove")
         shareState.withLock { state in
@@ -25,8 +25,7 @@ extension CKShare {
         }
     }
 
-    /// Returns the URL by which a participant from `oneTimeURLParticipant()` joins, once; nil until the share was
-    /// saved.
+    /// Returns the URL by which a participant from `oneTimeURLParticipant()` joins once; nil until the share is saved.
     public func oneTimeURL(for participantID: CKShare.Participant.ID) -> URL? {
         shareState.withLock { $0.oneTimeURLs[participantID] }
     }
@@ -48,7 +47,7 @@ extension CKShare.ShareState {
 }
 
 extension CKShare.Participant {
-    /// The current user as the owner of a new share.
+    /// A participant for the current user as the owner of a new share.
     static var currentUser: CKShare.Participant {
         CKShare.Participant(
             .currentUser, state: State(role: .owner, permission: .readWrite, acceptanceStatus: .accepted))

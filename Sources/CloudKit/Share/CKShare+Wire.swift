@@ -131,8 +131,8 @@ extension CKShare.ShareState {
             blocked: wire.blocked.map { CKShare.BlockedIdentity(CKUserIdentity(wire: $0, users)) })
     }
 
-    /// Keeps one-time URLs available under the participant identifiers that this client generated before the service
-    /// replaced them by its own.
+    /// Keeps one-time URLs available under the participant identifiers that this client generated, although the service
+    /// has replaced those identifiers.
     mutating func keepOneTimeIdentifiers(of sent: [CKShare.Participant]) {
         let known = Set(participants.map(\.participantID))
         let former = sent.filter { $0.details.hasOneTimeURL && !known.contains($0.participantID) }
@@ -143,7 +143,7 @@ extension CKShare.ShareState {
 }
 
 extension CKShare {
-    /// Returns the share's properties that a save sends.
+    /// Returns the properties of the share that a save sends.
     func shareToModify() -> ShareToModify {
         let state = shareState.withLock { $0 }
         var request = ShareToModify(
@@ -163,7 +163,7 @@ extension CKShare {
 }
 
 extension CKShare {
-    /// Returns the last component of a share's URL; nil if it has none.
+    /// Returns the last component of a share's URL; nil if the URL has none.
     static func shortGUID(_ url: URL) -> String? {
         let last = url.lastPathComponent
         return last.isEmpty || last == "/" ? nil : last

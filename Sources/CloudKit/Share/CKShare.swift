@@ -18,17 +18,19 @@ open class CKShare: CKRecord, @unchecked Sendable {
         var url: URL?
         var publicPermission = ParticipantPermission.none
         var participants = [Participant.currentUser]
-        /// Nil if a whole zone is shared.
+        /// The ID of the root record; nil if a whole zone is shared.
         var rootRecordID: CKRecord.ID?
         var accessRequests = AccessRequests()
-        /// The one-time URLs, by the identifier of their participant.
+        /// The one-time URLs, by the identifier of the participant who joins by the URL.
         var oneTimeURLs: [Participant.ID: URL] = [:]
-        /// Whether the service has encryption keys of the share, and whether it needs further keys from the owner.
+        /// Whether the service has encryption keys of the share. The next property states whether it needs further keys
+        /// from the owner.
         var hasKeys = false
         var wantsKeys = false
     }
 
-    // The share's own state, guarded by a lock as the record's state is: hence `@unchecked Sendable`.
+    // A lock guards the share's own state, as one guards the record's state, hence the `@unchecked Sendable` of the
+    // class.
     let shareState: Mutex<ShareState>
 
     /// Creates a share of the hierarchy below `rootRecord`, and makes the record refer to the share.
@@ -97,7 +99,7 @@ open class CKShare: CKRecord, @unchecked Sendable {
         }
     }
 
-    /// The URL by which accounts join the share; nil until the share was saved.
+    /// The URL by which accounts join the share; nil until the share is saved.
     open var url: URL? { shareState.withLock { $0.url } }
 
     /// The participants that the current user may see: at least the owner and the current user.
@@ -108,7 +110,7 @@ open class CKShare: CKRecord, @unchecked Sendable {
         participants.first { $0.role == .owner } ?? Participant.currentUser
     }
 
-    /// The current user as a participant; nil if the list of participants lacks the user.
+    /// The current user as a participant; nil if the user is not among `participants`.
     open var currentUserParticipant: CKShare.Participant? {
         participants.first { $0.userIdentity.userRecordID?.recordName == CKCurrentUserDefaultName }
     }
@@ -124,11 +126,11 @@ open class CKShare: CKRecord, @unchecked Sendable {
         }
     }
 
-    /// Adds the key material of the links to the share's URLs.
+    /// Adds the secret fragments of the links to the URLs of the share.
     func add(_ links: ShareLinks) {
         shareState.withLock { state in
             if let link = links.share { state.url = state.url.map(link.adding) }
-            // A participant may have two identifiers, this client's and the service's.
+            // A participant may have two identifiers: one from this client and one from the service.
             let byURL = Dictionary(
                 state.oneTimeURLs.compactMap { id, url in links.oneTime[id].map { (url, $0) } }
             ) { first, _ in first }
@@ -140,7 +142,7 @@ open class CKShare: CKRecord, @unchecked Sendable {
         CKShare(recordID: recordID, state: state, shareState: shareState.withLock { $0.copied() })
     }
 
-    /// Restores a share. If the archive holds no share, creates an empty one and fails the coder.
+    /// Restores a share from an archive. If the archive contains no share, creates an empty share and fails the coder.
     public required init(coder: NSCoder) {
         shareState = Mutex(
             ShareState(

@@ -3,8 +3,8 @@ import NephosWire
 
 /// Requests access to shares from their owners, by URL (CKShareRequestAccessOperation, Apple's documentation).
 ///
-/// A URL succeeds whether or not it belongs to a share, and whether or not the share allows access requests. It fails
-/// only if the account is already invited, with `participantAlreadyInvited`.
+/// The request for a URL succeeds whether or not a share has the URL, and whether or not that share allows access
+/// requests. It fails with `participantAlreadyInvited` if the account is already invited.
 open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
     private struct Blocks {
         var perShare: ((URL, Result<Void, any Error>) -> Void)?
@@ -23,13 +23,13 @@ open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
         self.shareURLs = shareURLs
     }
 
-    /// The URLs of the shares to which access is requested.
+    /// The URLs of the shares to which access is requested; nil for none.
     open var shareURLs: [URL]? {
         get { urls.withLock { $0 } }
         set { urls.exchange(newValue) }
     }
 
-    /// Called once for every URL.
+    /// Called once for every URL, with success or the error.
     open var perShareAccessRequestResultBlock: ((URL, Result<Void, any Error>) -> Void)? {
         get { blocks.perShare }
         set { blocks.perShare = newValue }

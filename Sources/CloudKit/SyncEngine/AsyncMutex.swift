@@ -1,8 +1,8 @@
-/// An async mutex: one task at a time, first in, first out.
+/// An async mutex, which one task at a time holds. Waiting tasks get it in FIFO order.
 final class AsyncMutex: Sendable {
     private struct Line: Sendable {
         var isBusy = false
-        /// FIFO; the first waiter is at `head`.
+        /// The FIFO queue of waiting tasks. The first one is at the index `head`.
         var waiting: [CheckedContinuation<Void, Never>] = []
         var head = 0
 
@@ -19,7 +19,7 @@ final class AsyncMutex: Sendable {
 
     private let line = Locked(Line())
 
-    /// Runs `body` with the lock held.
+    /// Runs `body` while the mutex is held.
     func withLock<Value, Failure: Error>(_ body: () async throws(Failure) -> Value) async throws(Failure) -> Value {
         await wait()
         defer { pass() }

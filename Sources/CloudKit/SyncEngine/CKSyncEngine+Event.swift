@@ -1,7 +1,7 @@
 extension CKSyncEngine {
     /// An event of a sync engine for its delegate (CKSyncEngine.Event, Apple's documentation).
     public enum Event: Sendable, CustomStringConvertible {
-        /// The state to store changed.
+        /// The engine's state changed, and the app has to store it.
         case stateUpdate(Event.StateUpdate)
         /// The account changed.
         case accountChange(Event.AccountChange)
@@ -46,7 +46,7 @@ extension CKSyncEngine {
 }
 
 extension CKSyncEngine.Event {
-    /// The state to store, together with the data of the earlier events.
+    /// The state that the app has to store, together with the data of the earlier events.
     public struct StateUpdate: Sendable, CustomStringConvertible {
         /// The serialization for the configuration of the next engine.
         public let stateSerialization: CKSyncEngine.State.Serialization
@@ -54,16 +54,16 @@ extension CKSyncEngine.Event {
         public var description: String { "StateUpdate" }
     }
 
-    /// The account changed. After a sign-out or switch, the engine has discarded all its state, pending changes
-    /// included.
+    /// A change of the account. After a sign-out or a switch, the engine has discarded all its state, including the
+    /// pending changes.
     public struct AccountChange: Sendable, CustomStringConvertible {
         /// The kind of account change, with the user records of the accounts concerned.
         public enum ChangeType: Equatable, Sendable {
-            /// An account uses the engine for the first time, or signed in again: the device's data can be sent.
+            /// An account uses the engine for the first time, or has signed in again. The device's data can be sent.
             case signIn(currentUser: CKRecord.ID)
-            /// The account signed out: discard the account's data.
+            /// The account signed out, so the app has to discard the account's data.
             case signOut(previousUser: CKRecord.ID)
-            /// Another account is signed in: discard the former account's data.
+            /// Another account signed in, so the app has to discard the former account's data.
             case switchAccounts(previousUser: CKRecord.ID, currentUser: CKRecord.ID)
         }
 
@@ -120,11 +120,11 @@ extension CKSyncEngine.Event {
 
         /// The saved zones, in the server's version.
         public let savedZones: [CKRecordZone]
-        /// The failed saves. The engine does not retry them unless they are added again.
+        /// The zones whose saves failed. The engine does not retry them unless the app adds them again.
         public let failedZoneSaves: [FailedZoneSave]
         /// The zones deleted from the service.
         public let deletedZoneIDs: [CKRecordZone.ID]
-        /// The failed deletions, with their errors.
+        /// The zones whose deletion failed, with their errors.
         public let failedZoneDeletes: [CKRecordZone.ID: CKError]
 
         public var description: String {
@@ -140,19 +140,20 @@ extension CKSyncEngine.Event {
         public struct FailedRecordSave: Sendable, CustomStringConvertible {
             /// The record to save.
             public let record: CKRecord
-            /// The reason the save failed. The `serverRecord` of `serverRecordChanged` is the service's record.
+            /// The reason the save failed. For `serverRecordChanged`, the error's `serverRecord` is the service's
+            /// record.
             public let error: CKError
 
             public var description: String { "\(record.recordID.recordName): \(error)" }
         }
 
-        /// The records with the service's change tags: store them for the next edit.
+        /// The saved records with the service's change tags. The app stores the records for the next edit.
         public let savedRecords: [CKRecord]
-        /// The failed saves. Resolve each failure, and add the change again.
+        /// The records whose saves failed. The app has to resolve each failure, and add the change again.
         public let failedRecordSaves: [FailedRecordSave]
         /// The records deleted from the service.
         public let deletedRecordIDs: [CKRecord.ID]
-        /// The failed deletions, with their errors.
+        /// The records whose deletion failed, with their errors.
         public let failedRecordDeletes: [CKRecord.ID: CKError]
 
         public var description: String {
@@ -162,7 +163,7 @@ extension CKSyncEngine.Event {
         }
     }
 
-    /// A fetch begins.
+    /// The event that a fetch begins.
     public struct WillFetchChanges: Sendable, CustomStringConvertible {
         /// The reason and the options of the fetch.
         public let context: CKSyncEngine.FetchChangesContext
@@ -170,15 +171,15 @@ extension CKSyncEngine.Event {
         public var description: String { "WillFetchChanges(context: \(context))" }
     }
 
-    /// The fetch of a zone begins.
+    /// The event that the fetch of a zone begins.
     public struct WillFetchRecordZoneChanges: Sendable, CustomStringConvertible {
-        /// The zone to fetch next.
+        /// The zone that is fetched next.
         public let zoneID: CKRecordZone.ID
 
         public var description: String { "WillFetchRecordZoneChanges(zoneID: \(zoneID.zoneName))" }
     }
 
-    /// The fetch of a zone ended; after an error, a later fetch continues it.
+    /// The event that the fetch of a zone ended. After an error, a later fetch continues the fetch of the zone.
     public struct DidFetchRecordZoneChanges: Sendable, CustomStringConvertible {
         /// The zone that was fetched.
         public let zoneID: CKRecordZone.ID
@@ -190,7 +191,7 @@ extension CKSyncEngine.Event {
         }
     }
 
-    /// A fetch ended.
+    /// The event that a fetch ended.
     public struct DidFetchChanges: Sendable, CustomStringConvertible {
         /// The reason and the options of the fetch.
         public let context: CKSyncEngine.FetchChangesContext
@@ -198,7 +199,7 @@ extension CKSyncEngine.Event {
         public var description: String { "DidFetchChanges(context: \(context))" }
     }
 
-    /// The engine begins to send.
+    /// The event that the engine begins to send.
     public struct WillSendChanges: Sendable, CustomStringConvertible {
         /// The reason and the options of the send.
         public let context: CKSyncEngine.SendChangesContext
@@ -206,7 +207,7 @@ extension CKSyncEngine.Event {
         public var description: String { "WillSendChanges(context: \(context))" }
     }
 
-    /// The engine ended sending.
+    /// The event that the engine ended sending.
     public struct DidSendChanges: Sendable, CustomStringConvertible {
         /// The reason and the options of the send.
         public let context: CKSyncEngine.SendChangesContext

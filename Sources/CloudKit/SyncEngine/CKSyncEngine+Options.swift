@@ -1,9 +1,9 @@
 extension CKSyncEngine {
-    /// The trigger of a fetch or send.
+    /// The trigger of a fetch or a send.
     public enum SyncReason: Hashable, Sendable, CustomStringConvertible {
-        /// The engine's scheduler.
+        /// The engine's scheduler triggered the fetch or send.
         case scheduled
-        /// A call by the app.
+        /// A call by the app triggered the fetch or send.
         case manual
 
         public var description: String {
@@ -16,11 +16,11 @@ extension CKSyncEngine {
 
     /// The scope of a fetch, its operations' group, and the zones that come first.
     public struct FetchChangesOptions: Sendable, CustomStringConvertible {
-        /// The zones to fetch.
+        /// A selection of the zones to fetch.
         public enum Scope: Sendable, Equatable, CustomStringConvertible {
             /// Every zone.
             case all
-            /// Every zone but these.
+            /// Every zone except these.
             case allExcluding([CKRecordZone.ID])
             /// Only these zones.
             case zoneIDs([CKRecordZone.ID])
@@ -47,7 +47,7 @@ extension CKSyncEngine {
         public var scope: Scope
         /// The group of the fetch's operations.
         public var operationGroup: CKOperationGroup
-        /// The zones to fetch before the others.
+        /// The zones that are fetched before all others.
         public var prioritizedZoneIDs: [CKRecordZone.ID] = []
 
         /// Options that fetch all zones, unless `scope` restricts them.
@@ -73,7 +73,7 @@ extension CKSyncEngine {
 
     /// The scope of a send, and its operations' group.
     public struct SendChangesOptions: Sendable, CustomStringConvertible {
-        /// The zones or records to send. The delegate has to apply it: filter `pendingRecordZoneChanges` by it.
+        /// A selection of the pending changes to send. The delegate applies it to `pendingRecordZoneChanges`.
         public enum Scope: Sendable, Equatable, CustomStringConvertible {
             /// All pending changes.
             case all
@@ -81,7 +81,7 @@ extension CKSyncEngine {
             case allExcluding([CKRecordZone.ID])
             /// The pending changes in these zones.
             case zoneIDs([CKRecordZone.ID])
-            /// Only these records.
+            /// The pending changes to these records.
             case recordIDs([CKRecord.ID])
 
             /// Whether the scope includes the record.
@@ -137,7 +137,8 @@ extension CKSyncEngine {
     public struct SendChangesContext: Sendable, CustomStringConvertible {
         /// Whether the engine's scheduler or the app started the send.
         public let reason: CKSyncEngine.SyncReason
-        /// The options that the app passed, or that the engine chose: send the changes in their scope.
+        /// The options that the app passed, or that the engine chose. The delegate sends only the changes in their
+        /// scope.
         public let options: CKSyncEngine.SendChangesOptions
 
         public var description: String { "SendChangesContext(reason: \(reason), options: \(options))" }

@@ -3,19 +3,20 @@ import NephosWire
 extension CKSyncEngine {
     /// Records to save and to delete in one request.
     public struct RecordZoneChangeBatch: Sendable, CustomStringConvertible {
-        /// Sent in one request with the deletions.
+        /// The records to save, which are sent in one request with the deletions.
         public var recordsToSave: [CKRecord]
-        /// Sent in one request with the saves.
+        /// The records to delete, which are sent in one request with the saves.
         public var recordIDsToDelete: [CKRecord.ID]
         /// Whether the changes to each zone are atomic.
         public var atomicByZone: Bool
 
-        /// Items of a batch, at most: the limit of a request (`CKError.limitExceeded`, Apple's documentation).
+        /// The maximum number of items per batch: the limit of a request (`CKError.limitExceeded`, Apple's
+        /// documentation).
         static let maximumCount = 400
-        /// Bytes of a batch, at most: a margin below the 2 MB limit of a request.
+        /// The maximum size of a batch in bytes: the 2 MB limit of a request, less a margin.
         static let maximumSize = 3 << 19
 
-        /// A batch of the first pending changes, as many as fit in a request; nil if no changes are left.
+        /// A batch of the first pending changes, as many as fit in one request; nil if no changes are left.
         ///
         /// - Parameters:
         ///   - pendingChanges: the changes to send, in this order.
@@ -33,7 +34,8 @@ extension CKSyncEngine {
                 case .saveRecord(let recordID):
                     guard let record = await recordProvider(recordID) else { continue }
                     let more = record.fieldsToSend(.changed).storedSize
-                    // A record that exceeds the limit by itself gets its own batch, so that the error names it.
+                    // A record that exceeds the limit by itself gets a batch of its own, so that the error names the
+                    // record.
                     if size > 0, size + more > Self.maximumSize { return }
                     size += more
                     recordsToSave.append(record)
@@ -42,7 +44,7 @@ extension CKSyncEngine {
             if isEmpty { return nil }
         }
 
-        /// A batch of exactly these changes. A batch that is too large for a request fails with `limitExceeded`.
+        /// A batch of exactly these changes. It fails with `limitExceeded` if it is too large for one request.
         public init(
             recordsToSave: [CKRecord] = [], recordIDsToDelete: [CKRecord.ID] = [], atomicByZone: Bool = false
         ) {

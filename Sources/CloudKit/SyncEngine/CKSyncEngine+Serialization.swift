@@ -1,10 +1,12 @@
 import Foundation
 
 extension CKSyncEngine.State {
-    /// A state to store, opaque to the app: pass the newest one in the configuration of the next engine.
+    /// A state to store, which is opaque to the app. The app passes the newest one in the configuration of its next
+    /// engine.
     ///
-    /// It encodes like Apple's, as a single key `data` with bytes that only the engine understands. Unknown bytes, such
-    /// as those of another platform's engine, decode and count as no state: the engine then fetches from the beginning.
+    /// The state encodes like Apple's, as a single key `data` with bytes that only the engine understands. Unknown
+    /// bytes, such as those of another platform's engine, decode too, but count as no state. The engine then fetches
+    /// from the beginning.
     public struct Serialization: Codable, Sendable {
         private var content: SerializedContent?
 
@@ -19,7 +21,7 @@ extension CKSyncEngine.State {
 
         public func encode(to encoder: any Encoder) throws {
             let bytes = JSONEncoder()
-            // Sorted keys encode equal states to equal bytes.
+            // Sorted keys make equal states encode to equal bytes.
             bytes.outputFormatting = .sortedKeys
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode(content.map { try bytes.encode($0) } ?? Data(), forKey: .data)
@@ -50,26 +52,27 @@ private struct SerializedContent: Codable, Sendable {
     struct Zone: Codable, Sendable {
         var name: String
         var owner: String
-        /// The zone's change token; nil if nothing was fetched.
+        /// The change token of the zone; nil if no changes were fetched.
         var token: String?
-        /// The zone's token from before the first send to it, while nothing was fetched.
+        /// The token of the zone from before the first send to it, as long as no changes were fetched; nil otherwise.
         var sentSince: String?
         /// Whether the zone has unfetched changes.
         var isUnfetched: Bool
-        /// Whether the zone has not appeared since the database was last fetched from the beginning; nil means false.
+        /// Whether the zone has not appeared in any answer since the database was last fetched from the beginning; nil
+        /// stands for false.
         var isDoubtful: Bool?
-        /// The names of unread records; nil means none.
+        /// The names of the unread records; nil for none.
         var unread: [String]?
     }
 
     /// A pending change, to a record or to a zone.
     struct Change: Codable, Sendable {
         var deletes: Bool
-        /// The record's name; nil for a change to the zone.
+        /// The name of the record; nil for a change to the zone itself.
         var record: String?
         var zone: String
         var owner: String
-        /// The raw value of the encryption scope of a zone to save.
+        /// The raw value of the encryption scope of a zone that is to be saved; nil for any other change.
         var encryptionScope: Int?
     }
 }

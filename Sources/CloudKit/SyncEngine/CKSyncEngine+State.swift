@@ -5,27 +5,29 @@ extension CKSyncEngine {
             var records = PendingList<PendingRecordZoneChange>()
             var database = PendingList<PendingDatabaseChange>()
             var hasPendingUntrackedChanges = false
-            /// The time of the app's last notice of untracked changes.
+            /// The logical time at which the app last announced untracked changes.
             var untrackedAdded: UInt64 = 0
             var databaseToken: CKServerChangeToken?
             var zoneTokens: [CKRecordZone.ID: CKServerChangeToken] = [:]
-            /// The zones with unfetched server changes, the oldest change first.
+            /// The zones with server changes that are not fetched yet, the oldest change first.
             var unfetchedZoneIDs: [CKRecordZone.ID] = []
-            /// The zones that accepted a send, and that no fetch has returned yet.
+            /// The zones to which changes were sent and that no fetch has returned since.
             var sentZoneIDs: Set<CKRecordZone.ID> = []
-            /// For zones sent to before their first fetch, the token from before that send. The first fetch reports
-            /// only deletions since that token.
+            /// The token from before the first send to a zone, by zone, for zones that were not fetched before the
+            /// send. The first fetch reports only deletions since that token.
             var sentSince: [CKRecordZone.ID: String] = [:]
-            /// The zones known when the database was fetched from its beginning, and not returned since.
+            /// The zones that were known when the database was last fetched from the beginning, and that no answer has
+            /// contained since.
             var doubtfulZoneIDs: Set<CKRecordZone.ID> = []
-            /// Unread records (without their content) that the zones' tokens have passed.
+            /// The IDs of unread records, which came without their content, by zone. The change tokens of the zones are
+            /// already past them.
             var unreadRecordIDs: [CKRecordZone.ID: Set<CKRecord.ID>] = [:]
-            /// The user record name of the data's account.
+            /// The user record name of the account that the data belongs to; nil if it is unknown.
             var userRecordName: String?
             var subscriptionID: String?
-            /// A logical clock: counts the app's changes.
+            /// A logical clock that counts the changes of the app.
             var time: UInt64 = 0
-            /// Whether the state changed since the last `stateUpdate`.
+            /// Whether the state has changed since the last `stateUpdate`.
             var isUnsaved = false
 
             /// The zones of which the app may have data.
@@ -35,7 +37,8 @@ extension CKSyncEngine {
         }
 
         private let content: Locked<Content>
-        /// Called after every change by the app; the flag says whether it adds something to send.
+        /// The handler that is called after every change by the app. `addsWork` is true if the change adds something to
+        /// send.
         private let onChange = Locked<(@Sendable (_ addsWork: Bool) -> Void)?>(nil)
 
         init(_ serialization: Serialization?) {
@@ -44,14 +47,14 @@ extension CKSyncEngine {
 
         // MARK: For the app
 
-        /// The pending record changes, in order, one for each record.
+        /// The pending changes to records, in order, at most one per record.
         public var pendingRecordZoneChanges: [PendingRecordZoneChange] { content.withLock { $0.records.changes } }
 
-        /// The pending zone changes, in order, one for each zone.
+        /// The pending changes to zones, in order, at most one per zone.
         public var pendingDatabaseChanges: [PendingDatabaseChange] { content.withLock { $0.database.changes } }
 
-        /// Whether the delegate has changes to send that the state does not list. The engine resets it when the
-        /// delegate has no more.
+        /// Whether the delegate has changes to send that the state does not list. The engine sets this to false when
+        /// the delegate has no more changes.
         public var hasPendingUntrackedChanges: Bool {
             get { content.withLock { $0.hasPendingUntrackedChanges } }
             set {
@@ -63,10 +66,10 @@ extension CKSyncEngine {
             }
         }
 
-        /// The zones that a fetch of the database named and that no fetch has read since.
+        /// The zones that a fetch of the database has named and that no fetch has read since.
         public var zoneIDsWithUnfetchedServerChanges: [CKRecordZone.ID] { content.withLock { $0.unfetchedZoneIDs } }
 
-        /// Adds changes to send. The last change to a record replaces earlier ones.
+        /// Adds changes to send. The latest change to a record replaces an earlier one.
         public func add(pendingRecordZoneChanges: [PendingRecordZoneChange]) {
             guard !pendingRecordZoneChanges.isEmpty else { return }
             change(addsWork: true) { content in
@@ -82,7 +85,7 @@ extension CKSyncEngine {
             }
         }
 
-        /// Adds changes to send, ahead of record changes. The last change to a zone replaces earlier ones.
+        /// Adds changes to send before all changes to records. The latest change to a zone replaces an earlier one.
         public func add(pendingDatabaseChanges: [PendingDatabaseChange]) {
             guard !pendingDatabaseChanges.isEmpty else { return }
             change(addsWork: true) { content in
@@ -98,7 +101,7 @@ extension CKSyncEngine {
             }
         }
 
-        /// Applies a change by the app; `body` returns whether it modifies the state. An unmodified state causes no
+        /// Applies a change by the app. `body` returns whether it modifies the state. An unmodified state causes no
         /// `stateUpdate`, so an app that repeats a change on every `stateUpdate` does not loop.
         private func change(addsWork: Bool, _ body: (inout Content) -> Bool) {
             content.withLock { content in
@@ -110,13 +113,12 @@ extension CKSyncEngine {
 
         // MARK: For the engine
 
-        /// Sets the handler called after every change by the app.
+        /// Sets the handler that is called after every change by the app.
         func observe(_ handler: (@Sendable (_ addsWork: Bool) -> Void)?) { onChange.exchange(handler) }
 
-        /// Reads the current state.
         func read<T>(_ body: (Content) -> T) -> T { content.withLock { body($0) } }
 
-        /// Updates the state for the engine.
+        /// Updates the state on behalf of the engine, which does not count as a change by the app.
         func update(_ body: (inout Content) -> Void) {
             content.withLock { content in
                 content.isUnsaved = true
@@ -124,7 +126,7 @@ extension CKSyncEngine {
             }
         }
 
-        /// Returns the state to save; nil if it is unchanged since the last call.
+        /// Returns the state to store; nil if it has not changed since the last call.
         func takeUnsaved() -> Serialization? {
             content.withLock { content in
                 guard content.isUnsaved else { return nil }
@@ -136,7 +138,7 @@ extension CKSyncEngine {
 }
 
 extension CKSyncEngine.State.Content {
-    /// Discards all state, because the data belongs to another account now.
+    /// Discards the whole state, because the data now belongs to another account.
     mutating func reset(user: String?) {
         let time = time
         self = Self()

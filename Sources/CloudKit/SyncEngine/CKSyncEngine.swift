@@ -2,9 +2,9 @@ import Foundation
 
 /// Synchronises a device's copy of one database with the service (CKSyncEngine, Apple's documentation).
 ///
-/// The app adds its changes to `state`, returns the records when the engine asks its delegate for them, and receives
-/// everything else as events, one at a time. Do not await `fetchChanges` or `sendChanges` inside a delegate callback:
-/// they wait for that callback. Start a task instead.
+/// The app adds its changes to `state`, and returns the records when the engine asks its delegate for them. The
+/// delegate receives everything else as events, one at a time. A delegate callback must not await `fetchChanges` or
+/// `sendChanges`, because they wait for that callback to end. It starts a task instead.
 public final class CKSyncEngine: Sendable, CustomStringConvertible {
     /// The database that the engine synchronises.
     public let database: CKDatabase
@@ -18,7 +18,7 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
         self.init(configuration, environment: .system)
     }
 
-    /// An engine with the caller's clock and randomness.
+    /// An engine with the given clock and source of randomness.
     package init(_ configuration: CKSyncEngine.Configuration, environment: SyncEngineEnvironment) {
         database = configuration.database
         state = State(configuration.stateSerialization)
@@ -28,10 +28,10 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
 
     deinit { core.stop() }
 
-    /// Fetches the server's changes. Returns once the delegate has handled all of them.
+    /// Fetches the changes from the server. Returns once the delegate has handled all of them.
     ///
-    /// The program stops if a delegate callback awaits this, `sendChanges(_:)` or `cancelOperations()`: they would wait
-    /// for the callback's end. Start a task in the callback instead.
+    /// The program stops if a delegate callback awaits this method, `sendChanges(_:)` or `cancelOperations()`, because
+    /// they wait for the callback to end. Such a callback starts a task instead.
     /// - Throws: `CKError`.
     public func fetchChanges(_ options: CKSyncEngine.FetchChangesOptions = .init()) async throws {
         try await core.fetchChanges(options)
@@ -39,21 +39,22 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
 
     /// Sends the pending changes. Returns once the delegate has handled the outcome.
     ///
-    /// Stops at the first request with a failure. By then the delegate has received the event with the failures.
-    /// Pending changes that the delegate added to resolve them go with the next call (Apple's sample of CKSyncEngine,
-    /// whose tests expect it).
+    /// Sending stops at the first request with a failure. By then the delegate has received the event with the
+    /// failures. Pending changes that the delegate adds to resolve the failures go with the next call (Apple's sample
+    /// of CKSyncEngine, whose tests expect it).
     /// - Throws: `CKError`: `partialFailure` with `partialErrorsByItemID` if single changes failed.
     public func sendChanges(_ options: CKSyncEngine.SendChangesOptions = .init()) async throws {
         try await core.sendChanges(options)
     }
 
-    /// Cancels the running operations and returns once they have ended. Requests in flight may have reached the server.
+    /// Cancels the running operations, and returns once they have ended. Requests in progress may have reached the
+    /// server.
     public func cancelOperations() async {
         await core.cancelOperations()
     }
 
-    /// Hands the delegate the newest state, unless it has it. Not part of Apple's API: the engine does so by itself,
-    /// but a simulation has to know when.
+    /// Hands the newest state to the delegate, unless the delegate has it. Not part of Apple's API: the engine hands
+    /// the state out by itself, but a simulation has to know when.
     package func handOutState() async { await core.handOutState() }
 
     public var description: String { "<CKSyncEngine: \(address(of: self)); database=\(database.databaseScope)>" }
@@ -64,7 +65,7 @@ public protocol CKSyncEngineDelegate: AnyObject, Sendable {
     /// Handles an event. The next event follows once this call returns.
     func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async
 
-    /// Returns the next records to send; nil if there are no more.
+    /// Returns the next batch of records to send; nil if there are no more.
     func nextRecordZoneChangeBatch(
         _ context: CKSyncEngine.SendChangesContext, syncEngine: CKSyncEngine
     ) async -> CKSyncEngine.RecordZoneChangeBatch?
@@ -76,7 +77,7 @@ public protocol CKSyncEngineDelegate: AnyObject, Sendable {
 }
 
 extension CKSyncEngineDelegate {
-    /// Returns the engine's own choice, `context.options`.
+    /// Returns `context.options`, which the engine chose.
     public func nextFetchChangesOptions(
         _ context: CKSyncEngine.FetchChangesContext, syncEngine: CKSyncEngine
     ) async -> CKSyncEngine.FetchChangesOptions {
@@ -87,13 +88,13 @@ extension CKSyncEngineDelegate {
 extension CKSyncEngine {
     /// The configuration of a sync engine.
     public struct Configuration: Sendable, CustomStringConvertible {
-        /// The database to synchronise: a private or a shared one.
+        /// The database that the engine synchronises: a private or a shared one.
         public var database: CKDatabase
-        /// The newest serialization from a `stateUpdate` of an engine for this database; nil the first time.
+        /// The newest serialization from a `stateUpdate` of an engine for this database; nil for the first engine.
         public var stateSerialization: CKSyncEngine.State.Serialization?
         /// The engine's delegate, held weakly by the engine.
         public var delegate: any CKSyncEngineDelegate
-        /// Whether the engine sends and fetches by itself; otherwise only the app's calls do. True by default.
+        /// Whether the engine sends and fetches by itself. If false, only calls by the app do. True by default.
         public var automaticallySync: Bool
         /// The ID of the subscription that notifies the engine of changes; nil lets the engine choose.
         public var subscriptionID: CKSubscription.ID?
@@ -118,9 +119,9 @@ extension CKSyncEngine {
 
 /// The external dependencies of a sync engine; tests replace them.
 package struct SyncEngineEnvironment: Sendable {
-    /// Waits that many seconds before a retry.
+    /// Waits for a number of seconds before a retry.
     package var sleep: @Sendable (_ seconds: Double) async throws -> Void
-    /// Returns a number from 0 to 1, the jitter that spreads the retries of many devices.
+    /// Returns a random number from 0 to 1: the jitter that spreads the retries of many devices.
     package var random: @Sendable () -> Double
 
     package init(

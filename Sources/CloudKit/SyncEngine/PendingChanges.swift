@@ -1,9 +1,9 @@
 extension CKSyncEngine {
-    /// A record change of the app that the server does not have yet.
+    /// A change by the app to a record that the server does not have yet.
     public enum PendingRecordZoneChange: Hashable, Sendable, CustomStringConvertible {
-        /// The record is new or changed on this device; the delegate provides it for the send.
+        /// The record is new or changed on this device. The delegate provides the record when the change is sent.
         case saveRecord(CKRecord.ID)
-        /// The record is deleted on this device and has to be deleted at the service.
+        /// The record was deleted on this device, and has to be deleted on the server.
         case deleteRecord(CKRecord.ID)
 
         var recordID: CKRecord.ID {
@@ -20,11 +20,11 @@ extension CKSyncEngine {
         }
     }
 
-    /// A zone change of the app that the server does not have yet. Two saves of one zone are equal.
+    /// A change by the app to a zone that the server does not have yet. Two saves of the same zone are equal.
     public enum PendingDatabaseChange: Hashable, Sendable, CustomStringConvertible {
-        /// The zone is new on this device; it is sent before its records.
+        /// The zone is new on this device. It is sent before its records.
         case saveZone(CKRecordZone)
-        /// The zone and all its records are deleted on this device and have to be deleted at the service.
+        /// The zone was deleted on this device with all its records, and has to be deleted on the server.
         case deleteZone(CKRecordZone.ID)
 
         var zoneID: CKRecordZone.ID {
@@ -57,10 +57,10 @@ extension CKSyncEngine.PendingDatabaseChange: PendingChange {
     var subject: CKRecordZone.ID { zoneID }
 }
 
-/// Pending changes in the order in which their subjects were added, one for each subject.
+/// Pending changes, at most one per subject, in the order in which their subjects were added.
 ///
-/// "Save A, save B, save A" is save A, save B; "save A, save B, delete A" is delete A, save B. Adding and removing take
-/// constant time.
+/// "Save A, save B, save A" results in save A, save B. "Save A, save B, delete A" results in delete A, save B. Adding
+/// and removing take constant time.
 struct PendingList<Change: PendingChange>: Sendable {
     private struct Slot: Sendable {
         var change: Change
@@ -78,7 +78,7 @@ struct PendingList<Change: PendingChange>: Sendable {
         slots.contains { $0.map { matches($0.change) } ?? false }
     }
 
-    /// Adds a change; returns whether the list changed.
+    /// Adds a change. Returns whether the list changed.
     @discardableResult
     mutating func add(_ change: Change, at time: UInt64) -> Bool {
         if let place = places[change.subject] {
@@ -91,7 +91,7 @@ struct PendingList<Change: PendingChange>: Sendable {
         return true
     }
 
-    /// Removes a change, unless it was added again after `time`; returns whether the list changed.
+    /// Removes a change, unless it was added again after `time`. Returns whether the list changed.
     @discardableResult
     mutating func remove(_ change: Change, addedUntil time: UInt64 = .max) -> Bool {
         guard let place = places[change.subject], let slot = slots[place], slot.change == change, slot.added <= time

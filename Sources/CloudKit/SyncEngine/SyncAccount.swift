@@ -1,6 +1,6 @@
 import NephosWire
 
-/// A sync engine's knowledge of its current account; it says nothing of any other account.
+/// The information that a sync engine has about its current account.
 struct SyncAccount {
     private weak var session: AccountSession?
     private var isPresent = false
@@ -12,14 +12,14 @@ struct SyncAccount {
         self.isPresent = isPresent
     }
 
-    /// Whether there is an account; nil if the engine has not asked in this session.
+    /// Whether an account is signed in; nil if the engine has not asked in this session.
     func isPresent(as session: AccountSession) -> Bool? { self.session === session ? isPresent : nil }
 }
 
 extension SyncEngineCore {
     /// Identifies the account once until it changes, and notifies the delegate of a change.
-    /// - Throws: `notAuthenticated` if there is no account, `operationCancelled` if another account is signed in by
-    ///   now.
+    /// - Throws: `notAuthenticated` if there is no account; `operationCancelled` if another account has signed in
+    ///   meanwhile.
     func requireAccount(_ session: AccountSession) async throws(CKError) {
         let context = ErrorContext(containerID: session.identifier)
         if let failure = session.changeFailure { throw failure }
@@ -36,7 +36,7 @@ extension SyncEngineCore {
             guard error.code == .notAuthenticated else { throw error }
             current = nil
         }
-        // The response may arrive after an account switch: it then names the former account.
+        // The answer may arrive after an account switch, and then names the former account.
         if let failure = session.changeFailure { throw failure }
         account.exchange(SyncAccount(session, isPresent: current != nil))
         await noteUser(current)
@@ -57,7 +57,7 @@ extension SyncEngineCore {
         await hand(
             .accountChange(.init(changeType: change)),
             before: { content in
-                // Changes added before the first account signed in belong to that account.
+                // Changes that were added before the first account signed in belong to that account.
                 if previous == nil {
                     content.userRecordName = current?.recordName
                 } else {

@@ -1,7 +1,8 @@
 import Foundation
 import Synchronization
 
-/// The internals of a sync engine. Serialises fetches and sends, and likewise the delegate callbacks.
+/// The implementation of a sync engine. It serialises fetches and sends, and it serialises the callbacks of the
+/// delegate.
 final class SyncEngineCore: Sendable {
     let database: CKDatabase
     let state: CKSyncEngine.State
@@ -18,7 +19,7 @@ final class SyncEngineCore: Sendable {
     private let ends = Locked(Ends())
     private let callouts = AsyncMutex()
     private let runs = AsyncMutex()
-    /// The running and queued fetches and sends.
+    /// The fetches and sends that are running or queued.
     private let running = Locked<[UUID: Task<Result<Void, CKError>, Never>]>([:])
     private let isHandingOutState = Locked(false)
     let scheduler: SyncScheduler
@@ -49,7 +50,7 @@ final class SyncEngineCore: Sendable {
         scheduler.schedule([.fetch, .send])
     }
 
-    /// Cancels everything: the engine is deallocated.
+    /// Cancels all work, because the engine is being deallocated.
     func stop() {
         state.observe(nil)
         scheduler.stop()
@@ -59,7 +60,7 @@ final class SyncEngineCore: Sendable {
     }
 
     private func stateChanged(addsWork: Bool) {
-        // Coalesces the app's changes into one state update.
+        // Coalesces several changes by the app into one state update.
         if !isHandingOutState.exchange(true) {
             Task { [weak self] in
                 self?.isHandingOutState.exchange(false)
@@ -75,14 +76,14 @@ final class SyncEngineCore: Sendable {
         if automaticallySync { scheduler.schedule([.fetch, .send]) }
     }
 
-    /// Schedules a fetch after a notification of a server change.
+    /// Schedules a fetch, because a notification reported a change on the server.
     func serverChanged() {
         if automaticallySync { scheduler.schedule([.fetch]) }
     }
 
-    // MARK: Calls of the delegate
+    // MARK: Delegate callbacks
 
-    /// Calls the delegate, one call at a time; nil if it is deallocated.
+    /// Runs a callback of the delegate, one at a time; nil if the delegate is deallocated.
     func call<Value: Sendable>(
         _ body: (any CKSyncEngineDelegate, CKSyncEngine) async -> Value?
     ) async -> Value? {
@@ -95,11 +96,11 @@ final class SyncEngineCore: Sendable {
         }
     }
 
-    /// The delegate callback that a task runs in.
+    /// The delegate callback in which a task runs.
     private final class Callout: Sendable {
         let engine: ObjectIdentifier
-        /// A task started by the delegate inherits the callout but is not in the callback; after the callback's end, it
-        /// may even reuse the same identity.
+        /// A task that the delegate starts inherits the callout but does not run inside the callback. After the
+        /// callback's end, a new task may even have the same identity.
         let task = withUnsafeCurrentTask(body: { $0?.hashValue })
         let isOver = Atomic(false)
 
@@ -108,8 +109,8 @@ final class SyncEngineCore: Sendable {
         init(engine: ObjectIdentifier) { self.engine = engine }
     }
 
-    /// Stops a program that awaits, in a delegate callback, an operation that itself waits for the callback's end: a
-    /// deadlock. Apple's engine stops it likewise.
+    /// Stops a program in which a delegate callback awaits an operation that itself waits for the end of the callback
+    /// (a deadlock). Apple's engine does the same.
     private func refuseWithinCallout() {
         guard let callout = Callout.current, callout.engine == ObjectIdentifier(self),
             !callout.isOver.load(ordering: .relaxed), callout.task == withUnsafeCurrentTask(body: { $0?.hashValue })
@@ -121,8 +122,8 @@ final class SyncEngineCore: Sendable {
             """)
     }
 
-    /// Hands an event to the delegate. No state update interleaves with `before`, the event and `after`: their changes
-    /// are saved together with the event's data, or not at all.
+    /// Hands an event to the delegate. No state update interleaves with `before`, the event and `after`, so the app
+    /// saves their changes together with the data of the event, or not at all.
     func hand(
         _ event: CKSyncEngine.Event, before: ((inout CKSyncEngine.State.Content) -> Void)? = nil,
         after: ((inout CKSyncEngine.State.Content) -> Void)? = nil
@@ -135,7 +136,7 @@ final class SyncEngineCore: Sendable {
         }
     }
 
-    /// Hands the delegate the state, if it changed.
+    /// Hands the state to the delegate, if it has changed.
     func handOutState() async {
         _ = await call { delegate, engine -> Void? in
             guard let serialization = state.takeUnsaved() else { return nil }
@@ -168,14 +169,14 @@ final class SyncEngineCore: Sendable {
         for task in tasks { _ = await task.value }
     }
 
-    /// Runs scheduled work; returns the remaining work.
+    /// Runs scheduled work. Returns the work that remains.
     private func run(_ work: SyncScheduler.Work) async -> SyncScheduler.Outcome {
         var left: SyncScheduler.Work = []
         var failure: CKError?
         if work.contains(.fetch) {
             let result = await run { (account) throws(CKError) in
                 try await self.requireAccount(account)
-                // Subscribe before the fetch, so that no change falls between them.
+                // The subscription is saved before the fetch, so that no change falls between the two.
                 let failure = await self.subscribe(as: account)
                 try await SyncFetch(self, account, .init(reason: .scheduled, options: .init())).run()
                 if let failure { throw failure }
@@ -185,7 +186,7 @@ final class SyncEngineCore: Sendable {
                 left.insert(.fetch)
             }
         }
-        // After a failed fetch for lack of a network or an account, a send would fail likewise.
+        // If a fetch failed because there is no network or no account, a send would fail for the same reason.
         if work.contains(.send), failure?.isRetriedByEngine != true, hasSomethingToSend {
             let result = await run { (account) throws(CKError) in
                 try await SyncSend(self, account, .init(reason: .scheduled, options: .init())).run()
@@ -193,7 +194,7 @@ final class SyncEngineCore: Sendable {
             if case .failure(let error) = result {
                 failure = error
                 left.insert(.send)
-                // The app has to resolve the failed items; the other items need not wait for that.
+                // The app has to resolve the items that failed. The other items need not wait for that.
                 if [.partialFailure, .limitExceeded].contains(error.code), hasSomethingToSend {
                     scheduler.schedule(.send)
                 }
@@ -211,7 +212,8 @@ final class SyncEngineCore: Sendable {
         state.read { !$0.records.isEmpty || !$0.database.isEmpty || $0.hasPendingUntrackedChanges }
     }
 
-    /// Runs `body` under the lock, as the account signed in by then; cancelling the caller's task cancels it.
+    /// Runs `body` while the mutex is held, as the account that is signed in by then. Cancelling the caller's task
+    /// cancels `body`.
     private func run(
         _ body: @escaping @Sendable (AccountSession) async throws(CKError) -> Void
     ) async -> Result<Void, CKError> {
@@ -239,7 +241,7 @@ final class SyncEngineCore: Sendable {
 }
 
 extension CKError {
-    /// Whether the engine retries by itself after this error (CKSyncEngine, Apple's documentation).
+    /// Whether the engine itself retries after this error (CKSyncEngine, Apple's documentation).
     var isRetriedByEngine: Bool {
         switch code {
         case .notAuthenticated, .accountTemporarilyUnavailable, .networkFailure, .networkUnavailable,
@@ -249,7 +251,7 @@ extension CKError {
         }
     }
 
-    /// Wraps any error as a `CKError`.
+    /// Returns the error itself if it is a `CKError`; otherwise wraps it in one.
     init(any error: any Error) {
         self = error as? CKError ?? CKError(.internalError, "\(error)")
     }

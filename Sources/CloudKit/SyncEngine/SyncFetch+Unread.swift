@@ -1,8 +1,8 @@
-/// Unread records, which came without their content: an encrypted value did not open, or a file was not available.
-/// Their zone's fetch continues and tokens pass them, so the engine stores their IDs, retries them at each fetch, and
-/// reports them to the app until they can be read.
+/// Unread records, which came without their content, because an encrypted value did not open or a file was not
+/// available. The fetch of their zone continues, and its change token moves past them. So the engine stores their IDs,
+/// retries them in each fetch, and reports them to the app until they can be read.
 extension SyncFetch {
-    /// Unread records stored for a zone, at most.
+    /// The maximum number of unread records per zone that the state stores.
     static let unreadRecords = 1000
     static let itemsPerRequest = 100
 
@@ -28,10 +28,10 @@ extension SyncFetch {
                     read.append(.init(record: try result.get()))
                 } catch {
                     let error = CKError(any: error)
-                    // A missing key is only that record's error: keep the ID.
+                    // A missing key concerns only this record, so its ID is kept.
                     let lacksKey = error.code == .zoneBusy || error.code == .accountTemporarilyUnavailable
                     if error.isRetriedByEngine, !lacksKey { throw error }
-                    // The zone's changes report its deletion.
+                    // The change feed of the zone reports the deletion of the record.
                     if error.code == .unknownItem { gone.insert(recordID) } else { failures[recordID] = error }
                 }
             }

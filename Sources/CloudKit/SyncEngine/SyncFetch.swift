@@ -1,4 +1,4 @@
-/// One fetch: the changed zones, then each zone's changes, batch by batch.
+/// One fetch: first the changed zones, then the changes of each zone, batch by batch.
 struct SyncFetch: Sendable {
     let core: SyncEngineCore
     private let account: AccountSession
@@ -28,7 +28,7 @@ struct SyncFetch: Sendable {
         if let failure { throw failure }
     }
 
-    /// Returns the delegate's present fetch options.
+    /// Returns the fetch options that the delegate wants now.
     private func nextOptions() async -> CKSyncEngine.FetchChangesOptions {
         await core.call { delegate, engine in
             await delegate.nextFetchChangesOptions(context, syncEngine: engine)
@@ -49,7 +49,7 @@ struct SyncFetch: Sendable {
             let group = await nextOptions().operationGroup
             let token = core.state.read { $0.databaseToken }
             if token == nil {
-                // A fetch from the beginning returns every zone; a zone it does not return is deleted.
+                // A fetch from the beginning returns every zone, so a zone that it does not return was deleted.
                 core.state.update { $0.doubtfulZoneIDs = $0.knownZoneIDs }
             }
             let changes: DatabaseChanges
@@ -69,8 +69,8 @@ struct SyncFetch: Sendable {
         try await tellDoubtfulZones()
     }
 
-    /// Reports the zones that a full list of zones left out. They were deleted before the engine's first fetch, or so
-    /// long ago that the service no longer reports it.
+    /// Reports the zones that a complete list of zones does not contain. They were deleted before the engine's first
+    /// fetch, or so long ago that the service no longer reports the deletion.
     private func tellDoubtfulZones() async throws(CKError) {
         let gone = core.state.read { $0.doubtfulZoneIDs }
         if gone.isEmpty { return }
@@ -89,7 +89,7 @@ struct SyncFetch: Sendable {
         await core.handOutState()
     }
 
-    /// Fetches the zones to learn the reasons of their deletion.
+    /// Fetches zones to learn the reasons of their deletion.
     private func reasons(
         of zoneIDs: [CKRecordZone.ID]
     ) async throws(CKError) -> [CKRecordZone.ID: CKDatabase.DatabaseChange.Deletion.Reason] {
@@ -139,7 +139,7 @@ struct SyncFetch: Sendable {
     private func fetchZones() async throws(CKError) {
         let waiting = core.state.read { $0.zoneIDsThatLackKeys }
         if !waiting.isEmpty { core.state.update { $0.unfetchedZoneIDs += waiting } }
-        /// Zones whose failure does not concern other zones.
+        /// The zones whose failure does not concern other zones.
         var failed: Set<CKRecordZone.ID> = []
         while true {
             try checkCancellation()
@@ -157,9 +157,8 @@ struct SyncFetch: Sendable {
             } catch {
                 failure = error
             }
-            // Report the expired token to the delegate: it has to discard its data of the zone, because deletions in
-            // the meantime are not reported. Drop the token only after the delegate has handled that, then restart the
-            // fetch.
+            // The expired token is first reported to the delegate, which has to discard its data of the zone, because
+            // deletions in the meantime are not reported. Only after that is the token dropped, and the fetch restarts.
             let beginsAnew = failure?.code == .changeTokenExpired && hadToken
             await core.hand(
                 .didFetchRecordZoneChanges(.init(zoneID: zoneID, error: failure)),
@@ -169,13 +168,14 @@ struct SyncFetch: Sendable {
             if failure.isRetriedByEngine { throw failure }
             failed.insert(zoneID)
             if failure.isAboutMissingZone {
-                // Keep the token: if the zone is recreated, the token marks the device's data as the former zone's.
+                // The token is kept. If the zone is recreated, the token marks the device's data as data of the former
+                // zone.
                 core.state.update { content in content.unfetchedZoneIDs.removeAll { $0 == zoneID } }
             }
         }
     }
 
-    /// Fetches a zone's batches until none is left or the delegate's scope excludes the zone.
+    /// Fetches the batches of a zone until none is left, or until the delegate's scope excludes the zone.
     private func fetchZone(
         _ zoneID: CKRecordZone.ID, _ options: CKSyncEngine.FetchChangesOptions
     ) async throws(CKError) {
@@ -193,7 +193,7 @@ struct SyncFetch: Sendable {
             waiting.merge(batch.waiting) { $1 }
             let read = batch.modifications.map(\.record.recordID) + batch.deletions.map(\.recordID)
             for recordID in read { (failures[recordID], waiting[recordID]) = (nil, nil) }
-            // Too many unread records for the state: do not advance the token past them.
+            // The state cannot store so many unread records, so the token must not move past them.
             if failures.count > Self.unreadRecords { throw partialFailure(failures) }
             let unread = Set(failures.keys)
             func advance(_ content: inout CKSyncEngine.State.Content) {
@@ -217,7 +217,7 @@ struct SyncFetch: Sendable {
         if !failures.isEmpty { throw partialFailure(failures) }
     }
 
-    /// The start of a batch.
+    /// The position at which a batch starts.
     private struct Position: Sendable {
         var token: CKServerChangeToken?
         var sentSince: String?
@@ -227,17 +227,17 @@ struct SyncFetch: Sendable {
     fileprivate struct ZoneBatch: Sendable {
         var modifications: [CKDatabase.RecordZoneChange.Modification] = []
         var deletions: [CKDatabase.RecordZoneChange.Deletion] = []
-        /// Records that came without their content.
+        /// The errors of records that came without their content.
         var failures: [CKRecord.ID: CKError] = [:]
-        /// Records that came before their keys. The token carries them.
+        /// The errors of records that came before their keys. The change token contains their identity.
         var waiting: [CKRecord.ID: CKError] = [:]
         var token: CKServerChangeToken?
         var moreComing = false
-        /// The end of the fetch that this batch belongs to.
+        /// The end of the fetch to which this batch belongs; nil if it is unknown.
         var fetchEnd: String?
     }
 
-    /// Fetches one batch, in the service's order.
+    /// Fetches one batch, in the order of the service.
     private func fetchBatch(
         _ zoneID: CKRecordZone.ID, _ position: Position, _ group: CKOperationGroup
     ) async throws(CKError) -> ZoneBatch {
@@ -300,7 +300,8 @@ struct SyncFetch: Sendable {
 
 extension SyncFetch.ZoneBatch {
     /// Adds a fetched record, or its failure.
-    /// - Returns: an error that the engine retries: then the token must not advance past the record.
+    /// - Returns: an error that the engine retries; nil for none. After such an error, the change token must not move
+    ///   past the record.
     fileprivate mutating func add(
         _ result: Result<CKRecord, any Error>, of recordID: CKRecord.ID, isWaiting: Bool
     ) -> CKError? {
@@ -321,14 +322,14 @@ extension SyncFetch.ZoneBatch {
 }
 
 extension CKSyncEngine.State.Content {
-    /// Discards the fetch position of the zone.
+    /// Discards the change token of the zone and all state that depends on it.
     fileprivate mutating func forgetPosition(in zoneID: CKRecordZone.ID) {
         zoneTokens[zoneID] = nil
         sentSince[zoneID] = nil
         unreadRecordIDs[zoneID] = nil
     }
 
-    /// The zones without known changes that have records without their keys.
+    /// The zones without known changes that have records whose keys are missing.
     fileprivate var zoneIDsThatLackKeys: [CKRecordZone.ID] {
         zoneTokens.filter { !unfetchedZoneIDs.contains($0.key) && !$0.value.waitingRecords.isEmpty }.keys
             .sorted { ($0.zoneName, $0.ownerName) < ($1.zoneName, $1.ownerName) }
@@ -345,7 +346,7 @@ extension CKError {
     /// Whether the error means that the zone no longer exists.
     fileprivate var isAboutMissingZone: Bool { code == .zoneNotFound || code == .userDeletedZone }
 
-    /// The reason of the zone's deletion.
+    /// The reason of the zone's deletion, as the error states it.
     fileprivate var reasonOfDeletion: CKDatabase.DatabaseChange.Deletion.Reason {
         if code == .userDeletedZone { return .purged }
         return userInfo[CKErrorUserDidResetEncryptedDataKey] == nil ? .deleted : .encryptedDataReset

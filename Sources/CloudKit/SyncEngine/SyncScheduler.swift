@@ -1,6 +1,6 @@
-/// Schedules a sync engine's automatic work. Backs off longer after each failure.
+/// Schedules the automatic work of a sync engine. Each failure lengthens the delay of the next retry (back-off).
 final class SyncScheduler: Sendable {
-    /// The kinds of work.
+    /// A set of the kinds of work.
     struct Work: OptionSet, Sendable {
         let rawValue: Int
         static let fetch = Work(rawValue: 1)
@@ -9,7 +9,7 @@ final class SyncScheduler: Sendable {
 
     enum Outcome: Sendable {
         case nothingLeft
-        /// Retry this work, no sooner than after the service's delay in seconds, if any.
+        /// Some work remains and is retried, but not before the service's delay in seconds, if there is one.
         case left(Work, after: Double?)
     }
 
@@ -19,7 +19,7 @@ final class SyncScheduler: Sendable {
         var isStopped = false
         var task: Task<Void, Never>?
         var body: (@Sendable (Work) async -> Outcome)?
-        /// Counts the calls of `giveUp`.
+        /// The number of calls of `giveUp` so far.
         var abandoned = 0
     }
 
@@ -28,12 +28,12 @@ final class SyncScheduler: Sendable {
 
     init(_ environment: SyncEngineEnvironment) { self.environment = environment }
 
-    /// Sets the body that does the work.
+    /// Sets the closure that does the work.
     func start(_ body: @escaping @Sendable (Work) async -> Outcome) {
         state.withLock { $0.body = body }
     }
 
-    /// Schedules work. Work scheduled several times before it starts is coalesced.
+    /// Schedules work. Work that is scheduled several times before it starts runs once.
     func schedule(_ work: Work) {
         state.withLock { state in
             state.wanted.formUnion(work)
@@ -43,7 +43,7 @@ final class SyncScheduler: Sendable {
         }
     }
 
-    /// Cancels scheduled work and retries.
+    /// Cancels all scheduled work and all retries.
     func giveUp() {
         state.withLock { state in
             state.wanted = []

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// One send: changes to zones first, then changes to records, batch by batch.
+/// One send: first the changes to zones, then the changes to records, batch by batch.
 struct SyncSend: Sendable {
     private let core: SyncEngineCore
     private let account: AccountSession
@@ -26,8 +26,8 @@ struct SyncSend: Sendable {
         if let failure { throw failure }
     }
 
-    /// Sends until nothing is left or something fails; returns the failure. Changes that the app adds to resolve a
-    /// failure go with the next send, so that the caller of this one learns of the failure.
+    /// Sends until nothing is left or a request fails. Returns the failure; nil for none. Changes that the app adds to
+    /// resolve a failure go with the next send, so that the caller of this one learns of the failure.
     private func sendAll() async -> CKError? {
         while true {
             if Task.isCancelled { return .cancelled(nil) }
@@ -125,7 +125,7 @@ struct SyncSend: Sendable {
         let event = CKSyncEngine.Event.SentRecordZoneChanges(
             savedRecords: report.saved, failedRecordSaves: report.failedSaves.map { .init(record: $0, error: $1) },
             deletedRecordIDs: report.deleted, failedRecordDeletes: report.failedDeletes)
-        // An item that changed again in the meantime stays pending.
+        // An item that has changed again meanwhile stays pending.
         await core.hand(
             .sentRecordZoneChanges(event),
             before: { content in
@@ -144,8 +144,8 @@ struct SyncSend: Sendable {
 }
 
 extension SyncSend {
-    /// Stores the feed positions of the batch's zones of which nothing was fetched. The first fetch of such a zone has
-    /// to report if others have deleted the records sent now.
+    /// Stores the change token of each zone of the batch that was never fetched. The first fetch of such a zone has to
+    /// report whether other clients have deleted records that are sent now.
     private func noteBeginnings(of batch: CKSyncEngine.RecordZoneChangeBatch) async throws {
         let zoneIDs = Set(batch.recordsToSave.map(\.recordID.zoneID)).filter { $0 != .default }
         let unknown = core.state.read { content in
@@ -156,7 +156,7 @@ extension SyncSend {
             try await $0.recordZones(for: Array(unknown))
         }
         core.state.update { content in
-            // A missing zone fails the batch.
+            // If a zone is missing, the batch fails.
             for case (let zoneID, .success(let zone)) in zones {
                 content.sentSince[zoneID] = zone.state.withLock { $0.syncToken }
             }
@@ -165,7 +165,7 @@ extension SyncSend {
 }
 
 extension CKSyncEngine.State.Content {
-    /// Notes that the service has these zones.
+    /// Records that changes were sent to these zones.
     fileprivate mutating func noteSent(to zoneIDs: [CKRecordZone.ID]) {
         doubtfulZoneIDs.subtract(zoneIDs)
         for zoneID in zoneIDs where zoneTokens[zoneID] == nil && !unfetchedZoneIDs.contains(zoneID) {
@@ -174,20 +174,20 @@ extension CKSyncEngine.State.Content {
     }
 }
 
-/// The results of a request's items.
+/// Collects the results of a request's items.
 private struct SentItems<Item: Sendable, ID: Hashable & Sendable>: Sendable {
     var saved: [Item] = []
     var failedSaves: [(Item, CKError)] = []
     var deleted: [ID] = []
     var failedDeletes: [ID: CKError] = [:]
-    /// The items that are no longer pending: they succeeded, or only the app can resolve their failure.
+    /// The items that are no longer pending, because they succeeded or because only the app can resolve their failure.
     var settledSaves: [Item] = []
     var settledDeletes: [ID] = []
-    /// The retryable error with the longest delay that the service asked for.
+    /// The retryable error for which the service requested the longest delay; nil for none.
     private var retried: CKError?
     private var errors: [ID: CKError] = [:]
 
-    /// The error that ends the send; nil if nothing failed.
+    /// Returns the error that ends the send; nil if nothing failed.
     func failure(of database: CKDatabase) -> CKError? {
         if let retried { return retried }
         guard !errors.isEmpty else { return nil }
@@ -227,8 +227,8 @@ private struct SentItems<Item: Sendable, ID: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Whether a failed item stays pending. An item that failed only because its zone's atomic batch did goes with the
-    /// next.
+    /// Whether a failed item stays pending. An item that failed only because the atomic batch of its zone failed goes
+    /// with the next batch.
     private mutating func keeps(_ id: ID, _ error: CKError) -> Bool {
         errors[id] = error
         if error.code == .batchRequestFailed { return true }

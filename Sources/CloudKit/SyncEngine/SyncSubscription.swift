@@ -1,8 +1,8 @@
-/// The state of a sync engine's subscription to changes.
+/// The subscription of a sync engine to changes in its database.
 struct SyncSubscription: Sendable {
-    /// The session of the account that has the engine's subscription saved, as far as is known.
+    /// The session of the account for which the engine's subscription is saved; nil if that is unknown.
     private weak var saver: AccountSession?
-    /// The task that waits for notifications.
+    /// The task that waits for notifications; nil if none runs.
     var listening: Task<Void, Never>?
 
     func isSaved(by account: AccountSession) -> Bool { saver === account }
@@ -11,13 +11,13 @@ struct SyncSubscription: Sendable {
 }
 
 extension SyncEngineCore {
-    /// The default subscription ID of engines: all devices of an account share it.
+    /// The default ID of the subscriptions of engines. All devices of an account share the subscription.
     static let ownSubscriptionID = "CKSyncEngine"
 
-    /// Subscribes to changes in the database; for engines that sync by themselves.
+    /// Subscribes to changes in the database, for engines that sync by themselves.
     ///
-    /// Saves the subscription once for each start of the engine: it may have been deleted in the meantime.
-    /// - Returns: The error after which to retry; nil if no retry is needed.
+    /// The subscription is saved once per start of the engine, because it may have been deleted meanwhile.
+    /// - Returns: the error after which to retry; nil if no retry is needed.
     func subscribe(as account: AccountSession) async -> CKError? {
         listen()
         if !subscription.withLock({ $0.isSaved(by: account) }) {
@@ -30,11 +30,12 @@ extension SyncEngineCore {
             } catch {
                 let error = CKError(any: error)
                 if error.isRetriedByEngine { return error }
-                // The database does not support the subscription: only the app's calls fetch it.
+                // The database does not support the subscription, so the engine learns of changes only when the app
+                // fetches.
             }
             subscription.withLock { $0.noteSave(by: account) }
         }
-        // If this fails, the feed retries by itself and reports the connection.
+        // If connecting fails, the notification feed retries by itself and reports the connection.
         if !account.hasEnded { try? await database.session.notifications.connect() }
         return nil
     }

@@ -2,15 +2,16 @@ import Foundation
 import NephosWire
 import Synchronization
 
-/// A service bound to one account: forwards requests until the account changes, and refuses them from then on. Every
-/// request of an account passes through this gate, so no work started as one account sends anything after the switch.
+/// A service that is bound to one account. It forwards requests until the account changes, and refuses them from then
+/// on. Every request of an account passes through this gate. So work that started as one account sends nothing after
+/// the switch.
 ///
-/// A request in flight at the switch is still answered, because the service may have carried it out; file transfers are
-/// cancelled.
+/// A request that is in progress at the switch is still answered, because the service may have executed it. File
+/// transfers are cancelled.
 final class AccountService: CloudService {
     private struct State: Sendable {
         var hasEnded = false
-        /// The file transfers in progress.
+        /// The closures that cancel the file transfers in progress.
         var transfers: [UUID: @Sendable () -> Void] = [:]
     }
 
@@ -19,16 +20,16 @@ final class AccountService: CloudService {
 
     init(_ service: any CloudService) { self.service = service }
 
-    /// The failure of work that started as another account. Not `notAuthenticated`, which asks a person to sign in, nor
-    /// `accountTemporarilyUnavailable`, after which an app retries: the retry would write into the next account's
-    /// database.
+    /// The failure of work that started as another account. It is not `notAuthenticated`, which asks a person to sign
+    /// in. Nor is it `accountTemporarilyUnavailable`, after which an app retries, because the retry would write into
+    /// the next account's database.
     static let accountChanged = ServiceFailure.transport(
         .operationCancelled,
         "Another account was signed in meanwhile, or none: what began as one account does not go on as another.")
 
     var hasEnded: Bool { state.hasEnded }
 
-    /// Refuses requests from now on, and cancels file transfers.
+    /// Refuses all further requests, and cancels the file transfers.
     func end() {
         let transfers = state.withLock { state in
             state.hasEnded = true
@@ -44,7 +45,7 @@ final class AccountService: CloudService {
         return try await request(service)
     }
 
-    /// Forwards a long request, and cancels it when the account changes.
+    /// Forwards a file transfer, and cancels it when the account changes.
     private func transfer<Answer: Sendable>(
         _ request: @escaping @Sendable (any CloudService) async throws(ServiceFailure) -> Answer
     ) async throws(ServiceFailure) -> Answer {

@@ -2,8 +2,8 @@ import NephosWire
 import Synchronization
 
 extension AccountSession {
-    /// Stores the keys of a share that the account accepted, from the fragment of the share's URL. If they are missing
-    /// there, the owner's devices deliver them later.
+    /// Stores the keys of a share that the account has accepted, from the fragment of the share's URL. If the fragment
+    /// has no keys, the owner's devices deliver them later.
     func takeKeys(of accepted: CKShare.Metadata, by metadata: CKShare.Metadata) async {
         let share = accepted.share
         guard accepted.participantRole != .owner, share.shareState.withLock({ $0.hasKeys }),
@@ -16,11 +16,11 @@ extension AccountSession {
         share.add(await keyRing.links(of: name))
     }
 
-    /// records/resolve and records/accept: one result for each short GUID.
+    /// Sends records/resolve or records/accept. Returns one result for each short GUID.
     func shares(
         _ items: [ShortGUIDsRequest.Item], accepting: Bool, _ call: ServiceCall, _ errors: ErrorContext
     ) async throws(CKError) -> [Result<CKShare.Metadata, CKError>] {
-        // Records and shares name their users.
+        // The name of the account is requested too, because records and shares name their users.
         async let userRecordName = userRecordName(call)
         let request = ShortGUIDsRequest(shortGUIDs: items)
         let results: [RecordInfoResult]

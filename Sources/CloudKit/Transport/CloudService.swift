@@ -1,53 +1,56 @@
 package import Foundation
 package import NephosWire
 
-/// CloudKit's interface to its service: typed requests about one container, as one account or as none.
+/// CloudKit's interface to its service: typed requests about one container, as one account or without an account.
 ///
-/// `HTTPService` sends them to a server; `CloudKitLocal` answers them in the caller's process.
+/// `HTTPService` sends the requests to a server. `CloudKitLocal` answers them in the process of the caller.
 package protocol CloudService: AnyObject, Sendable {
-    /// Whether requests are made as an account. Without one only the public database can be read.
+    /// Whether requests are made as an account. Without an account, only the public database can be read.
     var hasAccount: Bool { get }
-    /// How to sign in, as part of a sentence in the error for requests that need an account.
+    /// The advice on how to sign in, as part of a sentence in the error for requests that need an account.
     var signInAdvice: String { get }
     /// The container's environment.
     var environmentName: CloudKitEnvironment.Name { get }
 
-    /// Sends a request to an endpoint.
+    /// Sends a request to an endpoint, and returns the answer.
     func send<Request, Response>(
         _ endpoint: Endpoint<Request, Response>, _ request: Request, _ call: ServiceCall
     ) async throws(ServiceFailure) -> Response
 
-    /// The part of a share's URL before its short GUID.
+    /// The part of a share's URL before the short GUID.
     var shareURLRoot: String { get }
-    /// Whether a service that offers to escrow the account's keys may have them: only a service on this machine may.
+    /// Whether the service may have the keys of the account if it offers to escrow them. Only a service on this machine
+    /// may.
     var mayEscrowKeys: Bool { get }
 
-    /// The key store of the devices.
+    /// The store of this device's keys.
     var keyStore: any DeviceKeyStore { get }
 
-    /// Sends the bytes of an asset to an address of `assetUploads`.
-    /// - Parameter progress: called with the number of bytes sent.
+    /// Uploads the bytes of an asset to an address that `assetUploads` returned.
+    /// - Parameter progress: called with the number of bytes that were sent so far.
     func upload(
         _ content: AssetContent, to address: String, _ call: ServiceCall,
         progress: @escaping @Sendable (Int64) -> Void
     ) async throws(ServiceFailure) -> UploadedFile
-    /// Downloads the file at a `downloadURL` to `file`, which must not exist yet. A failure may leave a partial file.
-    /// - Parameter progress: called with the number of bytes received.
+    /// Downloads the file at a `downloadURL` to the path `file`, at which no file may exist. After a failure a partial
+    /// file may be left.
+    /// - Parameter progress: called with the number of bytes that were received so far.
     func download(
         _ address: String, to file: URL, _ call: ServiceCall, progress: @escaping @Sendable (Int64) -> Void
     ) async throws(ServiceFailure)
-    /// Whether asset files are sealed, if possible (`CloudKitEnvironment.sealsAssets`).
+    /// Whether asset files are sealed where possible (`CloudKitEnvironment.sealsAssets`).
     var sealsAssets: Bool { get }
-    /// A name that distinguishes the service in the file cache; nil if caching has no benefit.
+    /// A name that distinguishes the service in the file cache; nil if caching its files has no benefit.
     var assetCacheName: String? { get }
 
-    /// Waits for a notification: one poll of the token's courier. Returns early if the task is cancelled.
+    /// Waits for a notification by one poll of the token's courier. Returns early if the task is cancelled.
     ///
-    /// The service keeps a notification until it is acknowledged: call again at once, with its identifier.
+    /// The service keeps a notification until the client acknowledges it. So the caller calls again at once with the
+    /// identifier of the notification.
     /// - Parameters:
-    ///   - token: the response of `tokens/create` or `tokens/register`.
+    ///   - token: the answer to `tokens/create` or `tokens/register`.
     ///   - received: the `notificationID` that the previous poll returned; nil if it returned none.
-    /// - Returns: nil if none arrived while the service held the poll, which is under a minute.
+    /// - Returns: the notification; nil if none arrived while the service held the poll, which is less than a minute.
     func nextNotification(
         _ token: TokenResponse, received: String?, _ call: ServiceCall
     ) async throws(ServiceFailure) -> NotificationPayload?
@@ -61,28 +64,28 @@ extension CloudService {
         try await send(endpoint, EmptyRequest(), call)
     }
 
-    /// Files in the directory given by the process's environment.
+    /// The default store: files in the directory that the process's environment names.
     package var keyStore: any DeviceKeyStore {
         FileKeyStore(directory: FileKeyStore.directory(ProcessInfo.processInfo.environment))
     }
-    /// Distinguishes the service in the names of the store's items.
+    /// The name that distinguishes the service in the names of a key store's items.
     package var keyItemName: String { shareURLRoot }
 
     package var environmentName: CloudKitEnvironment.Name { .development }
 
-    /// The advice for a server: the settings of the process's environment.
+    /// The advice for a server: the variables in the environment of the process.
     package var signInAdvice: String {
         "set NEPHOS_TOKEN to the account's token (dev:NAME for a local service), or CloudKitEnvironment.current in code"
     }
 }
 
-/// The parameters of every request.
+/// The parameters that every request has.
 package struct ServiceCall: Sendable {
-    /// The database the request is about.
+    /// The database that the request concerns.
     package var scope: CKDatabase.Scope
-    /// Seconds for which the service may stay silent.
+    /// The idle time-out in seconds: the maximum time without any data from the service.
     package var requestTimeout: TimeInterval
-    /// Seconds for the whole request; nil means no limit.
+    /// The maximum time in seconds for the whole request; nil for no limit.
     package var resourceTimeout: TimeInterval?
 
     package init(scope: CKDatabase.Scope, requestTimeout: TimeInterval = 60, resourceTimeout: TimeInterval? = nil) {
@@ -92,12 +95,12 @@ package struct ServiceCall: Sendable {
     }
 }
 
-/// The reason a whole request failed.
+/// The reason why a whole request failed.
 package enum ServiceFailure: Error, Hashable, Sendable {
     /// The service refused the request.
     case refused(ErrorDictionary)
-    /// The request did not get through, or the response is not the service's: the client's error code, a description,
-    /// and the seconds after which to retry.
+    /// The request or its answer was not delivered, or the answer is not from the service. The values are the error
+    /// code for the client, a description, and the delay in seconds before a retry (nil for none).
     case transport(CKError.Code, String, retryAfter: Double? = nil)
     /// The caller cancelled the request.
     case cancelled

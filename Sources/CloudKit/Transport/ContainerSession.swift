@@ -1,17 +1,17 @@
 import Foundation
 
-/// The state shared by container objects with one identifier: the signed-in account, the operation queue and the
+/// The state that all container objects with one identifier share: the signed-in account, the operation queue and the
 /// notifications.
 final class ContainerSession: Sendable {
     let identifier: String
     private let current: Locked<AccountSession>
-    /// Runs the operations that are added to the container or to one of its databases.
+    /// The queue of operations that are added to the container or to one of its databases.
     let queue: OperationQueue
     /// The source of the account's notifications.
     let notifications: NotificationFeed
 
-    /// Starts operations, and does nothing else. A serial queue gets a thread however many other queues an app blocks.
-    /// The queue is static, because an `OperationQueue` does not retain its underlying queue.
+    /// The queue on which operations start, and nothing else runs. A serial queue gets a thread no matter how many
+    /// other queues an app blocks. It is static, because an `OperationQueue` does not retain its underlying queue.
     private static let beginning = DispatchQueue(label: "CloudKit.beginning")
 
     init(_ identifier: String, _ service: any CloudService, environment: SyncEngineEnvironment = .system) {
@@ -24,11 +24,11 @@ final class ContainerSession: Sendable {
         queue.underlyingQueue = Self.beginning
     }
 
-    /// The signed-in account. Work of several steps reads it once, at its start, and passes it on.
+    /// The signed-in account. Work in several steps reads this once at its start, and passes it on.
     var account: AccountSession { current.withLock { $0 } }
 
-    /// Switches to another account, or to none. Work started as the former account sends nothing more; new work uses
-    /// `service`, and notification polls are for the new account.
+    /// Switches to another account, or to none. Work that started as the former account sends nothing more. New work
+    /// uses `service`, and notifications are polled for the new account.
     func switchAccount(to service: any CloudService) {
         let account = AccountSession(identifier, service)
         let former = current.withLock { current in
@@ -36,7 +36,7 @@ final class ContainerSession: Sendable {
             current.end()
             return current
         }
-        // Release the former account's service outside the lock.
+        // The service of the former account is released outside the lock.
         _ = former
         notifications.switchAccount(to: account.service)
     }

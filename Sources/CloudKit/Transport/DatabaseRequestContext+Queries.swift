@@ -8,7 +8,8 @@ extension DatabaseRequestContext {
         var result: Result<CKRecord, CKError>
     }
 
-    /// Returns the request for a query's first page. No zone means all zones, which the shared database does not allow.
+    /// Returns the request for the first page of a query. A nil zone stands for all zones, which the shared database
+    /// does not allow.
     func request(_ query: CKQuery, in zoneID: CKRecordZone.ID?) throws(CKError) -> QueryRecordsRequest {
         guard zoneID != nil || call.scope != .shared else {
             throw CKError(.invalidArguments, "A query of the shared database needs a zone: set the zoneID.", errors)
@@ -22,7 +23,7 @@ extension DatabaseRequestContext {
         }
     }
 
-    /// records/query, with the response as received.
+    /// Sends records/query, and returns the answer unchanged.
     func answer(_ request: QueryRecordsRequest) async throws(CKError) -> QueryRecordsResponse {
         do throws(ServiceFailure) {
             return try await session.service.send(.queryRecords, request, call)
@@ -31,11 +32,11 @@ extension DatabaseRequestContext {
         }
     }
 
-    /// records/query: one page, and the position of the next page.
+    /// Sends records/query. Returns one page, and the position of the next page; nil after the last.
     func query(
         _ page: QueryRecordsRequest
     ) async throws(CKError) -> (matches: [Match], continuationMarker: String?) {
-        // Requests the account's own name concurrently with the first query, because records name their users.
+        // The account's own name is requested concurrently with the first query, because records name their users.
         async let userRecordName = session.userRecordName(call)
         let answer = try await answer(page)
         let user = await userRecordName

@@ -1,12 +1,12 @@
 import NephosWire
 
 extension DatabaseRequestContext {
-    /// Subscriptions belong to an account, even in the public database.
+    /// Fails unless there is an account, because subscriptions belong to an account even in the public database.
     private func requireSubscriber() throws(CKError) {
         guard session.service.hasAccount else { throw session.noAccount(errors) }
     }
 
-    /// subscriptions/list: all of the account's subscriptions in the database.
+    /// Sends subscriptions/list. Returns all subscriptions of the account in the database.
     func listSubscriptions() async throws(CKError) -> [CKSubscription] {
         try requireSubscriber()
         async let user = session.userRecordName(call)
@@ -19,7 +19,7 @@ extension DatabaseRequestContext {
         return found
     }
 
-    /// subscriptions/lookup: one result for each ID.
+    /// Sends subscriptions/lookup. Returns one result for each ID.
     func lookupSubscriptions(
         _ ids: [CKSubscription.ID]
     ) async throws(CKError) -> [Result<CKSubscription, CKError>] {
@@ -40,7 +40,7 @@ extension DatabaseRequestContext {
         }
     }
 
-    /// subscriptions/modify: each operation's error, nil if it succeeded.
+    /// Sends subscriptions/modify. Returns the error of each operation; nil for one that succeeded.
     func modifySubscriptions(_ operations: [SubscriptionOperation]) async throws(CKError) -> [CKError?] {
         try requireSubscriber()
         let request = ModifySubscriptionsRequest(operations: operations)

@@ -1,40 +1,40 @@
 import Foundation
 import NephosWire
 
-/// The context of an operation's requests about a database, which also converts responses into CloudKit's objects.
+/// The context of an operation's requests about a database. It also converts answers into CloudKit's objects.
 struct DatabaseRequestContext: Sendable {
-    /// The session of the account that the operation started as.
+    /// The session of the account as which the operation started.
     let session: AccountSession
     let call: ServiceCall
     let errors: ErrorContext
 
     private var service: any CloudService { session.service }
 
-    /// Fails before anything is sent if there is no account.
+    /// Fails if there is no account, before any request is sent.
     func requireAccount() throws(CKError) {
         guard call.scope == .public || service.hasAccount else { throw session.noAccount(errors) }
     }
 
-    /// The error for a response whose number of results differs from the request's items.
+    /// Returns the error for an answer that does not have one result for each item of the request.
     func mismatch(_ results: Int, _ items: Int) -> CKError {
         CKError(.internalError, "The service answered \(items) items with \(results) results.", errors)
     }
 
     // MARK: Records
 
-    /// records/modify: one result for each operation of the request.
+    /// Sends records/modify. Returns one result for each operation of the request.
     func modifyRecords(_ request: ModifyRecordsRequest) async throws(CKError) -> [RecordResult] {
         let results = try await modifyRecordsSealed(request)
         guard results.count == request.operations.count else {
             throw mismatch(results.count, request.operations.count)
         }
         learnUser(fromSaved: results)
-        // The server records of conflicts name their users too.
+        // The server records of conflicts also name their users.
         if results.contains(where: \.hasServerRecord) { _ = await session.userRecordName(call) }
         return results
     }
 
-    /// The user who saved a record just now is the account.
+    /// Learns the account's user record name from a saved record, because the account is the user who saved it last.
     private func learnUser(fromSaved results: [RecordResult]) {
         guard session.knownUserRecordName == nil else { return }
         for case .record(let record) in results {
@@ -42,7 +42,7 @@ struct DatabaseRequestContext: Sendable {
         }
     }
 
-    /// records/lookup: one result for each ID, each named at most once.
+    /// Sends records/lookup. Returns one result for each ID, each ID at most once.
     func fetch(
         _ recordIDs: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]?, _ progress: TransferProgress? = nil
     ) async throws(CKError) -> [Result<CKRecord, CKError>] {
@@ -50,12 +50,12 @@ struct DatabaseRequestContext: Sendable {
         return await withAssets(try await withOpenFields(records), progress)
     }
 
-    /// records/lookup with the records as received: opens and downloads nothing.
+    /// Sends records/lookup. Returns the records as received, without decrypting values or downloading files.
     func lookUp(
         _ recordIDs: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]?
     ) async throws(CKError) -> [Result<CKRecord, CKError>] {
-        // Each ID names its zone, so that a missing zone fails only its own records. An ID without a zone means the
-        // default zone, which always exists.
+        // Each ID names its zone, so that a missing zone fails only the records in that zone. An ID without a zone
+        // stands for the default zone, which always exists.
         let request = LookupRecordsRequest(
             records: recordIDs.map { recordID in
                 LookupRecordsRequest.Item(
@@ -63,7 +63,7 @@ struct DatabaseRequestContext: Sendable {
                     zoneID: recordID.zoneID == .default ? nil : recordID.zoneID.wireValue)
             },
             desiredKeys: desiredKeys)
-        // Requests the account's own name concurrently with the first fetch, because records name their users.
+        // The account's own name is requested concurrently with the first fetch, because records name their users.
         async let userRecordName = session.userRecordName(call)
         let results: [RecordResult]
         do throws(ServiceFailure) {
@@ -84,8 +84,8 @@ struct DatabaseRequestContext: Sendable {
         }
     }
 
-    /// Returns the ID of a requested record: the current user's record gets its real name, whatever name the request
-    /// used, and the zone gets its standard spelling.
+    /// Returns the ID of a requested record. The record of the current user gets its real name, whatever name the
+    /// request used. The zone gets its standard spelling.
     private func recordID(_ wire: RecordDictionary, askedBy recordID: CKRecord.ID) -> CKRecord.ID {
         let zoneID = spelled(recordID.zoneID)
         if zoneID === recordID.zoneID, wire.recordName == recordID.recordName { return recordID }
@@ -94,21 +94,21 @@ struct DatabaseRequestContext: Sendable {
 
     // MARK: Zone IDs
 
-    /// Returns a zone ID spelled as in the service's records and zones: outside the shared database every zone belongs
-    /// to the current user, so its owner is `CKCurrentUserDefaultName`.
+    /// Returns a zone ID as the service's records and zones spell it. Outside of the shared database, every zone
+    /// belongs to the current user, so its owner is `CKCurrentUserDefaultName`.
     func spelled(_ zoneID: CKRecordZone.ID) -> CKRecordZone.ID {
         if call.scope == .shared || zoneID.ownerName == CKCurrentUserDefaultName { return zoneID }
         return CKRecordZone.ID(unchecked: zoneID.zoneName, ownerName: CKCurrentUserDefaultName)
     }
 
-    /// Returns the standard spelling of a zone that the service named.
+    /// Returns the standard spelling of a zone that the service has named.
     func zoneID(_ wire: ZoneIDDictionary) -> CKRecordZone.ID {
         spelled(CKRecordZone.ID(wire: wire, currentUserRecordName: session.knownUserRecordName))
     }
 
-    // MARK: Making records
+    // MARK: Conversion of records
 
-    /// Converts a record of the service whose ID is known to be `recordID`.
+    /// Converts a record of the service that has the known ID `recordID`.
     func record(
         _ wire: RecordDictionary, _ recordID: CKRecord.ID, _ users: WireUsers
     ) throws(CKError) -> CKRecord {
@@ -124,27 +124,27 @@ struct DatabaseRequestContext: Sendable {
         CKError(.internalError, "The service sent a record that cannot be read: \(error)", errors)
     }
 
-    /// users/current: the ID of the account's user record.
+    /// Sends users/current. Returns the ID of the account's user record.
     func currentUserRecordID() async throws(CKError) -> CKRecord.ID {
         CKRecord.ID(unchecked: try await session.currentUser(call, errors))
     }
 
     // MARK: Zones
 
-    /// zones/list: all zones of the database.
+    /// Sends zones/list. Returns all zones of the database.
     func listZones() async throws(CKError) -> [CKRecordZone] {
         let results = try await zones { () throws(ServiceFailure) in try await service.send(.listZones, call) }
         return results.compactMap { result -> CKRecordZone? in
             guard case .zone(let zone) = result, !zone.deleted else { return nil }
             if call.scope == .private {
-                // All zones of a private database belong to the account.
+                // All zones in a private database belong to the account, so each names it.
                 session.learn(userRecordName: zone.zoneID.ownerRecordName)
             }
             return CKRecordZone(wire: zone, zoneID: zoneID(zone.zoneID))
         }
     }
 
-    /// zones/lookup: one result for each ID.
+    /// Sends zones/lookup. Returns one result for each ID.
     func lookupZones(_ zoneIDs: [CKRecordZone.ID]) async throws(CKError) -> [Result<CKRecordZone, CKError>] {
         let request = LookupZonesRequest(zones: zoneIDs.map(\.wireValue))
         let results = try await zones { () throws(ServiceFailure) in try await service.send(.lookupZones, request, call)
@@ -161,7 +161,7 @@ struct DatabaseRequestContext: Sendable {
         }
     }
 
-    /// zones/modify: each operation's zone, or its error.
+    /// Sends zones/modify. Returns the zone or the error of each operation.
     func modifyZones(_ operations: [ZoneOperation]) async throws(CKError) -> [Result<ZoneDictionary, CKError>] {
         let request = ModifyZonesRequest(operations: operations)
         let results = try await zones { () throws(ServiceFailure) in try await service.send(.modifyZones, request, call)

@@ -2,20 +2,20 @@ import Foundation
 import NephosHTTP
 import NephosWire
 
-/// CloudKit Web Services over HTTP. Only this file handles addresses and bytes.
+/// CloudKit Web Services over HTTP. No other file handles addresses and bytes.
 final class HTTPService: CloudService {
-    /// The service's address without a trailing slash.
+    /// The address of the service without a trailing slash.
     private let root: String
-    /// `/1/CONTAINER/ENVIRONMENT`
+    /// The path of the container, `/1/CONTAINER/ENVIRONMENT`.
     private let container: String
-    /// `?ckAPIToken=…&ckWebAuthToken=…&clientId=…`
+    /// The query of every request, `?ckAPIToken=…&ckWebAuthToken=…&clientId=…`.
     private let credentials: String
-    /// The service's address, for error messages.
+    /// The address of the service as error messages show it.
     private let host: String
     let hasAccount: Bool
     let environmentName: CloudKitEnvironment.Name
 
-    /// The service of a container, at the address and as the account of `environment`.
+    /// Creates the service of a container, with the address and the account of `environment`.
     init(_ containerIdentifier: String, _ environment: CloudKitEnvironment) {
         host = environment.url.absoluteString
         environmentName = environment.name
@@ -38,7 +38,8 @@ final class HTTPService: CloudService {
             ?? FileKeyStore(
                 directory: environment.keyDirectory?.path
                     ?? FileKeyStore.directory(ProcessInfo.processInfo.environment))
-        // The client ID lets the service skip notifying this client of its own changes.
+        // By the client ID, the service recognises the changes of this client, so that it need not notify the client of
+        // them.
         self.credentials = credentials + "&clientId=" + UUID().uuidString
     }
 
@@ -70,7 +71,8 @@ final class HTTPService: CloudService {
         }
     }
 
-    /// Sends a request with a request key. One without a response may have been carried out, so it is retried.
+    /// Sends a request with a request key. If no answer arrives, the request is sent again with the same key, because
+    /// the service may have executed it.
     private func retried(_ request: HTTPRequest, _ call: ServiceCall) async throws(ServiceFailure) -> HTTPResponse {
         var isInDoubt = false
         for pause in Self.retryPauses {
@@ -78,7 +80,7 @@ final class HTTPService: CloudService {
                 return try await attempt(request, call, over: Self.requests)
             } catch {
                 isInDoubt = isInDoubt || error.mayHaveBeenCarriedOut
-                // While one server shuts down, no server may answer until its successor starts.
+                // While one server shuts down, no server may answer until its successor has started.
                 guard isInDoubt, error.mayPass else { throw error.failure }
                 do { try await Task.sleep(for: pause) } catch { throw .cancelled }
             }
@@ -86,7 +88,7 @@ final class HTTPService: CloudService {
         return try await exchange(request, call, over: Self.requests)
     }
 
-    /// The pauses before the retries of a request without a response.
+    /// The pauses before the retries of a request without an answer.
     private static let retryPauses: [Duration] = [.milliseconds(100), .milliseconds(400), .milliseconds(1600)]
 
     var shareURLRoot: String { root + "/share/" }
@@ -125,8 +127,8 @@ final class HTTPService: CloudService {
 
     var assetCacheName: String? { "\(root)\(container)" }
 
-    /// Rewrites an address of the service to the configured root, because the service's own host name may not be
-    /// reachable.
+    /// Replaces the root of an address from the service with the configured root, because the service's own host name
+    /// may not be reachable.
     private func ownAddress(_ address: String) -> String {
         AssetLocation.path(of: address).map { root + $0 } ?? address
     }
@@ -134,25 +136,26 @@ final class HTTPService: CloudService {
     func nextNotification(
         _ token: TokenResponse, received: String?, _ call: ServiceCall
     ) async throws(ServiceFailure) -> NotificationPayload? {
-        // Use the configured root, as for all requests, because the service's own host name may not be reachable.
+        // The poll uses the configured root, as all requests do, because the service's own host name may not be
+        // reachable.
         let path = token.webcourierURL.wholeMatch(of: /https?:\/\/[^\/]*(\/.*)/).map { String($0.1) }
         let mark = path?.contains("?") == true ? "&" : "?"
-        // With this receipt the service repeats a notification whose response was lost.
+        // Because of this acknowledgement, the service sends a notification again if its answer was lost.
         let text = "\(root)\(path ?? token.webcourierURL)\(mark)nephosReceived=\(Self.escaped(received ?? "none"))"
         let poll = HTTPRequest(.get, text, isIdempotent: true)
         let body = try await exchange(poll, call, over: Self.polls).body
-        // The poll timed out.
+        // An empty body means that the poll timed out.
         if body.isEmpty || body.starts(with: "{}".utf8) { return nil }
         return try decode(body, text)
     }
 
     // MARK: One request
 
-    /// The connections for requests, shared by all containers.
+    /// The HTTP client for requests, which all containers share.
     private static let requests = HTTPClient(connectionsPerHost: 16)
-    /// For long polls, which would exhaust the connections of other requests.
+    /// The HTTP client for long polls, which would otherwise use up the connections of other requests.
     private static let polls = HTTPClient(requestsAtOnce: 1_000, connectionsPerHost: 1_000)
-    /// For file transfers, which take long.
+    /// The HTTP client for file transfers, which take long.
     private static let transfers = HTTPClient()
 
     private static func post(_ address: String, _ body: [UInt8], isIdempotent: Bool) -> HTTPRequest {
@@ -161,8 +164,8 @@ final class HTTPService: CloudService {
             isIdempotent: isIdempotent)
     }
 
-    /// Sends a request.
-    /// - Throws: also for a status other than success.
+    /// Sends a request and returns its response.
+    /// - Throws: also an error for any status except success.
     private func exchange(
         _ request: HTTPRequest, _ call: ServiceCall, over client: HTTPClient
     ) async throws(ServiceFailure) -> HTTPResponse {
@@ -173,13 +176,13 @@ final class HTTPService: CloudService {
         }
     }
 
-    /// The reason a request got no successful response.
+    /// The reason why a request got no successful response.
     private struct Undelivered: Error {
         var failure: ServiceFailure
-        /// Whether the service may have received the request but its response was lost.
+        /// Whether the service may have received the request although no response arrived.
         var isAnswerLost: Bool
 
-        /// Whether it is unknown if the service carried the request out.
+        /// Whether the service may have executed the request.
         var mayHaveBeenCarriedOut: Bool { isAnswerLost || isPassing }
 
         /// Whether a retry may succeed.
@@ -187,8 +190,7 @@ final class HTTPService: CloudService {
             if case .transport(.networkFailure, _, _) = failure { true } else { isAnswerLost || isPassing }
         }
 
-        /// Whether the server could not tell the outcome or is shutting down, so that another server may answer at
-        /// once.
+        /// Whether the server could not tell the outcome or is shutting down. Another server may then answer at once.
         private var isPassing: Bool {
             guard case .refused(let error) = failure else { return false }
             return error.clientErrorCode == CKError.Code.serviceUnavailable.rawValue
@@ -201,7 +203,7 @@ final class HTTPService: CloudService {
     ) async throws(Undelivered) -> HTTPResponse {
         var request = request
         request.headers.append(("\(AnswerAdditions.header)", "1"))
-        // A request without a timeout must not wait for ever.
+        // Without a valid time-out the request would wait for ever, so it gets one second.
         request.silenceLimit = Self.duration(call.requestTimeout) ?? .seconds(1)
         if let limit = call.resourceTimeout, limit < ConfigurationValues.defaultResourceTimeout {
             request.totalLimit = Self.duration(limit) ?? .seconds(1)
@@ -233,14 +235,14 @@ final class HTTPService: CloudService {
         }
     }
 
-    /// Nil for an invalid duration. Clamps to a year.
+    /// Returns a duration of at most a year; nil for an invalid number of seconds.
     private static func duration(_ seconds: TimeInterval) -> Duration? {
         seconds > 0 ? .seconds(min(seconds, 365 * 86_400)) : nil
     }
 
     // MARK: Failures
 
-    /// Maps an unsuccessful response to a failure: by its error dictionary, or else by its status.
+    /// Converts an unsuccessful response to a failure, by its error dictionary or, without one, by its status.
     private func failure(_ response: HTTPResponse) -> ServiceFailure {
         if let error = try? ErrorDictionary(decoding: response.body) { return .refused(error) }
         let code: CKError.Code =
@@ -259,7 +261,7 @@ final class HTTPService: CloudService {
             retryAfter: response.header("Retry-After").flatMap(Double.init))
     }
 
-    /// Maps a transport error to a failure.
+    /// Converts a transport error to a failure.
     private func failure(_ failure: HTTPFailure) -> ServiceFailure {
         switch failure.kind {
         case .cancelled:
@@ -294,11 +296,11 @@ final class HTTPService: CloudService {
         }
     }
 
-    /// The advice if something other than the service answers.
+    /// The advice for an answer that does not come from the service.
     private static let strangerAdvice =
         "Where another program listens there, start the service on a free port, and name that in NEPHOS_URL."
 
-    /// Percent-encodes characters that have a meaning in addresses.
+    /// Percent-encodes the characters that have a meaning in addresses.
     private static func escaped(_ text: String) -> String {
         text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? text
     }
@@ -308,7 +310,7 @@ final class HTTPService: CloudService {
 }
 
 extension CKDatabase.Scope {
-    /// The scope's name in addresses.
+    /// The name of the scope in addresses.
     fileprivate var pathComponent: String {
         switch self {
         case .public: "public"

@@ -1,7 +1,8 @@
 import Foundation
 import NephosWire
 
-/// A placeholder for an invalid service address in the process's environment: every request fails with the reason.
+/// A placeholder for a service whose address in the process's environment is invalid. Every request fails with the
+/// reason.
 final class MisconfiguredService: CloudService {
     private let failure: ServiceFailure
 
@@ -9,7 +10,7 @@ final class MisconfiguredService: CloudService {
         failure = .transport(.badContainer, reason.description)
     }
 
-    /// For a database or container object created without a container.
+    /// Creates the service of a database or container object that was created without a container.
     init(noContainerFor what: String) {
         failure = .transport(.badContainer, "This \(what) belongs to no container.")
     }

@@ -1,18 +1,18 @@
 import Foundation
 
-/// Finds the service of a container by its identifier: that of a registered in-process cloud, or else the server of
-/// `CloudKitEnvironment`.
+/// Finds the service of a container by the container's identifier. It is the service of a registered in-process cloud
+/// or, without one, the server of `CloudKitEnvironment`.
 package final class ServiceDirectory: Sendable {
-    /// Makes the service of a container.
+    /// Creates the service of a container.
     package typealias Provider = @Sendable (_ containerIdentifier: String) -> any CloudService
 
     package static let shared = ServiceDirectory()
 
     private struct State: Sendable {
         var environment: Result<CloudKitEnvironment, CloudKitEnvironment.Invalid>?
-        /// The last provider is used.
+        /// The registered providers, of which the last one is used.
         var providers: [(id: UUID, account: String?, provider: Provider)] = []
-        /// Sessions by container identifier; emptied whenever the service changes.
+        /// The sessions by container identifier. The dictionary is emptied whenever the service changes.
         var sessions: [String: ContainerSession] = [:]
         var defaultContainer: CKContainer?
 
@@ -23,17 +23,17 @@ package final class ServiceDirectory: Sendable {
     }
 
     private let state = Locked(State())
-    /// Serialises switches, so that the sessions end up with the last account.
+    /// Serialises account switches, so that the sessions end up with the last account.
     private let switching = NSLock()
 
     package init() {}
 
-    /// The value of `CloudKitEnvironment.current`, or the reason it is invalid.
+    /// The value of `CloudKitEnvironment.current`, or the reason why it is invalid.
     var environment: Result<CloudKitEnvironment, CloudKitEnvironment.Invalid> {
         state.withLock { Self.environment(&$0) }
     }
 
-    /// The current environment; the default one if the current one is invalid.
+    /// The current environment; the default environment if the current one is invalid.
     var currentEnvironment: CloudKitEnvironment { (try? environment.get()) ?? CloudKitEnvironment() }
 
     private static func environment(_ state: inout State) -> Result<CloudKitEnvironment, CloudKitEnvironment.Invalid> {
@@ -68,8 +68,8 @@ package final class ServiceDirectory: Sendable {
         }
     }
 
-    /// Registers `provider` for every container made from now on, as that account, until `remove` is called with the
-    /// returned ID.
+    /// Registers `provider` for every container that is created from now on, as the given account. The registration
+    /// ends with a call of `remove` with the returned ID.
     package func add(account: String?, _ provider: @escaping Provider) -> UUID {
         let id = UUID()
         let old = state.withLock { state in
@@ -83,8 +83,8 @@ package final class ServiceDirectory: Sendable {
         return id
     }
 
-    /// Replaces a provider, as another account of the same cloud: its containers continue as that account. Does nothing
-    /// if the provider was removed.
+    /// Replaces a provider with that of another account in the same cloud. Its containers continue as that account.
+    /// Does nothing if the provider was removed.
     package func switchAccount(of id: UUID, to account: String?, _ provider: @escaping Provider) {
         switching.lock()
         let sessions: [ContainerSession]? = state.withLock { state in
@@ -98,7 +98,8 @@ package final class ServiceDirectory: Sendable {
         if sessions != nil { Self.postAccountChanged() }
     }
 
-    /// Signs in to the same server as another account, or out: the server's containers continue as that account.
+    /// Signs in to the same server as another account, or signs out. The containers of the server continue as that
+    /// account.
     package func switchAccount(to account: CloudKitEnvironment.Account) {
         switching.lock()
         let (sessions, environment) = state.withLock { state in
@@ -112,7 +113,7 @@ package final class ServiceDirectory: Sendable {
         Self.postAccountChanged()
     }
 
-    /// Removes a provider; removing it twice does nothing.
+    /// Removes a provider. Does nothing if it was removed before.
     package func remove(_ id: UUID) {
         let removed = state.withLock { state in
             guard let index = state.providers.firstIndex(where: { $0.id == id }) else { return false }
@@ -128,7 +129,7 @@ package final class ServiceDirectory: Sendable {
         NotificationCenter.default.post(name: .NSUbiquityIdentityDidChange, object: nil)
     }
 
-    /// Returns the session of a container identifier, shared by all container objects with that identifier.
+    /// Returns the session for a container identifier, which all container objects with that identifier share.
     func session(for identifier: String) -> ContainerSession {
         state.withLock { state in
             if let session = state.sessions[identifier] { return session }
@@ -147,17 +148,18 @@ package final class ServiceDirectory: Sendable {
         }
     }
 
-    /// The container with that identifier.
+    /// Returns a container with that identifier.
     package func container(_ identifier: String) -> CKContainer { CKContainer(session(for: identifier)) }
 
-    /// Returns the value of `CKContainer.default()`: the same object until the service changes.
+    /// Returns the value of `CKContainer.default()`, which is the same object until the service changes.
     func defaultContainer() -> CKContainer {
         let identifier = currentEnvironment.defaultContainerIdentifier
         let session = session(for: identifier)
         return state.withLock { state in
             if let container = state.defaultContainer { return container }
             let container = CKContainer(session)
-            // The service may have changed since; then the next call creates the lasting container.
+            // If the service has changed meanwhile, the container is not stored. The next call then creates the
+            // container that later calls return.
             if state.sessions[identifier] === session { state.defaultContainer = container }
             return container
         }

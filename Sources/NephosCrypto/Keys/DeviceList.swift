@@ -1,8 +1,8 @@
 /// The public keys of a device.
 package struct DeviceKeys: Hashable, Sendable {
-    /// Ed25519.
+    /// The public key for signatures (Ed25519).
     package var signing: [UInt8]
-    /// X25519.
+    /// The public key for boxes (X25519).
     package var box: [UInt8]
 
     package init(signing: [UInt8], box: [UInt8]) {
@@ -11,8 +11,8 @@ package struct DeviceKeys: Hashable, Sendable {
     }
 }
 
-/// An entry of an account's list of devices. A device already on the list signs it (the first entry is signed by the
-/// device that it names), and it contains the previous entry's hash (a hash chain).
+/// An entry of an account's device list. A device that is already on the list signs the entry; the device that the
+/// first entry names signs that one. Each entry contains the hash of the previous one (a hash chain).
 package struct DeviceListEntry: Hashable, Sendable {
     package enum Change: String, Hashable, Sendable {
         case add
@@ -21,16 +21,16 @@ package struct DeviceListEntry: Hashable, Sendable {
         case recovery
     }
 
-    /// From 0.
+    /// The number of the entry, from 0.
     package var number: Int64
-    /// `ContentHash` of the previous entry; empty in the first.
+    /// The `ContentHash` of the previous entry; empty in the first entry.
     package var previous: [UInt8]
     package var change: Change
     package var device: DeviceKeys
-    /// The account key from this entry on.
+    /// The version of the account key that is valid from this entry on. The next property is its public half.
     package var accountKeyVersion: Int64
     package var accountKey: [UInt8]
-    /// The signing key of the entry's author.
+    /// The public signing key of the entry's author.
     package var author: [UInt8]
 
     private static func context(_ place: KeyPlace) -> SealContext { place.listContext() }
@@ -48,14 +48,14 @@ package struct DeviceListEntry: Hashable, Sendable {
         return context.bytes
     }
 
-    /// The stored form of the entry. The pair's public key is the author.
+    /// Returns the stored form of the entry, signed by `pair`. The public key of the pair becomes the author.
     package func signed(by pair: SigningKeyPair, in place: KeyPlace) -> [UInt8] {
         let bytes = unsigned(place)
         return bytes + pair.signature(of: bytes)
     }
 
-    /// Nil if the bytes are no entry of this place, or the signature is not the author's.
-    /// - Parameter isChecked: whether the signature was verified before.
+    /// Nil if the bytes are not an entry for this place, or if the author did not sign them.
+    /// - Parameter isChecked: whether the signature has already been verified.
     package init?(_ bytes: [UInt8], in place: KeyPlace, isChecked: Bool = false) {
         let message = Array(bytes.dropLast(SigningKeyPair.signatureSize))
         let head = Self.context(place).bytes
@@ -110,26 +110,26 @@ package struct ContextReader {
     }
 }
 
-/// An account's devices, as proved by their list.
+/// The devices of an account, as its verified device list shows them.
 package struct DeviceList: Hashable, Sendable {
     package private(set) var count: Int64 = 0
-    /// The hash of the last entry.
+    /// The hash of the last entry; empty for an empty list.
     package private(set) var hash: [UInt8] = []
-    /// The hashes of all entries. The first identifies the account.
+    /// The hashes of all entries. The hash of the first entry identifies the account.
     package private(set) var hashes: [[UInt8]] = []
     package private(set) var devices: [DeviceKeys] = []
     package private(set) var recoveryKeys: [DeviceKeys] = []
     package private(set) var accountKeyVersion: Int64 = 0
     package private(set) var accountKey: [UInt8] = []
-    /// The account key's versions during which a device was on the list, by its signing key.
+    /// The range of account key versions during which each device was on the list, by the device's signing key.
     private var tenures: [[UInt8]: ClosedRange<Int64>] = [:]
-    /// The account key's versions, by public key.
+    /// The versions of the account key, by public key.
     private var accountKeyVersions: [[UInt8]: Int64] = [:]
 
     package init() {}
 
-    /// Nil if an entry does not follow from the previous ones.
-    /// - Parameter areChecked: whether the entries' signatures were verified before.
+    /// Nil if an entry does not follow from the entries before it.
+    /// - Parameter areChecked: whether the signatures of the entries have already been verified.
     package init?(_ entries: [[UInt8]], in place: KeyPlace, areChecked: Bool = false) {
         for entry in entries {
             guard append(entry, in: place, isChecked: areChecked) else { return nil }
@@ -140,23 +140,23 @@ package struct DeviceList: Hashable, Sendable {
         (devices + recoveryKeys).contains { $0.signing == signingKey }
     }
 
-    /// Whether a device is or was on the list.
+    /// Whether the device with this signing key is, or was, on the list.
     package func knowsSigner(_ signingKey: [UInt8]) -> Bool { tenures[signingKey] != nil }
 
-    /// Whether a device is on the list.
+    /// Whether the device with this signing key is on the list.
     package func isListed(_ signingKey: [UInt8]) -> Bool { devices.contains { $0.signing == signingKey } }
 
-    /// The version of the account's key with this public half; nil if there is none.
+    /// Returns the version of the account key with this public half; nil if there is none.
     package func accountKeyVersion(of publicKey: [UInt8]) -> Int64? { accountKeyVersions[publicKey] }
 
-    /// Whether a device was on the list at that version of the account's key: a removed device's signature is invalid
-    /// for later versions.
+    /// Whether the device with this signing key was on the list at a version of the account key. For later versions,
+    /// the signature of a removed device is invalid.
     package func knowsSigner(_ signingKey: [UInt8], ofKeyFor version: Int64) -> Bool {
         tenures[signingKey]?.contains(version) ?? false
     }
 
-    /// Appends an entry; changes nothing if it does not follow.
-    /// - Returns: whether it follows.
+    /// Appends an entry. Does nothing if the entry does not follow from the list.
+    /// - Returns: whether the entry was appended.
     package mutating func append(_ bytes: [UInt8], in place: KeyPlace, isChecked: Bool = false) -> Bool {
         guard let entry = DeviceListEntry(bytes, in: place, isChecked: isChecked), entry.number == count,
             entry.previous == hash,
@@ -185,7 +185,8 @@ package struct DeviceList: Hashable, Sendable {
         return true
     }
 
-    /// The first entry has the account's first key, a revocation the next one, any other the current one.
+    /// Whether the entry has the right account key: the first key in the first entry, the next key in a revocation, and
+    /// the current key in any other entry.
     private func hasNextKey(_ entry: DeviceListEntry) -> Bool {
         guard count == 0 || entry.change == .revoke else {
             return entry.accountKeyVersion == accountKeyVersion && entry.accountKey == accountKey

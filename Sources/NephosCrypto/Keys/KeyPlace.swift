@@ -1,14 +1,14 @@
-/// The first byte of all sealed data.
+/// The first byte of all sealed data, which names the format.
 package enum SealFormat {
     package static let first: UInt8 = 1
 }
 
-/// The owner of keys, the first part of every context, so that data sealed or signed in one container, environment or
-/// account is invalid in any other.
+/// The owner of keys, which is the first part of every context. So data that is sealed or signed for one container,
+/// environment or account is invalid for any other.
 package struct KeyPlace: Hashable, Sendable {
     package var container: String
     package var environment: String
-    /// The owner's user record name, never `CKCurrentUserDefaultName`.
+    /// The user record name of the owner, never `CKCurrentUserDefaultName`.
     package var owner: String
 
     package init(container: String, environment: String, owner: String) {
@@ -28,11 +28,11 @@ package struct KeyPlace: Hashable, Sendable {
 
     package func listContext() -> SealContext { context("nephos.device") }
 
-    /// The context of a join request, by a device that awaits approval, and of its reply.
+    /// Returns the context of a device's join request, which awaits approval, and of the reply.
     package func requestContext() -> SealContext { context("nephos.join") }
     package func replyContext() -> SealContext { context("nephos.joined") }
 
-    /// - Parameter use: the value derived from a secret that a person enters.
+    /// - Parameter use: the purpose of the value that is derived from a secret which a person enters.
     package func secretContext(_ use: String, _ secret: [UInt8]) -> SealContext {
         var context = context("nephos.secret")
         context.append(use)
@@ -41,12 +41,12 @@ package struct KeyPlace: Hashable, Sendable {
     }
 }
 
-/// The ID of a version of a group's key: two successive zones of one name have different ones.
+/// The ID of one version of a group's key. Two successive zones of the same name have different IDs.
 package enum GroupKeyID {
-    /// Bytes.
+    /// The size of an ID in bytes.
     package static let size = 8
 
-    /// - Parameter box: the version's key, sealed for its owner, which is never the same twice.
+    /// - Parameter box: the key of the version, sealed for its owner. No two boxes are equal.
     package static func of(box: [UInt8]) -> [UInt8] { Array(ContentHash.of(box).prefix(size)) }
 }
 
@@ -66,7 +66,7 @@ package struct ZonePlace: Hashable, Sendable {
         return context
     }
 
-    /// The context of a record's values, before field, type and key are appended.
+    /// Returns the context of the values of a record. Sealing appends the field, the type and the key.
     package func valueContext(recordName: String) -> SealContext {
         var context = context("nephos.value")
         context.append(recordName)
@@ -74,10 +74,10 @@ package struct ZonePlace: Hashable, Sendable {
     }
 }
 
-/// A group, whose key wraps records' keys: a zone of its owner, or a share in it.
+/// A group: a zone of its owner, or a share in that zone. The group's key wraps the keys of records.
 package struct GroupPlace: Hashable, Sendable {
     package var zone: ZonePlace
-    /// The name of the share; empty for the zone.
+    /// The name of the share; empty for the zone itself.
     package var group: String
 
     package init(zone: ZonePlace, group: String = "") {
@@ -92,7 +92,7 @@ package struct GroupPlace: Hashable, Sendable {
         return context
     }
 
-    /// - Parameter isInherited: whether the key was not made for this group.
+    /// - Parameter isInherited: whether the record's key was made for another group.
     package func recordKeyContext(recordName: String, id: [UInt8], version: Int64, isInherited: Bool) -> SealContext {
         var context = context(isInherited ? "nephos.inheritedkey" : "nephos.recordkey")
         context.append(recordName)
@@ -107,8 +107,8 @@ package struct GroupPlace: Hashable, Sendable {
         return context
     }
 
-    /// The context in which a link's secret is sealed, and data under it.
-    /// - Parameter participant: the participant of a one-time URL's link; nil for the share's.
+    /// Returns the context in which the secret of a link is sealed, and in which data under that secret is sealed.
+    /// - Parameter participant: the participant whose one-time URL has the link; nil for the link in the share's URL.
     package func linkContext(version: Int64, participant: String? = nil) -> SealContext {
         var context = context("nephos.link")
         context.append(version)
@@ -116,11 +116,12 @@ package struct GroupPlace: Hashable, Sendable {
         return context
     }
 
-    /// The signed bytes of a group's key.
+    /// Returns the bytes of a group's key that are signed.
     /// - Parameters:
-    ///   - previous: the wrapped key of the previous version; empty in the first, and in a box for another account.
-    ///   - administrators: the accounts whose devices may make the following versions, as the hashes of their lists'
-    ///     first entries.
+    ///   - previous: the wrapped key of the previous version; empty in the first version, and in a box for another
+    ///     account.
+    ///   - administrators: the accounts whose devices may make the next versions. Each is given as the hash of the
+    ///     first entry of its device list.
     package func signedBytes(
         version: Int64, recipient: [UInt8], box: [UInt8], previous: [UInt8], administrators: [[UInt8]]
     ) -> [UInt8] {

@@ -4,19 +4,20 @@ package import NephosService
 /// The meaning of an answer of Apple's push service (Apple's documentation, Handling notification responses from APNs).
 ///
 /// - 200: the service has accepted the notification.
-/// - 410, and 400 `BadDeviceToken`: the token is not, or no longer, valid; a 410 says since when.
-/// - 403 `ExpiredProviderToken`: only our token is invalid; the request is right.
-/// - 403 otherwise, 404: our configuration is wrong; the notification waits until it is corrected.
-/// - 400 otherwise, 405, 413: the service will never accept this notification.
-/// - 429, 500, 503 and all others: retry later.
+/// - 410, and 400 with `BadDeviceToken`: the device token is invalid. A 410 contains the time since when it is invalid.
+/// - 403 with `ExpiredProviderToken`: only the provider token is invalid, and the request is right.
+/// - Any other 403, and 404: the configuration of this server is wrong. The notification waits until it is corrected.
+/// - Any other 400, 405, and 413: the service will never accept this notification.
+/// - 429, 500, 503 and all other statuses: a retry later may succeed.
 package enum APNsAnswer: Hashable, Sendable {
     case outcome(DeliveryOutcome)
-    /// Retry with a new token, at once.
+    /// The provider token has expired. The request is retried at once with a new one.
     case expiredProviderToken
 
     /// - Parameters:
-    ///   - reason: from the answer's body, nil if it has none.
-    ///   - timestamp: from the answer's body: since when the token is invalid, in milliseconds since 1970.
+    ///   - reason: the reason in the body of the answer; nil if it has none.
+    ///   - timestamp: the time since when the device token is invalid, in milliseconds since 1970, from the body of the
+    ///     answer; nil if it has none.
     package init(status: Int, reason: String?, timestamp: Int64? = nil, retryAfter: Duration? = nil) {
         let text = "APNs answered \(status)" + (reason.map { " \($0)" } ?? "")
         switch (status, reason) {
@@ -30,7 +31,7 @@ package enum APNsAnswer: Hashable, Sendable {
         }
     }
 
-    /// Decodes the body, in which any member may be missing.
+    /// Decodes the body of an answer, in which any member may be missing.
     package init(status: Int, body: [UInt8], retryAfter: Duration? = nil) {
         let body = try? JSONDecoder().decode(Body.self, from: Data(body))
         self.init(status: status, reason: body?.reason, timestamp: body?.timestamp, retryAfter: retryAfter)
@@ -46,7 +47,7 @@ package enum APNsAnswer: Hashable, Sendable {
 
         init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: CodingKeys.self)
-            // It is logged: short, and only with the characters of a reason.
+            // The reason is logged, so it must be short and consist only of the characters that reasons have.
             if let reason = try? container.decode(String.self, forKey: .reason), (1...64).contains(reason.utf8.count),
                 reason.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
             {

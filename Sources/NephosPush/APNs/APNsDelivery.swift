@@ -6,10 +6,11 @@ package struct APNsConfiguration: Sendable {
     package let identity: ProviderIdentity
     /// The bundle identifier of the app that receives the notifications.
     package let topic: String
-    /// Nil for Apple's own two, selected by the token's environment.
+    /// The address that replaces Apple's two addresses; nil for those, which the environment of a token selects.
     let address: WebAddress?
 
-    /// - Parameter url: replaces Apple's, for instance a relay's; https, because APNs is HTTP/2 over TLS.
+    /// - Parameter url: the URL of a relay that replaces Apple's service; nil for Apple's. It is an https URL, because
+    ///   APNs requires HTTP/2 over TLS.
     /// - Throws: `NotificationSetupError`.
     package init(identity: ProviderIdentity, topic: String, url: String? = nil) throws(NotificationSetupError) {
         guard (1...255).contains(topic.utf8.count), topic.utf8.allSatisfy(Self.standsInBundleIdentifier) else {
@@ -37,7 +38,7 @@ package struct APNsConfiguration: Sendable {
         }
     }
 
-    /// The base URL of requests (Apple's documentation, Sending notification requests to APNs).
+    /// Returns the base URL of requests (Apple's documentation, Sending notification requests to APNs).
     func base(for environment: DeviceToken.Environment) -> String {
         if let address { return String(address.text.reversed().drop { $0 == "/" }.reversed()) }
         return switch environment {
@@ -47,7 +48,7 @@ package struct APNsConfiguration: Sendable {
     }
 }
 
-/// Sends notifications to devices through Apple's push service: HTTP/2, with a signed provider token.
+/// Sends notifications to devices through Apple's push service, over HTTP/2 with a signed provider token.
 package final class APNsDelivery: NotificationDelivery {
     private let configuration: APNsConfiguration
     private let client: HTTPClient
@@ -56,8 +57,8 @@ package final class APNsDelivery: NotificationDelivery {
     private let now: @Sendable () -> Int64
 
     /// - Parameters:
-    ///   - lifetime: how long after its commit the push service may still deliver a notification.
-    ///   - now: in milliseconds since 1970.
+    ///   - lifetime: the maximum time between the commit of a notification and its delivery by the push service.
+    ///   - now: returns the current time in milliseconds since 1970.
     package init(
         _ configuration: APNsConfiguration, client: HTTPClient,
         lifetime: Duration = RetrySchedule.standard.lifetime, now: @escaping @Sendable () -> Int64

@@ -1,30 +1,31 @@
 import NephosService
 
-/// A notification's request to Apple's push service (Apple's documentation, Sending notification requests to APNs).
+/// The request to Apple's push service for one notification (Apple's documentation, Sending notification requests to
+/// APNs).
 struct APNsRequest {
-    /// Maximum bytes of a payload: Apple's documentation, Generating a remote notification.
+    /// The maximum size of a payload in bytes (Apple's documentation, Generating a remote notification).
     static let payloadLimit = 4096
-    /// Maximum bytes of a collapse identifier.
+    /// The maximum size of a collapse identifier in bytes.
     static let collapseIDLimit = 64
     /// The time-out of one attempt.
     static let timeout = Duration.seconds(30)
-    /// Maximum bytes of an answer that are read for its reason.
+    /// The maximum number of bytes that are read of an answer, for its reason.
     static let answerLimit = 16 * 1024
 
     let notification: OutgoingNotification
     let device: DeviceToken
-    /// The bundle identifier for tokens that name none.
+    /// The bundle identifier for device tokens that name none.
     let defaultTopic: String
-    /// When the service gives up on the device, in seconds since 1970.
+    /// The time at which the push service stops trying to reach the device, in seconds since 1970.
     let expiration: Int64
 
     var path: String { "/3/device/" + device.hexadecimal }
 
-    /// The headers without the authorisation.
+    /// The headers of the request, without the authorisation.
     var headers: [(name: String, value: String)] {
         var headers = [
             ("apns-topic", device.topic ?? defaultTopic),
-            // A silent notification must not have the immediate priority: the service refuses that.
+            // The service refuses a silent notification with the immediate priority.
             ("apns-push-type", notification.isSilent ? "background" : "alert"),
             ("apns-priority", notification.isSilent ? "5" : "10"),
             ("apns-expiration", String(expiration)),
@@ -35,14 +36,15 @@ struct APNsRequest {
         return headers
     }
 
-    /// The identifier itself if it fits a header; otherwise its hash, so that distinct identifiers stay distinct.
+    /// Returns the identifier itself if it fits a header; otherwise its hash, so that distinct identifiers stay
+    /// distinct.
     static func collapseID(_ id: String) -> String {
         let fits = id.utf8.count <= collapseIDLimit && id.utf8.allSatisfy { (0x21...0x7E).contains($0) }
         guard !fits, let hash = Hashes.sha256(Array(id.utf8)) else { return id }
         return DeviceToken(bytes: hash, environment: .production).hexadecimal
     }
 
-    /// 8-4-4-4-12 hexadecimal digits; the service refuses other identifiers.
+    /// Whether the text has the form of a UUID: 8-4-4-4-12 hexadecimal digits. The service refuses other identifiers.
     private static func isUUID(_ text: String) -> Bool {
         let groups = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
         return groups.map(\.count) == [8, 4, 4, 4, 12]

@@ -2,13 +2,14 @@ import FoundationEssentials
 import NephosWire
 import Synchronization
 
-/// The sender to Apple's push service: the key, and its and the team's identifiers at Apple's developer site.
+/// The identity of the sender to Apple's push service: its signing key, the key's identifier and the team's identifier
+/// at Apple's developer site.
 package struct ProviderIdentity: Sendable {
     package let key: SigningKey
     package let keyID: String
     package let teamID: String
 
-    /// - Throws: `NotificationSetupError` for identifiers that are not ten capital letters and digits.
+    /// - Throws: `NotificationSetupError` unless each identifier consists of ten capital letters and digits.
     package init(key: SigningKey, keyID: String, teamID: String) throws(NotificationSetupError) {
         guard Self.isIdentifier(keyID) else {
             throw NotificationSetupError("'\(keyID)' is not a key's identifier: ten capital letters and digits")
@@ -29,8 +30,8 @@ package struct ProviderIdentity: Sendable {
             }
     }
 
-    /// A provider token: a JSON Web Token with the sender and its time of issue, signed with ES256 (Apple's
-    /// documentation, Establishing a token-based connection to APNs). nil if it cannot be signed.
+    /// Returns a provider token; nil if it cannot be signed. The token is a JSON Web Token with the sender and the time
+    /// of issue, signed with ES256 (Apple's documentation, Establishing a token-based connection to APNs).
     package func token(issuedAt seconds: Int64) -> String? {
         var header = JSONWriter()
         header.beginObject()
@@ -47,7 +48,7 @@ package struct ProviderIdentity: Sendable {
         return key.sign(Array(message.utf8)).map { message + "." + Self.base64URL($0) }
     }
 
-    /// Base64 for URLs, without padding (RFC 7515 §2).
+    /// Returns the bytes in base64url without padding (RFC 7515 §2).
     private static func base64URL(_ bytes: [UInt8]) -> String {
         let base64 = Data(bytes).base64EncodedString()
         return String(
@@ -62,20 +63,21 @@ package struct ProviderIdentity: Sendable {
     }
 }
 
-/// When to replace a provider token. Apple's service requires one no older than an hour, and refuses a sender that
-/// makes new ones more often than every 20 minutes.
+/// The rules for replacing a provider token. Apple's service requires a token that is at most an hour old, and refuses
+/// a sender that makes new tokens more often than every 20 minutes.
 ///
 /// - A token is used for 40 minutes.
-/// - One issued in the future (the clock was set back) is replaced.
-/// - One that the service calls expired is replaced at once, but not twice within 20 minutes: then the clock is wrong,
-///   and another token would not help.
+/// - A token with a time of issue in the future is replaced, because the clock was set back.
+/// - A token that the service calls expired is replaced at once, but at most once per 20 minutes. If the service calls
+///   the next token expired too, the clock is wrong, and another token would not help.
 package struct ProviderTokenRules: Hashable, Sendable {
     static let lifetime: Int64 = 40 * 60
     static let renewalInterval: Int64 = 20 * 60
 
-    /// When the token was issued, in seconds since 1970.
+    /// The time at which the token was issued, in seconds since 1970.
     package var issuedAt: Int64
-    /// When a token was last replaced because the service called it expired.
+    /// The time at which a token was last replaced because the service called it expired, in seconds since 1970; nil
+    /// for never.
     package var refusedAt: Int64?
 
     package init(issuedAt: Int64, refusedAt: Int64? = nil) {
@@ -83,22 +85,22 @@ package struct ProviderTokenRules: Hashable, Sendable {
         self.refusedAt = refusedAt
     }
 
-    /// Whether the token's lifetime is over.
+    /// Whether the lifetime of the token is over.
     package func isOver(now: Int64) -> Bool {
         now < issuedAt || now - issuedAt >= Self.lifetime
     }
 
-    /// Whether a token that the service calls expired is replaced.
+    /// Whether a token that the service calls expired may be replaced now.
     package func mayReplaceRefused(now: Int64) -> Bool {
         guard let refusedAt else { return true }
         return now < refusedAt || now - refusedAt >= Self.renewalInterval
     }
 }
 
-/// The provider token in use.
+/// The store of the current provider token.
 final class ProviderTokens: Sendable {
     private let identity: ProviderIdentity
-    /// Seconds since 1970.
+    /// Returns the current time in seconds since 1970.
     private let now: @Sendable () -> Int64
     private let current = Mutex<(token: String, rules: ProviderTokenRules)?>(nil)
 
@@ -107,7 +109,7 @@ final class ProviderTokens: Sendable {
         self.now = now
     }
 
-    /// The current token, renewed if necessary; nil if none can be signed.
+    /// Returns the current token, renewed if necessary; nil if none can be signed.
     func token() -> String? {
         let now = now()
         return current.withLock { current in
@@ -116,11 +118,11 @@ final class ProviderTokens: Sendable {
         }
     }
 
-    /// The token that replaces one that the service calls expired; nil if there is no other for now.
+    /// Returns the token that replaces one which the service calls expired; nil if no other token is available now.
     func token(insteadOf refused: String) -> String? {
         let now = now()
         return current.withLock { current in
-            // Another request has replaced it already.
+            // Another request has already replaced the refused token.
             if let current, current.token != refused { return current.token }
             guard current?.rules.mayReplaceRefused(now: now) ?? true else { return nil }
             return renew(&current, now, refusedAt: now)

@@ -1,4 +1,5 @@
-/// An error in the configuration of notifications: a file, an identifier, a URL. The message contains no secret.
+/// An error in the configuration of notifications, such as in a file, an identifier or a URL. The message contains no
+/// secret.
 package struct NotificationSetupError: Error, Hashable, Sendable, CustomStringConvertible {
     package var description: String
 

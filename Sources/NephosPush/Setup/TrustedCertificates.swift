@@ -1,9 +1,9 @@
 import FoundationEssentials
 
-/// A file of certificates to trust instead of the system's.
+/// A file of certificates that are trusted instead of the system's.
 package enum TrustedCertificates {
-    /// Checks whether an `HTTPClient` can use a file, before anything is sent.
-    /// - Throws: `NotificationSetupError` for a file that cannot be read, and for one without certificates in PEM.
+    /// Checks that an `HTTPClient` can use a file, before any request is sent.
+    /// - Throws: `NotificationSetupError` if the file cannot be read, or contains no certificates in PEM format.
     package static func check(_ file: String) throws(NotificationSetupError) {
         guard let data = try? Data(contentsOf: URL(filePath: file)) else {
             throw NotificationSetupError("the certificates '\(file)' cannot be read")

@@ -2,12 +2,12 @@ import FoundationEssentials
 
 /// An absolute http or https URL for requests.
 struct WebAddress: Hashable, Sendable {
-    /// The text as given.
+    /// The URL as it was given.
     var text: String
     var isSecure: Bool
 
-    /// - Parameter subject: the URL's purpose, for the errors: "the web hook's URL".
-    /// - Throws: `NotificationSetupError` for a URL that is not absolute, not http or https, or has credentials, a
+    /// - Parameter subject: the purpose of the URL for error messages, such as "the web hook's URL".
+    /// - Throws: `NotificationSetupError` for a URL that is not absolute, is not http or https, or has credentials, a
     ///   fragment or invalid characters.
     init(_ text: String, subject: String) throws(NotificationSetupError) {
         guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), let url = URLComponents(string: text) else {

@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// SHA-256 and functions built on it.
+/// The hash function SHA-256, and functions that are built on it.
 enum Hashes {
     private static let size = 32
 
@@ -10,7 +10,7 @@ enum Hashes {
         return digest
     }
 
-    /// HMAC-SHA256 (RFC 2104). Nil if OpenSSL fails, for lack of memory.
+    /// Returns the HMAC-SHA256 of a message (RFC 2104); nil if OpenSSL lacks memory.
     static func hmac(_ message: [UInt8], key: [UInt8]) -> [UInt8]? {
         var digest = [UInt8](repeating: 0, count: size)
         var count = UInt32(size)

@@ -2,13 +2,13 @@ import COpenSSL
 import FoundationEssentials
 import Synchronization
 
-/// A private key on the curve P-256, as Apple issues it for its push service: a `.p8` file (PKCS #8 in PEM).
+/// A private key on the curve P-256. Apple issues it for its push service as a `.p8` file (PKCS #8 in PEM format).
 package final class SigningKey: @unchecked Sendable {
-    // `@unchecked`: OpenSSL only reads the key after its creation, which it allows from several threads; each signature
-    // has its own context.
+    // `@unchecked`: after its creation, OpenSSL only reads the key, which several threads may do. Each signature has a
+    // context of its own.
     private let key: OpaquePointer
 
-    /// - Throws: `NotificationSetupError` for a file that cannot be read, or contains no such key.
+    /// - Throws: `NotificationSetupError` if the file cannot be read, or does not contain such a key.
     package convenience init(file: String) throws(NotificationSetupError) {
         let pem: Data
         do {
@@ -24,12 +24,12 @@ package final class SigningKey: @unchecked Sendable {
         self.init(key.retained())
     }
 
-    /// Nil unless it is a P-256 private key without a password.
+    /// Nil unless the bytes are a P-256 private key without a password.
     package convenience init?(pem: [UInt8]) {
         let key = pem.withUnsafeBytes { bytes -> OpaquePointer? in
             guard let source = BIO_new_mem_buf(bytes.baseAddress, Int32(clamping: bytes.count)) else { return nil }
             defer { BIO_free(source) }
-            // Without this callback, OpenSSL would ask for a password on the terminal.
+            // Without this callback, OpenSSL would prompt for a password on the terminal.
             return PEM_read_bio_PrivateKey(source, nil, { _, _, _, _ in 0 }, nil)
         }
         ERR_clear_error()
@@ -45,7 +45,7 @@ package final class SigningKey: @unchecked Sendable {
         self.init(key)
     }
 
-    /// Takes ownership of the key.
+    /// Takes ownership of the OpenSSL key.
     private init(_ key: OpaquePointer) {
         self.key = key
     }
@@ -57,8 +57,8 @@ package final class SigningKey: @unchecked Sendable {
         return key
     }
 
-    /// The ECDSA signature with SHA-256 in the form of JSON Web Signatures (ES256; RFC 7518 §3.4): r and s, 32 bytes
-    /// each. Nil if OpenSSL fails, for lack of memory or randomness.
+    /// Returns the ECDSA signature with SHA-256 in the form of JSON Web Signatures (ES256; RFC 7518 §3.4): r and s, 32
+    /// bytes each. Nil if OpenSSL lacks memory or randomness.
     package func sign(_ message: [UInt8]) -> [UInt8]? {
         defer { ERR_clear_error() }
         guard let context = EVP_MD_CTX_new() else { return nil }
@@ -70,7 +70,8 @@ package final class SigningKey: @unchecked Sendable {
         return encoded.withUnsafeBufferPointer { Self.fixedSize($0, count) }
     }
 
-    /// Converts OpenSSL's form of a signature, a DER sequence of two integers.
+    /// Converts a signature of `count` bytes from OpenSSL's form, a DER sequence of two integers, to two numbers of 32
+    /// bytes each; nil if it cannot be converted.
     private static func fixedSize(_ encoded: UnsafeBufferPointer<UInt8>, _ count: Int) -> [UInt8]? {
         var start = encoded.baseAddress
         guard let signature = d2i_ECDSA_SIG(nil, &start, count) else { return nil }

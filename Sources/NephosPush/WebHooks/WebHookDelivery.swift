@@ -2,19 +2,20 @@ package import NephosHTTP
 package import NephosService
 import Synchronization
 
-/// A web hook: the URL for notifications and the secret that signs them.
+/// The URL that receives notifications, and the secret that signs them.
 package struct WebHook: Sendable {
     package let destination: WebHookDestination
     let secret: WebHookSecret
 
-    /// - Throws: `NotificationSetupError` unless it is an absolute http or https URL.
+    /// - Throws: `NotificationSetupError` unless the URL is an absolute http or https URL.
     package init(url: String, secret: WebHookSecret) throws(NotificationSetupError) {
         destination = WebHookDestination(url: try WebAddress(url, subject: "the web hook's URL").text)
         self.secret = secret
     }
 }
 
-/// Sends notifications to web hooks. One that answers 410 gets no more until the service restarts.
+/// Sends notifications to web hooks. A web hook that answers 410 receives no more notifications until the service
+/// restarts.
 package final class WebHookDelivery: NotificationDelivery {
     private let secrets: [WebHookDestination: WebHookSecret]
     private let client: HTTPClient
@@ -23,8 +24,8 @@ package final class WebHookDelivery: NotificationDelivery {
     private let now: @Sendable () -> Int64
 
     /// - Parameters:
-    ///   - timeout: the time-out of one attempt.
-    ///   - now: milliseconds since 1970.
+    ///   - timeout: the time-out of one delivery attempt.
+    ///   - now: returns the current time in milliseconds since 1970.
     package init(
         _ hooks: [WebHook], client: HTTPClient, timeout: Duration = .seconds(15), now: @escaping @Sendable () -> Int64
     ) {
@@ -58,8 +59,8 @@ package final class WebHookDelivery: NotificationDelivery {
         }
     }
 
-    /// Standard Webhooks, Operational considerations: 2xx is success, 410 ends the web hook, all others, redirects
-    /// included, are retried.
+    /// Returns the outcome for the status of an answer (Standard Webhooks, Operational considerations): 2xx is success,
+    /// 410 disables the web hook, and all other statuses, including redirects, lead to a retry.
     package static func outcome(status: Int, retryAfter: Duration?) -> DeliveryOutcome {
         switch status {
         case 200..<300: .delivered

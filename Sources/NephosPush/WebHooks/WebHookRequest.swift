@@ -2,13 +2,14 @@ import FoundationEssentials
 import NephosService
 import NephosWire
 
-/// A notification's request to a web hook: JSON with the signature in the headers, in the Standard Webhooks convention.
+/// The request to a web hook for one notification: JSON, with the signature in the headers by the convention of
+/// Standard Webhooks.
 struct WebHookRequest {
     let notification: OutgoingNotification
-    /// The time of sending, in seconds since 1970. Receivers refuse old requests, which prevents replays.
+    /// The time of sending in seconds since 1970. Receivers refuse old requests, which prevents replays.
     let timestamp: Int64
 
-    /// The same on every attempt.
+    /// The body of the request, which is the same in every attempt.
     var body: [UInt8] {
         var writer = JSONWriter(reserving: notification.payload.count + 512)
         writer.beginObject()
@@ -27,7 +28,7 @@ struct WebHookRequest {
         return writer.finish()
     }
 
-    /// Nil if it cannot be signed.
+    /// Returns the headers of the request; nil if the body cannot be signed.
     func headers(body: [UInt8], secret: WebHookSecret) -> [(name: String, value: String)]? {
         let signed = Array("\(notification.id).\(timestamp).".utf8) + body
         guard let signature = Hashes.hmac(signed, key: secret.key) else { return nil }

@@ -1,11 +1,12 @@
 import FoundationEssentials
 
-/// The signing secret of web hooks: 24 to 64 bytes, written `whsec_` and base64 (Standard Webhooks, Signature scheme).
+/// The secret that signs the requests to a web hook: 24 to 64 bytes, written as `whsec_` followed by base64 (Standard
+/// Webhooks, Signature scheme).
 package struct WebHookSecret: Sendable, CustomStringConvertible, CustomReflectable {
     private static let prefix = "whsec_"
     let key: [UInt8]
 
-    /// Nil for text in another form.
+    /// Nil unless the text has this form.
     package init?(_ text: String) {
         guard text.hasPrefix(Self.prefix),
             let key = Data(base64Encoded: String(text.dropFirst(Self.prefix.count))), (24...64).contains(key.count)
@@ -13,8 +14,8 @@ package struct WebHookSecret: Sendable, CustomStringConvertible, CustomReflectab
         self.key = Array(key)
     }
 
-    /// Reads a file with only the secret, optionally surrounded by white space.
-    /// - Throws: `NotificationSetupError`, which does not reveal the file's content.
+    /// Reads the secret from a file that contains nothing else. White space around the secret is allowed.
+    /// - Throws: `NotificationSetupError`, whose message does not reveal the content of the file.
     package init(file: String) throws(NotificationSetupError) {
         let data: Data
         do {
@@ -31,7 +32,7 @@ package struct WebHookSecret: Sendable, CustomStringConvertible, CustomReflectab
         self = secret
     }
 
-    /// Hides the secret in printed output.
+    /// The prefix of the secret alone, so that printed output does not reveal it.
     package var description: String { Self.prefix + "…" }
     package var customMirror: Mirror { Mirror(self, children: []) }
 }

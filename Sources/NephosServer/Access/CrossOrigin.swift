@@ -1,5 +1,5 @@
-/// Cross-origin headers (CloudKit Web Services; the Fetch standard). An error without them reaches a page's script as a
-/// network failure, so every answer to an allowed origin has them.
+/// The cross-origin headers (CloudKit Web Services; the Fetch standard). Without them, an error reaches the script of a
+/// web page as a network failure. So every answer to an allowed origin has them.
 enum CrossOrigin {
     static let exposedHeaders =
         "X-Apple-Request-UUID,X-Apple-CloudKit-Web-Auth-Token,X-Apple-CloudKit-Session,"
@@ -8,7 +8,7 @@ enum CrossOrigin {
         "Content-Type, X-Apple-CloudKit-Request-KeyID, X-Apple-CloudKit-Request-ISO8601Date, "
         + "X-Apple-CloudKit-Request-SignatureV1, Range, If-Range, If-None-Match"
 
-    /// - Parameter origin: an origin that may read the answer.
+    /// - Parameter origin: the web origin that may read the answer.
     static func headers(allowing origin: String) -> [HTTPHeader] {
         [
             HTTPHeader("Access-Control-Allow-Origin", origin),
@@ -17,7 +17,7 @@ enum CrossOrigin {
         ]
     }
 
-    /// The answer to OPTIONS, a browser's preflight ahead of any request that is not simple.
+    /// Returns the answer to OPTIONS, the preflight that a browser sends before any request that is not simple.
     static func preflight(_ route: Route?) -> HTTPResponse {
         let methods = route?.allowedMethods ?? Route.allMethods
         return HTTPResponse(

@@ -1,14 +1,14 @@
 import NephosService
 import NephosWire
 
-/// Sign-in by the rules of `nephos dev`: any `ckAPIToken` is valid, or none; `ckWebAuthToken=dev:NAME` (or `ckSession`,
-/// its older name) signs in as the account NAME, created on first use.
+/// Sign-in by the rules of `nephos dev`. Any `ckAPIToken` is valid, even a missing one. `ckWebAuthToken=dev:NAME` (or
+/// `ckSession`, its older name) signs in as the account NAME, which is created on first use.
 enum DevelopmentSignIn {
     static let path = "/sign-in"
     static let tokenPrefix = "dev:"
     static let accountNameLength = 255
 
-    /// The account's name; nil for a request without a token.
+    /// Returns the name of the account; nil for a request without a token.
     static func account(_ target: RequestTarget) throws(Refusal) -> String? {
         guard let token = target.parameter("ckWebAuthToken") ?? target.parameter("ckSession") else { return nil }
         for reading in token.readings {
@@ -35,7 +35,7 @@ enum DevelopmentSignIn {
         }
     }
 
-    /// The page behind the `redirectURL` of a request that needs an account.
+    /// The page at the `redirectURL` that a request gets if it needs an account.
     static let page = """
         This is the local CloudKit. It signs in by name, without a password:
         add ckWebAuthToken=dev:NAME to the request's query, with any NAME.

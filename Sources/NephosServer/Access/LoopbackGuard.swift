@@ -1,10 +1,10 @@
 import NephosWire
 
-/// Protects a developer's data from web pages: answers only requests that name this machine.
+/// Protects a developer's data from web pages. Only requests that name this machine are answered.
 ///
-/// - `Host` must be a loopback name; otherwise a page elsewhere could reach the service through its own name resolved
+/// - `Host` must be a loopback name. Otherwise a page elsewhere could reach the service by a domain name that resolves
 ///   to 127.0.0.1 (DNS rebinding).
-/// - `Origin`, which browsers send for a page's requests, must be a page that this machine serves. `null` is refused.
+/// - `Origin`, which browsers send for requests of a page, must be a page that this machine serves. `null` is refused.
 enum LoopbackGuard {
     static func check(_ request: HTTPRequest) throws(Refusal) {
         guard let host = request.host, isLoopback(host, isLoopback(authority:)) else {
@@ -20,8 +20,8 @@ enum LoopbackGuard {
                 "nephos dev answers only web pages served from localhost, 127.0.0.1 or [::1]; the Origin header is "
                     + quoted(origin))
         }
-        // An image or a link on a page elsewhere: browsers send no Origin for it. A share's URL is meant to be
-        // followed.
+        // Refuses an image or a link on a page elsewhere, for which browsers send no Origin. Links to a share's URL are
+        // allowed.
         if request.origin == nil, request.fetchSite == "cross-site", !ShareRoutes.takesNavigation(request) {
             throw Refusal(
                 .accessDenied,
@@ -41,7 +41,7 @@ enum LoopbackGuard {
         return false
     }
 
-    /// Whether the authority is a loopback host, with or without a port.
+    /// Whether the authority is a loopback host. A port is optional.
     private static func isLoopback(authority: TextBytes) -> Bool {
         if authority.first == UInt8(ascii: "[") {
             return authority.starts(with: "[::1]".utf8) && isPort(authority.dropFirst("[::1]".utf8.count))
@@ -57,12 +57,12 @@ enum LoopbackGuard {
         return colon == UInt8(ascii: ":") && text.count <= 6 && text.dropFirst().allSatisfy(isDigit)
     }
 
-    /// Host names are case-insensitive.
+    /// Whether the host is `localhost`. Host names are case-insensitive.
     private static func isLocalhost(_ host: TextBytes) -> Bool {
         host.elementsEqual("localhost".utf8) { $0 | 0x20 == $1 }
     }
 
-    /// 127.0.0.0/8, written as four decimal numbers.
+    /// Whether the host is in 127.0.0.0/8, written as four decimal numbers.
     private static func isLoopbackAddress(_ host: TextBytes) -> Bool {
         guard host.starts(with: "127.".utf8) else { return false }
         var rest = host.dropFirst("127.".utf8.count)

@@ -3,20 +3,20 @@ import Dispatch
 import Glibc
 import NephosThreads
 
-/// The thread that accepts connections and assigns them to the daemons round-robin, or to one that has far fewer than
-/// the others.
+/// The thread that accepts connections and assigns each to a daemon: round-robin, unless one daemon has far fewer
+/// connections than the others.
 ///
-/// If the daemons accepted themselves, the first to wake would take all pending connections: one thread would serve all
-/// those of a client that opens several at once, or of a proxy, while the others idle.
+/// If the daemons accepted connections themselves, the first to wake would take all pending ones. One thread would then
+/// serve all connections of a client that opens several at once, or of a proxy, while the other threads idle.
 ///
-/// `@unchecked`: the daemons only receive connections, which any thread may add (MHD_add_connection); the other state
+/// `@unchecked`: the daemons only receive connections, which any thread may add (MHD_add_connection). All other state
 /// is written before the thread starts.
 final class Acceptor: @unchecked Sendable {
     private enum Limit {
-        /// Milliseconds before the thread retries at the connection limit.
+        /// The wait in milliseconds before the thread retries at the connection limit.
         static let pause: Int32 = 20
-        /// Difference in connections between daemons at which one loses its round-robin turn. More than one, because
-        /// the counts lag behind the latest assignments.
+        /// The difference in connections from which on a daemon with fewer connections is preferred over round-robin.
+        /// It is more than one, because the counts lag behind the latest assignments.
         static let difference = 8
     }
 
@@ -24,13 +24,13 @@ final class Acceptor: @unchecked Sendable {
     private let daemons: [OpaquePointer]
     private let connectionLimit: Int
     private let connections: ConnectionWatch
-    /// Milliseconds between two checks for overdue connections.
+    /// The interval in milliseconds between two checks for overdue connections.
     private let watchInterval: Int32
-    /// Becomes readable when the thread has to end.
+    /// The descriptor that becomes readable when the thread has to end.
     private let end: Int32
     private let hasEnded = DispatchSemaphore(value: 0)
 
-    /// - Throws: `ListeningError` `.system`.
+    /// - Throws: `ListeningError` `.system` if the system refuses a call.
     init(
         _ sockets: [ListeningSocket], daemons: [OpaquePointer], _ connections: ConnectionWatch,
         _ options: HTTPServer.Options
@@ -46,7 +46,7 @@ final class Acceptor: @unchecked Sendable {
 
     deinit { close(end) }
 
-    /// - Throws: `ListeningError` `.system` if the system can create no thread.
+    /// - Throws: `ListeningError` `.system` if the system cannot create a thread.
     func start() throws(ListeningError) {
         do {
             try NativeThread.start("acceptor") { [self] in
@@ -58,7 +58,7 @@ final class Acceptor: @unchecked Sendable {
         }
     }
 
-    /// Returns once no further connection is accepted.
+    /// Ends the thread. Returns once no further connection is accepted.
     func stop() {
         var one: UInt64 = 1
         _ = write(end, &one, MemoryLayout<UInt64>.size)
@@ -81,7 +81,7 @@ final class Acceptor: @unchecked Sendable {
             }
             guard found > 0 else { continue }
             if polled[0].revents != 0 {
-                // Connections already in the backlog are answered too.
+                // Accepts the connections that are already in the backlog, so that they are answered too.
                 for socket in sockets { acceptAll(socket.descriptor, &turn) }
                 return
             }
@@ -100,23 +100,23 @@ final class Acceptor: @unchecked Sendable {
                 storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
                     let connection = nephos_accept(socket, address, &size)
                     guard connection >= 0 else { return false }
-                    // Closes the connection if the daemon cannot take it.
+                    // The call closes the connection if the daemon cannot take it.
                     MHD_add_connection(daemons[Self.next(counts, &turn)], connection, address, size)
                     return true
                 }
             }
             if isAccepted { continue }
             switch errno {
-            // The client is gone, or a signal interrupted.
+            // The client has disconnected, or a signal interrupted the call.
             case ECONNABORTED, EINTR: continue
             case EAGAIN: return
-            // No descriptor or no memory is left.
+            // The process has no descriptor or no memory left.
             default: return pause()
             }
         }
     }
 
-    /// The next daemon round-robin, unless another has far fewer connections.
+    /// Returns the index of the next daemon, round-robin unless another daemon has far fewer connections.
     private static func next(_ counts: [Int], _ turn: inout Int) -> Int {
         turn = (turn + 1) % counts.count
         var best = turn

@@ -1,13 +1,14 @@
 import CMicroHTTPD
 import Glibc
 
-/// Detects headers that two parsers could read differently: their values, the request's target, or the end of its body.
-/// A proxy ahead of the server might parse them differently and let a forbidden request through (request smuggling).
+/// Detects headers that two parsers could read differently. That can concern the header's value, the target of the
+/// request, or the end of its body. A proxy ahead of the server might parse them differently and let a forbidden
+/// request through (request smuggling).
 ///
-/// libmicrohttpd ends a value at a NUL, which would truncate a header that contains one. In its buffer, which holds the
-/// lines one after the other, two NULs end each line.
+/// libmicrohttpd ends a value at a NUL, which truncates a header that contains one. Its buffer holds the header lines
+/// one after another, and two NULs end each line.
 struct AmbiguousHeaders {
-    /// The headers that the server reads; each may occur once.
+    /// The headers that the server reads. Each may occur at most once per request.
     private static let single: [StaticString] = [
         contentLength, transferEncoding, "Host", "Origin", "Content-Encoding", "Sec-Fetch-Site", "Sec-Fetch-Mode",
         "Range",
@@ -16,15 +17,15 @@ struct AmbiguousHeaders {
     private static let contentLength: StaticString = "Content-Length"
     private static let transferEncoding: StaticString = "Transfer-Encoding"
 
-    /// One bit for each of `single`.
+    /// A bit set with one bit for each header of `single` that was found.
     private var found = 0
     private static let bothLengths = 0b11
     private var areCodingsKnown = true
-    /// The expected start of the next line.
+    /// The expected start of the next header line; nil if it is unknown.
     private var nextLine: UnsafePointer<CChar>?
     private var first: String?
 
-    /// The defect; nil for none.
+    /// The first defect found; nil if there is none.
     private(set) var problem: String? {
         get {
             if let first { return first }
@@ -40,7 +41,7 @@ struct AmbiguousHeaders {
         withUnsafeMutablePointer(to: &self) { headers in
             _ = MHD_get_connection_values_n(connection, .HEADER_KIND, noteHeader, headers)
         }
-        // After the last header the empty line follows.
+        // The empty line follows the last header.
         if let line = nextLine, line[0] != 0 || line[1] != 0 { problem = Self.broken }
     }
 
@@ -53,7 +54,7 @@ struct AmbiguousHeaders {
             problem = "the request has a header whose name is no token: 'Host :' is none, as there is a space in it"
             return
         }
-        // The value follows its name, unless the line was folded.
+        // The value follows the name in the buffer, unless the line was folded.
         guard let value, Self.isBeside(value, name + length), value[size] == 0, value[size + 1] == 0 else {
             problem = Self.broken
             return
@@ -73,7 +74,7 @@ struct AmbiguousHeaders {
 
     // MARK: RFC 9110 §5
 
-    /// Whether only white space separates the end of the name, where the colon was, from the value.
+    /// Whether only white space separates the value from the end of the name. The colon was there too.
     private static func isBeside(_ value: UnsafePointer<CChar>, _ end: UnsafePointer<CChar>) -> Bool {
         guard value > end, value - end < 256 else { return false }
         var next = end + 1
@@ -84,7 +85,7 @@ struct AmbiguousHeaders {
         return true
     }
 
-    /// The token's length; nil for text that is not a token.
+    /// Returns the length of the token; nil if the text is not a token.
     private static func length(ofToken name: UnsafePointer<CChar>) -> Int? {
         var length = 0
         while name[length] != 0 {
@@ -100,7 +101,7 @@ struct AmbiguousHeaders {
         return length == 0 ? nil : length
     }
 
-    /// Whether two names are equal, ignoring case.
+    /// Whether two header names are equal, ignoring case.
     private static func isSame(_ known: StaticString, _ name: UnsafePointer<CChar>) -> Bool {
         known.utf8Start.withMemoryRebound(to: CChar.self, capacity: known.utf8CodeUnitCount + 1) {
             strcasecmp($0, name) == 0
@@ -119,7 +120,8 @@ struct AmbiguousHeaders {
 }
 
 extension AmbiguousHeaders {
-    /// The defect of a request's target in the library's buffer, before the protocol's version; nil for none.
+    /// Returns the defect of a request's target; nil if there is none. The target is in the library's buffer, before
+    /// the protocol version.
     static func problem(target: UnsafePointer<CChar>) -> String? {
         var length = 0
         while target[length] != 0 {

@@ -1,18 +1,18 @@
 import Synchronization
 
-/// A request's body while it arrives, for a handler that reads it piece by piece. Backpressure: the connection is read
-/// only while the handler waits for a piece, so at most two pieces are in memory, the one in work and the next.
+/// A request's body for a handler that reads it piece by piece while it arrives. The connection is read only while the
+/// handler waits for a piece (backpressure), so at most two pieces are in memory: the one in use and the next one.
 package final class BodyStream: Sendable {
-    /// The reason why a body ends early.
+    /// The reason why a body ended early.
     package enum Failure: Error {
-        /// The connection is lost, or the server stops.
+        /// The connection was lost, or the server is stopping.
         case isCut
         case isTooSlow
     }
 
-    /// Bytes of each piece but the last, while few bodies arrive.
+    /// The maximum size of a piece in bytes. Every piece but the last has this size, while few bodies arrive.
     static let largestPiece = 256 * 1024
-    /// Bytes by which a piece may exceed its size: more than the server reads at a time.
+    /// The maximum number of bytes by which a piece may exceed its size: more than the server reads at a time.
     private static let pieceSlack = 32 * 1024
 
     private struct State {
@@ -31,7 +31,7 @@ package final class BodyStream: Sendable {
 
     // MARK: The handler
 
-    /// The next piece; nil at the end.
+    /// Waits for the next piece; nil at the end of the body.
     package func next() async throws -> [UInt8]? {
         try await withCheckedThrowingContinuation { continuation in
             state.withLock { $0.reader = continuation }
@@ -41,7 +41,7 @@ package final class BodyStream: Sendable {
 
     // MARK: The connection's thread
 
-    /// Whether the handler waits for bytes, so that the connection has to be read.
+    /// Whether the handler waits for bytes, so that the connection must be read.
     var isWanted: Bool { state.withLock { $0.reader != nil } }
 
     func receive(_ bytes: UnsafeRawBufferPointer, slowest: Int64, grace: Duration) {
@@ -56,7 +56,7 @@ package final class BodyStream: Sendable {
         wake()
     }
 
-    /// Ends the body, which is complete.
+    /// Ends the body after all of it has arrived.
     func end() {
         state.withLock { $0.hasEnded = true }
         wake()
@@ -64,7 +64,7 @@ package final class BodyStream: Sendable {
 
     // MARK: Any thread
 
-    /// Ends the body early.
+    /// Ends the body early, with the reason `failure`.
     func fail(_ failure: Failure) {
         state.withLock { state in
             if !state.hasEnded { state.failure = state.failure ?? failure }
@@ -72,7 +72,7 @@ package final class BodyStream: Sendable {
         wake()
     }
 
-    /// Resumes a waiting handler with the available bytes.
+    /// Passes the available bytes to a handler that waits for them.
     private func wake() {
         let (reader, result) = state.withLock {
             state -> (CheckedContinuation<[UInt8]?, any Error>?, Result<[UInt8]?, any Error>) in
@@ -92,15 +92,15 @@ package final class BodyStream: Sendable {
     }
 }
 
-/// The arriving bodies, so that a stopping server can end them.
+/// The set of arriving bodies, by which a stopping server ends them.
 final class BodyStreams: Sendable {
-    /// Bytes of the pieces of all bodies together, one piece each.
+    /// The maximum memory in bytes for one piece of each arriving body, over all bodies.
     private static let budget = 32 << 20
     private static let smallestPiece = 16 * 1024
 
     private let streams = Mutex<[ObjectIdentifier: BodyStream]>([:])
 
-    /// Adds a stream: the more there are, the smaller its pieces.
+    /// Adds a stream. More streams mean smaller pieces.
     func begin() -> BodyStream {
         streams.withLock { streams in
             let share = max(Self.smallestPiece, Self.budget / (streams.count + 1))

@@ -3,18 +3,18 @@ import Glibc
 import NephosThreads
 import Synchronization
 
-/// One connection and the deadline of its current request or answer.
+/// One connection, with the deadline of its current request or answer.
 ///
 /// libmicrohttpd's time-out closes only connections without any traffic. A slow client that sends a byte now and then
 /// (slowloris) would occupy one of the few connections for ever.
 final class WatchedConnection: Sendable {
     let descriptor: Int32
     let peer: PeerAddress
-    /// Milliseconds of the monotonic clock; 0 while a handler runs, which has no deadline here.
+    /// The deadline in milliseconds of the monotonic clock; 0 for no deadline, while a handler runs.
     private let deadline: Atomic<Int64>
-    /// Whether the client is reading an answer: it may have finished sending.
+    /// Whether the client is reading an answer. The client may then have finished sending.
     private let isAnswered = Atomic(false)
-    /// Whether `HeldBytes` may count bytes for it. Only its thread changes it.
+    /// Whether `HeldBytes` may count bytes for the connection. Only the connection's thread changes it.
     let holdsBytes = Atomic(false)
 
     init(_ descriptor: Int32, _ deadline: Int64) {
@@ -23,7 +23,8 @@ final class WatchedConnection: Sendable {
         self.deadline = Atomic(deadline)
     }
 
-    /// Sets the deadline of an arriving request or an answer in transit; `bytes` is its size so far, or in total.
+    /// Sets the deadline of an arriving request or of an answer in transit. `bytes` is the size of the request so far,
+    /// or of the whole answer.
     func allow(
         _ options: HTTPServer.Options, bytes: Int = 0, since start: Int64 = MonotonicTime.now.milliseconds,
         isAnswer: Bool = false
@@ -33,27 +34,28 @@ final class WatchedConnection: Sendable {
         deadline.store(start + Int64(options.arrivalTimeout * 1000) + transfer, ordering: .relaxed)
     }
 
-    /// Sets the deadline of a file's piece. Each piece has its own, so that a fast start does not pay for a slow end.
+    /// Sets the deadline for a piece of a file. Each piece has its own deadline, so that fast first pieces do not
+    /// extend the deadlines of slow later ones.
     func allowPiece(_ options: HTTPServer.Options, bytes: Int, since start: Int64 = MonotonicTime.now.milliseconds) {
         isAnswered.store(true, ordering: .relaxed)
         let grace = Int64(options.slowTransferGrace / .milliseconds(1))
         deadline.store(start + grace + Int64(bytes) * 1000 / options.slowestTransfer, ordering: .relaxed)
     }
 
-    /// Sets the deadline of the next request: the idle time-out and then its arrival.
+    /// Sets the deadline of the next request: the idle time-out plus the time-out for its arrival.
     func allowNext(_ options: HTTPServer.Options) {
         allow(options, since: MonotonicTime.now.milliseconds + Int64(options.idleTimeout) * 1000)
     }
 
-    /// Writes an answer past libmicrohttpd and ends the connection. Only before the library has begun an answer, and on
-    /// the connection's thread.
+    /// Writes an answer without libmicrohttpd, and ends the connection. Only the connection's thread calls it, and only
+    /// before the library has begun an answer.
     func refuse(_ answer: [UInt8]) {
         answerEarly(answer)
         shutdown(descriptor, Int32(SHUT_RDWR))
     }
 
-    /// Writes an answer past libmicrohttpd and shuts down sending only: bytes that arrive at a closed socket cause a
-    /// reset, which can discard the answer before the client reads it (RFC 9112 §9.6, lingering close).
+    /// Writes an answer without libmicrohttpd, and shuts down only the sending side. Bytes that arrive at a closed
+    /// socket cause a reset, which can discard the answer before the client reads it (RFC 9112 §9.6, lingering close).
     func answerEarly(_ answer: [UInt8]) {
         _ = send(descriptor, answer, answer.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
         shutdown(descriptor, Int32(SHUT_WR))
@@ -63,7 +65,7 @@ final class WatchedConnection: Sendable {
         deadline.store(0, ordering: .relaxed)
     }
 
-    /// - Parameter context: the unretained result of `ConnectionWatch.opened`.
+    /// - Parameter context: the unretained connection that `ConnectionWatch.opened` returned.
     static func from(_ context: UnsafeMutableRawPointer) -> WatchedConnection {
         Unmanaged<WatchedConnection>.fromOpaque(context).takeUnretainedValue()
     }
@@ -73,7 +75,7 @@ final class WatchedConnection: Sendable {
         return deadline != 0 && deadline <= now
     }
 
-    /// Whether the client has stopped sending in the middle of a request, for which libmicrohttpd would go on waiting.
+    /// Whether the client has stopped sending in the middle of a request. libmicrohttpd would continue to wait for it.
     var isAbandoned: Bool {
         guard deadline.load(ordering: .relaxed) != 0, !isAnswered.load(ordering: .relaxed) else { return false }
         var byte: UInt8 = 0
@@ -81,7 +83,7 @@ final class WatchedConnection: Sendable {
     }
 }
 
-/// The open connections.
+/// The set of open connections.
 final class ConnectionWatch: Sendable {
     private let connections = Mutex<[Int32: WatchedConnection]>([:])
 
@@ -94,22 +96,22 @@ final class ConnectionWatch: Sendable {
         return watched
     }
 
-    /// Called before the socket is closed, so its number is not reused yet.
+    /// Removes a connection. Called before the socket is closed, while its number cannot be reused yet.
     func closed(_ watched: WatchedConnection) {
         connections.withLock { connections in
             if connections[watched.descriptor] === watched { connections[watched.descriptor] = nil }
         }
     }
 
-    /// Ends a connection that is still open: its thread sees the end of the stream and closes it.
+    /// Ends an open connection. Its thread sees the end of the stream and closes the socket.
     func end(_ connection: WatchedConnection) {
         connections.withLock { connections in
             if connections[connection.descriptor] === connection { shutdown(connection.descriptor, Int32(SHUT_RDWR)) }
         }
     }
 
-    /// Ends connections past their deadline or without a client: their threads see the end of the stream and close
-    /// them.
+    /// Ends all connections that are past their deadline or have lost their client. Their threads see the end of the
+    /// stream and close the sockets.
     func endLate() {
         let now = MonotonicTime.now.milliseconds
         connections.withLock { connections in

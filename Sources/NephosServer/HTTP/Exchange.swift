@@ -4,26 +4,26 @@ import NephosThreads
 import NephosWire
 import Synchronization
 
-/// One request and its answer, while libmicrohttpd processes it: reports events to `ExchangeState` and performs its
-/// actions. Only its connection's thread touches it.
+/// One request and its answer, while libmicrohttpd processes it. It reports events to `ExchangeState` and performs the
+/// resulting actions. Only the connection's thread uses it.
 final class Exchange {
     private var state: ExchangeState
     private var request: HTTPRequest
     private var run: RequestRun?
-    /// The body of a streaming handler.
+    /// The body that a streaming handler reads; nil for any other request.
     private var stream: BodyStream?
-    /// The handler's answer, until it is sent.
+    /// The answer of the handler, until it is sent; nil before.
     private var response: HTTPResponse?
     private var whenSent: (@Sendable (Bool) -> Void)?
     private let watched: WatchedConnection?
-    /// When the body began to arrive.
+    /// The time at which the body began to arrive, in milliseconds.
     private var begun: Int64 = 0
-    /// Whether the exchange counts as an open request.
+    /// Whether the server counts the exchange as an open request.
     private var isOpen = false
-    /// Whether the target was refused, past the library.
+    /// Whether the target was refused without libmicrohttpd.
     private let isRefused: Bool
 
-    /// - Parameter problem: the target's defect; nil for none.
+    /// - Parameter problem: the defect of the target; nil if there is none.
     init(
         target: String, problem: String?, isRefused: Bool = false, _ watched: WatchedConnection?,
         _ options: HTTPServer.Options
@@ -36,9 +36,9 @@ final class Exchange {
         self.isRefused = isRefused
     }
 
-    /// Handles a call of the library: the headers have arrived, then a piece of the body, its end (an empty piece), or the
-    /// connection's resumption. An answer that needs no waiting is queued at once; otherwise the connection is suspended
-    /// until the handler can continue.
+    /// Handles a call of the library: first for the headers, then for each piece of the body, for the end of the body
+    /// (an empty piece), or for the resumption of the connection. An answer that is ready is queued at once. Otherwise
+    /// the connection is suspended until the handler can continue.
     func proceed(
         _ piece: UnsafeRawBufferPointer, method: UnsafePointer<CChar>?, _ connection: OpaquePointer,
         _ bridge: HTTPBridge
@@ -61,7 +61,7 @@ final class Exchange {
                 allowBody(bridge)
                 return .YES
             case .drain(let length):
-                // The remainder has a deadline: a slow client would keep the connection.
+                // The rest of the body has a deadline too. Without one, a slow client would occupy the connection.
                 watched?.allow(bridge.options, bytes: length)
                 return .YES
             case .checkRoom: event = .room(bridge.held.hasRoom(for: holder(bridge)))
@@ -91,7 +91,7 @@ final class Exchange {
         }
     }
 
-    /// Ends the exchange; `isWhole` if the answer was written completely.
+    /// Ends the exchange. `isWhole` is true if the answer was written completely.
     func end(isWhole: Bool, _ bridge: HTTPBridge) {
         watched?.allowNext(bridge.options)
         if let watched { bridge.held.release(watched) }
@@ -125,7 +125,7 @@ final class Exchange {
 
     // MARK: The body
 
-    /// Sets the deadline of a body that is buffered or dropped, in proportion to its arrived bytes.
+    /// Sets the deadline of a body that is buffered or dropped, in proportion to the bytes that have arrived.
     private func allowBody(_ bridge: HTTPBridge) {
         watched?.allow(bridge.options, bytes: state.arrivedBytes, since: begun)
     }
@@ -135,7 +135,7 @@ final class Exchange {
         if let watched { bridge.held.release(watched) }
     }
 
-    /// The holder of the body's and the answer's bytes.
+    /// Returns the holder to which the bytes of the body and of the answer are charged.
     private func holder(_ bridge: HTTPBridge) -> Holder {
         if let account = bridge.options.account(request) { return .account(account) }
         return .address(watched?.peer ?? PeerAddress())
@@ -143,7 +143,7 @@ final class Exchange {
 
     // MARK: The handler
 
-    /// Runs the handler of a complete request, starting on this thread.
+    /// Starts the handler of a complete request on this thread.
     private func runHandler(_ connection: OpaquePointer, _ bridge: HTTPBridge) -> ExchangeState.Event {
         watched?.suspendDeadline()
         request.bodyIsTooLarge = state.isBodyTooLarge
@@ -154,9 +154,10 @@ final class Exchange {
         return isHeld ? start(request, connection, bridge) : .noRoom
     }
 
-    /// Runs the handler ahead of the body, so that it can refuse before the client sends the body.
+    /// Runs the handler before the body arrives, so that the handler can refuse the request before the client sends the
+    /// body.
     private func streamHandler(_ connection: OpaquePointer, _ bridge: HTTPBridge) -> ExchangeState.Event {
-        // `BodyStream` checks the body's rate.
+        // `BodyStream` checks the transfer rate of the body instead.
         watched?.suspendDeadline()
         let stream = bridge.streams.begin()
         self.stream = stream
@@ -178,8 +179,8 @@ final class Exchange {
         return proceed()
     }
 
-    /// Runs the handler's pending work after its start, a piece of its body or the connection's resumption. While the
-    /// handler runs ahead of the body the library's calls bring no data.
+    /// Runs the handler's pending work: after its start, after a piece of its body, or after the resumption of the
+    /// connection. While a handler runs ahead of the body, calls of the library bring no data.
     private func proceed() -> ExchangeState.Event {
         switch run?.proceed(reading: stream) {
         case .answered(let response):
@@ -190,7 +191,7 @@ final class Exchange {
         }
     }
 
-    /// Whether the body fits while the handler runs, which may enlarge it.
+    /// Whether the body fits the memory budget while the handler runs. The handler may enlarge the body.
     private func holdsRequest(_ bridge: HTTPBridge) -> Bool {
         guard let watched, !request.body.isEmpty else { return true }
         if request.contentEncoding != nil {
@@ -212,7 +213,7 @@ final class Exchange {
         }
     }
 
-    /// Sends an answer past the library while the body is still arriving.
+    /// Sends an answer without the library while the body is still arriving.
     private func answerEarly(_ answer: ExchangeState.Answer, _ bridge: HTTPBridge) -> MHD_Result {
         discardBody(bridge)
         guard let watched else { return .NO }
@@ -221,7 +222,7 @@ final class Exchange {
         return .YES
     }
 
-    /// Whether the answer fits while it is sent.
+    /// Whether the answer fits the memory budget while it is sent.
     private func holds(_ response: HTTPResponse, _ bridge: HTTPBridge) -> Bool {
         guard let watched else { return true }
         let memory =
@@ -232,7 +233,7 @@ final class Exchange {
     }
 
     private func queue(_ response: HTTPResponse, _ connection: OpaquePointer, _ bridge: HTTPBridge) -> MHD_Result {
-        // For a file, the headers only: its pieces have their own deadlines.
+        // For a file, this size has the headers only, because each piece has its own deadline.
         let size = response.parts.reduce(0) { $0 + $1.buffer.count }
         whenSent = response.whenSent
         watched?.allow(bridge.options, bytes: size, isAnswer: true)

@@ -1,71 +1,71 @@
-/// The decisions about one request, from its headers to its answer. A value without a connection: `Exchange` reports
-/// events and performs the actions.
+/// The decisions about one request, from its headers to its answer. The state is a value without a connection:
+/// `Exchange` reports events to it and performs its actions.
 ///
-/// A body is buffered up to `bodyLimit` while it fits the budget, or passed to a streaming handler. The body of a refused
-/// request is dropped before the answer, so that the client gets to read it; past `droppedBodyLimit` or `dropPatience`
-/// the answer is sent early, past the library, and past twice the limit the connection is closed.
+/// A body is buffered up to `bodyLimit` while it fits the memory budget, or passed to a streaming handler. The body of
+/// a refused request is dropped before the answer is sent, so that the client gets to read the answer. Beyond
+/// `droppedBodyLimit` or `dropPatience` the answer is sent early, without the library. Beyond twice the limit the
+/// connection is closed.
 struct ExchangeState {
-    /// What the headers announce.
+    /// The values that the headers announce.
     struct Head: Equatable {
-        /// Bytes of the body; nil if unknown, `.max` if the number overflows.
+        /// The size of the body in bytes; nil if it is unknown, `.max` if the announced number overflows.
         var contentLength: Int?
-        /// `Expect: 100-continue`: the client sends the body after the interim answer.
+        /// Whether the request has `Expect: 100-continue`: the client sends the body only after the interim answer.
         var expectsContinue = false
-        /// The end of the body is uncertain.
+        /// Whether the end of the body is ambiguous.
         var isAmbiguous = false
-        /// The handler reads the body as it arrives.
+        /// Whether the handler reads the body as it arrives.
         var isStreamed = false
     }
 
     enum Answer: Equatable {
         case handler
-        /// The request or its answer does not fit the budget.
+        /// The request or its answer does not fit the memory budget.
         case busy
         case bodyTooLarge
-        /// The server is stopping.
+        /// The server stops before the request is answered.
         case unfinished
     }
 
     enum Event: Equatable {
-        /// The target or the headers exceed their limits; the refusal was sent past the library.
+        /// The target or the headers exceed their limits. The refusal was sent without the library.
         case refused
         case head(Head)
-        /// A piece of the body arrived; without bytes, the body ended or the connection resumed. `capacity` is the
-        /// buffer's.
+        /// A piece of the body arrived. No bytes means that the body ended or the connection resumed. `capacity` is the
+        /// capacity of the buffer in bytes.
         case called(bytes: Int, capacity: Int = 0)
-        /// The reply to `checkRoom`.
+        /// The reply to the action `checkRoom`.
         case room(Bool)
-        /// The reply to `reserve`.
+        /// The reply to the action `reserve`.
         case reserved(Bool)
-        /// The handler has answered.
         case answered
-        /// The handler waits, with its connection suspended until it can continue.
+        /// The handler waits, and the connection is suspended until the handler can continue.
         case suspended
         /// The handler waits for more of its body.
         case reading
-        /// The request to run or the handler's answer does not fit the budget.
+        /// The request to be run, or the answer of the handler, does not fit the memory budget.
         case noRoom
-        /// The server is stopping, and no handler begins.
+        /// The server is stopping, so no further handler begins.
         case stopping
     }
 
     enum Action: Equatable {
         /// Returns to the library until its next call.
         case wait
-        /// Waits for a body to buffer of so many bytes, as announced.
+        /// Waits for a body that will be buffered. The value is the announced size in bytes.
         case buffer(Int)
         case append
         /// Discards the piece and the buffered body.
         case discard
-        /// Drops the remainder of a streamed body, of so many bytes if announced.
+        /// Drops the rest of a streamed body. The value is the announced size in bytes, or 0 if it is unknown.
         case drain(Int)
-        /// Asks whether a counted body may begin.
+        /// Asks whether a body that counts towards the memory budget may begin.
         case checkRoom
-        /// Reserves budget for an arriving body.
+        /// Reserves bytes of the memory budget for an arriving body.
         case reserve(Int)
         /// Runs the handler of a complete request.
         case run
-        /// Runs the handler ahead of the body.
+        /// Runs the handler before the body arrives.
         case stream
         /// Continues the handler.
         case proceed
@@ -74,25 +74,26 @@ struct ExchangeState {
         /// Ends the streaming handler's body.
         case endBody
         case answer(Answer)
-        /// Sends the answer past the library while the body is still arriving.
+        /// Sends the answer without the library while the body is still arriving.
         case answerEarly(Answer)
         case close
     }
 
     private enum Phase {
-        /// The request line is known.
+        /// The request line has arrived.
         case started
-        /// Whether a counted body may begin is being asked.
+        /// Waits for the reply on whether a counted body may begin.
         case checkingRoom
-        /// The body is arriving, to be buffered or dropped.
+        /// The body is arriving, and is buffered or dropped.
         case receiving
-        /// Budget for a piece of so many bytes is being reserved.
+        /// Waits for the reply on a reservation. The value is the size of the latest piece in bytes.
         case reserving(Int)
-        /// The handler runs ahead of the body.
+        /// The handler runs, although the body has not arrived.
         case aheadOfBody
-        /// The handler runs while the body is arriving; its latest piece has so many bytes, none at the end.
+        /// The handler runs while the body is arriving. The value is the size of the latest piece in bytes; 0 at the
+        /// end.
         case streaming(Int)
-        /// The streaming handler has answered; the remainder of the body is dropped.
+        /// The streaming handler has answered, and the rest of the body is dropped.
         case draining
         /// The handler of a complete request runs.
         case running
@@ -101,19 +102,20 @@ struct ExchangeState {
         case over
     }
 
-    /// Milliseconds: less than the arrival time-out.
+    /// The maximum time in milliseconds during which a request's body is dropped: less than the time-out for its
+    /// arrival.
     static let dropPatience: Int64 = 30_000
 
     private(set) var arrivedBytes = 0
     private var phase = Phase.started
     private var head = Head()
     private var bufferedBytes = 0
-    /// Bytes reserved for the body, if it is counted.
+    /// The bytes that are reserved for the body, if the body counts towards the budget.
     private var reservedBytes = HeldBytes.counted / 2
     private var droppedBytes = 0
-    /// When the first byte of the body was dropped.
+    /// The time at which the first byte of the body was dropped, in milliseconds; nil before.
     private var dropsSince: Int64?
-    /// The answer of a request whose body is dropped, unless its handler gives it.
+    /// The answer to a request whose body is dropped; nil if the handler gives the answer.
     private var refusal: Answer?
     private var isAnsweredEarly = false
     private let bodyLimit: Int
@@ -124,10 +126,10 @@ struct ExchangeState {
         self.droppedBodyLimit = droppedBodyLimit
     }
 
-    /// Whether the body exceeds `bodyLimit`, which the handler reports.
+    /// Whether the body exceeds `bodyLimit`. The handler reports that.
     var isBodyTooLarge: Bool { refusal == .bodyTooLarge }
 
-    /// - Parameter now: milliseconds of the monotonic clock.
+    /// - Parameter now: the current time in milliseconds of the monotonic clock.
     mutating func handle(_ event: Event, at now: @autoclosure () -> Int64) -> Action {
         switch (event, phase) {
         case (.head(let head), .started): return begin(head)
@@ -164,7 +166,7 @@ struct ExchangeState {
 
     private mutating func begin(_ head: Head) -> Action {
         self.head = head
-        // Nothing after an uncertain end can be parsed.
+        // Bytes after an ambiguous end cannot be parsed.
         if head.isAmbiguous { return run() }
         if head.isStreamed {
             phase = .aheadOfBody
@@ -174,7 +176,7 @@ struct ExchangeState {
         let length = head.contentLength ?? 0
         if length > bodyLimit {
             refusal = .bodyTooLarge
-            // Too much to drop: the answer goes out at once, and the connection closes.
+            // The body is too large to be dropped: the answer is sent at once, and the connection closes.
             return length > droppedBodyLimit ? run() : .wait
         }
         if length < HeldBytes.counted { return .buffer(length) }
@@ -186,7 +188,7 @@ struct ExchangeState {
         phase = .receiving
         if hasRoom { return .buffer(head.contentLength ?? 0) }
         refusal = .busy
-        // Without Expect: 100-continue, answer after the body.
+        // Without `Expect: 100-continue` the answer follows the body.
         return head.expectsContinue ? answer(.busy) : .wait
     }
 
@@ -195,7 +197,7 @@ struct ExchangeState {
         if refusal == nil, bufferedBytes + bytes <= bodyLimit {
             if arrivedBytes <= reservedBytes { return append(bytes) }
             phase = .reserving(bytes)
-            // Twice the bytes that have arrived, not the announced length.
+            // Reserves twice the bytes that have arrived, whatever length the client announced.
             reservedBytes = min(2 * arrivedBytes, max(capacity, arrivedBytes))
             return .reserve(reservedBytes)
         }
@@ -220,7 +222,8 @@ struct ExchangeState {
         return .run
     }
 
-    /// An answer before the body closes the connection; without Expect: 100-continue a short body is dropped first.
+    /// Answers before the body has arrived, which closes the connection. Without `Expect: 100-continue`, a short body
+    /// is dropped first.
     private mutating func answerAheadOfBody() -> Action {
         if head.expectsContinue { return answer(.handler) }
         phase = .draining
@@ -228,7 +231,7 @@ struct ExchangeState {
         return length > droppedBodyLimit ? answerEarly(.handler) : .drain(length)
     }
 
-    /// Counts dropped bytes; `action` if the body is read on.
+    /// Counts dropped bytes. Returns `action` if the connection has to read more of the body.
     private mutating func drop(
         _ count: Int, answering answer: Answer, _ now: () -> Int64, else action: Action
     ) -> Action {

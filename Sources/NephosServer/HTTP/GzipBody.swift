@@ -2,20 +2,21 @@ import CZlib
 import NephosService
 import NephosWire
 
-/// A request's body with `Content-Encoding: gzip` (RFC 1952).
+/// Decodes a request's body with `Content-Encoding: gzip` (RFC 1952).
 enum GzipBody {
     enum Failure: Error, Hashable {
-        /// The body is no gzip, is damaged, or is truncated.
+        /// The body is not in gzip format, is damaged, or is truncated.
         case malformed
         /// The inflated body exceeds the limit.
         case tooLarge
     }
 
-    /// Bytes inflated at a time.
+    /// The number of bytes that are inflated per step.
     private static let step = 64 * 1024
 
-    /// Inflates all members of a body, one after the other.
-    /// - Parameter limit: bytes of the result. Inflation stops there, whatever size the body announces.
+    /// Inflates all members of a body, one after another.
+    /// - Parameter limit: the maximum size of the result in bytes. Inflation stops there, whatever size the body
+    ///   announces.
     static func inflate(_ body: [UInt8], limit: Int) throws(Failure) -> [UInt8] {
         var stream = z_stream()
         guard nephos_gzip_reader_init(&stream) == Z_OK else { throw .malformed }
@@ -39,7 +40,7 @@ enum GzipBody {
         return result
     }
 
-    /// Inflates one more step into `result`.
+    /// Inflates one step and appends it to `result`.
     private static func next(_ stream: inout z_stream, _ result: inout [UInt8]) -> Int32 {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: step) { output in
             stream.next_out = output.baseAddress
@@ -56,7 +57,7 @@ enum GzipBody {
 }
 
 extension HTTPRequest {
-    /// The request with its body decoded.
+    /// Returns the request with its body inflated.
     func decoded() throws(Refusal) -> HTTPRequest {
         guard let contentEncoding, !body.isEmpty else { return self }
         var request = self

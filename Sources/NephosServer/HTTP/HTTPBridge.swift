@@ -2,27 +2,27 @@ import CMicroHTTPD
 import Dispatch
 import Synchronization
 
-/// The closure object of libmicrohttpd's callbacks: one per server.
+/// The closure object of libmicrohttpd's callbacks. Each server has one.
 ///
-/// `@unchecked`: `callbacks` is written once, before the daemon's threads exist, and is only read afterwards.
+/// `@unchecked`: `callbacks` is written once, before the threads of the daemons exist, and is only read afterwards.
 final class HTTPBridge: @unchecked Sendable {
     let options: HTTPServer.Options
     let handler: HTTPServer.Handler
     let log: @Sendable (String) -> Void
     let isStopping = Atomic(false)
-    /// Whether further requests are answered at once with `unfinished`, as the server stops.
+    /// Whether further requests are answered at once with `unfinished`, because the server is stopping.
     let isClosing = Atomic(false)
-    /// The number of requests whose headers have arrived.
+    /// The number of requests whose headers have arrived so far.
     let begunRequests = Atomic(0)
-    /// Requests whose headers have arrived and whose answer is not completely written.
+    /// The requests whose headers have arrived and whose answers are not completely written.
     let openRequests = DispatchGroup()
-    /// Requests with a running handler; their connections are suspended.
+    /// The requests with a running handler. Their connections are suspended.
     let runningHandlers = DispatchGroup()
-    /// Bodies that handlers read while they arrive.
+    /// The bodies that handlers read while they arrive.
     let streams = BodyStreams()
     let connections = ConnectionWatch()
     let held: HeldBytes
-    /// The runs with suspended connections, answered when the server stops.
+    /// The runs whose connections are suspended. A stopping server answers them.
     private let suspended = Mutex<[ObjectIdentifier: RequestRun]>([:])
     private let callbacks: UnsafeMutablePointer<nephos_mhd_callbacks>
 
@@ -44,8 +44,8 @@ final class HTTPBridge: @unchecked Sendable {
         callbacks.deallocate()
     }
 
-    /// Starts a daemon without a listening socket: an `Acceptor` adds its connections. The closure is not retained: the
-    /// server retains the bridge, and stops the daemon before it releases the bridge.
+    /// Starts a daemon without a listening socket, because an `Acceptor` adds its connections. The daemon does not
+    /// retain the bridge: the server retains it, and stops the daemon before it releases the bridge.
     func startDaemon() -> OpaquePointer? {
         let flags =
             MHD_USE_EPOLL_INTERNAL_THREAD.rawValue | MHD_USE_ITC.rawValue | MHD_ALLOW_SUSPEND_RESUME.rawValue
@@ -54,8 +54,8 @@ final class HTTPBridge: @unchecked Sendable {
             flags, options.connectionLimit, options.idleTimeout, options.connectionMemory, callbacks)
     }
 
-    /// Whether a request's handler may run; if so, it counts as running. It counts first and checks `isClosing` second;
-    /// closing does so in the opposite order.
+    /// Whether the handler of a request may run; if so, the handler counts as running. This method first counts and
+    /// then checks `isClosing`. Closing first sets `isClosing` and then reads the count, so no handler is missed.
     func mayBeginHandler() -> Bool {
         runningHandlers.enter()
         if !isClosing.load(ordering: .sequentiallyConsistent) { return true }
@@ -73,7 +73,8 @@ final class HTTPBridge: @unchecked Sendable {
 
     var hasSuspended: Bool { suspended.withLock { !$0.isEmpty } }
 
-    /// Answers every suspended request. Its handler goes on, and the handler's own answer is discarded.
+    /// Answers every suspended request with `response`. Its handler continues, but the handler's own answer is
+    /// discarded.
     func answerSuspended(_ response: HTTPResponse) {
         for run in suspended.withLock({ Array($0.values) }) { run.give(response) }
     }
@@ -85,14 +86,14 @@ final class HTTPBridge: @unchecked Sendable {
 
 // MARK: - The callbacks, in the order in which a request meets them
 
-/// The request line has arrived: creates the exchange with the raw target, before the library decodes it.
+/// Called when the request line has arrived. Creates the exchange with the raw target, before the library decodes it.
 private let targetCallback: nephos_mhd_target = { closure, target, connection in
     guard let bridge = HTTPBridge.from(closure) else { return nil }
     let watched = connection.flatMap(nephos_mhd_socket_context).map(WatchedConnection.from)
     watched?.allow(bridge.options)
     var isRefused = false
     if let target, let refusal = RequestHeadLimit.refusal(target: target, bridge.options) {
-        // Otherwise a request that has already arrived would still be executed.
+        // Otherwise the library would still execute a refused request that has already arrived.
         isRefused = true
         watched?.refuse(refusal)
     }
@@ -114,7 +115,7 @@ private let accessCallback: MHD_AccessHandlerCallback = { closure, connection, _
     return exchange.proceed(piece, method: method, connection, bridge)
 }
 
-/// The exchange is over: the answer is written, or the connection is lost or timed out.
+/// Called when the exchange is over: the answer is written, or the connection was lost or timed out.
 private let completedCallback: MHD_RequestCompletedCallback = { closure, _, context, reason in
     guard let pointer = context?.pointee, let bridge = HTTPBridge.from(closure) else { return }
     context?.pointee = nil
@@ -122,7 +123,7 @@ private let completedCallback: MHD_RequestCompletedCallback = { closure, _, cont
     exchange.end(isWhole: reason == .REQUEST_TERMINATED_COMPLETED_OK, bridge)
 }
 
-/// A connection was accepted, or is about to be closed.
+/// Called when a connection was accepted, or is about to be closed.
 private let connectionCallback: MHD_NotifyConnectionCallback = { closure, connection, context, code in
     guard let bridge = HTTPBridge.from(closure), let connection, let context else { return }
     if code == .CONNECTION_NOTIFY_STARTED {
@@ -142,8 +143,8 @@ private let logCallback: nephos_mhd_log = { closure, message in
     bridge.log(line.last == "\n" ? String(line.dropLast()) : line)
 }
 
-/// Prefixes of the library's messages about clients that left or sent no HTTP. Any client can cause any number of them,
-/// and they are no fault of the server.
+/// The prefixes of the library's messages about clients that disconnected or sent no HTTP. Clients can cause any number
+/// of these messages, and the server is not at fault.
 private let clientFaults = [
     "Socket has been disconnected", "Connection socket is closed", "Connection was closed by remote",
     "Failed to send", "Failed to parse", "Too large value of", "Error processing request", "Received HTTP/1.1 request",

@@ -1,15 +1,15 @@
 package import NephosWire
 
-/// The methods that Nephos distinguishes.
+/// The HTTP methods that Nephos distinguishes.
 package enum HTTPMethod: String, Hashable, Sendable {
     case get = "GET"
     case head = "HEAD"
     case post = "POST"
     case options = "OPTIONS"
-    /// Any other: no route answers it.
+    /// Any other method. No route answers it.
     case other = ""
 
-    /// Method names are case-sensitive (RFC 9110 §9.1).
+    /// Creates the method with that name. Method names are case-sensitive (RFC 9110 §9.1).
     package init(named name: String) {
         self = HTTPMethod(rawValue: name) ?? .other
     }
@@ -18,31 +18,33 @@ package enum HTTPMethod: String, Hashable, Sendable {
 /// A complete request.
 package struct HTTPRequest: Sendable {
     package var method: HTTPMethod
-    /// The network address of the client; empty if unknown.
+    /// The network address of the client; empty if the address is unknown.
     package var client: [UInt8] = []
-    /// Path and query as received: percent-encoded.
+    /// The path and query of the request as received, percent-encoded.
     package var target: String
     package var host: String?
-    /// Why its headers are ambiguous about its target or the end of its body; nil if they are not.
+    /// The reason why the headers are ambiguous about the target or the end of the body; nil if they are not.
     package var problem: String?
     package var origin: String?
-    /// `Sec-Fetch-Site`: the relation of the calling page's site to this one.
+    /// The header `Sec-Fetch-Site`: the relation between the site of the calling page and this site; nil without the
+    /// header.
     package var fetchSite: String?
-    /// `Sec-Fetch-Mode`: `navigate` for a followed link.
+    /// The header `Sec-Fetch-Mode`, which is `navigate` for a followed link; nil without the header.
     package var fetchMode: String?
-    /// Whether the client asks for answers with keys beyond Apple's (`AnswerAdditions`).
+    /// Whether the client asks for the keys in answers that Apple's service does not have (`AnswerAdditions`).
     package var takesAdditions: Bool
-    /// `Content-Encoding`.
+    /// The header `Content-Encoding`; nil without the header.
     package var contentEncoding: String?
-    /// Empty when `bodyIsTooLarge`.
+    /// The body; empty if `bodyIsTooLarge` is true or `stream` is set.
     package var body: [UInt8]
-    /// The body was longer than the server's limit and was dropped.
+    /// Whether the body was longer than the server's limit and was dropped.
     package var bodyIsTooLarge: Bool
-    /// The body as it arrives; nil if it is in `body`.
+    /// The body as it arrives; nil if the whole body is in `body`.
     package var stream: BodyStream?
-    /// The headers for files.
+    /// The headers of a request for a file.
     package var transfer = TransferHeaders()
-    /// Whether the inflated body of so many bytes fits; nil without a count.
+    /// Returns whether an inflated body of the given size in bytes fits the memory budget; nil if the budget does not
+    /// apply.
     package var holdsBody: (@Sendable (Int) -> Bool)?
 
     package init(
@@ -60,7 +62,7 @@ package struct HTTPRequest: Sendable {
 }
 
 extension HTTPRequest {
-    /// Splits a target in absolute form (RFC 9112 §3.2.2): its host replaces the `Host` header.
+    /// Splits a target in absolute form (RFC 9112 §3.2.2). Its host then replaces the `Host` header.
     mutating func readAbsoluteTarget() {
         guard target.first != "/" else { return }
         let bytes = Array(target.utf8)
@@ -78,9 +80,9 @@ extension HTTPRequest {
     }
 }
 
-/// The headers of requests for files.
+/// The headers that matter for files.
 package struct TransferHeaders: Hashable, Sendable {
-    /// Bytes of the body; nil if the client did not announce it.
+    /// The size of the body in bytes; nil if the client did not announce it.
     package var contentLength: Int64?
     package var range: String?
     package var ifRange: String?
@@ -104,15 +106,15 @@ package struct HTTPHeader: Hashable, Sendable {
 package struct HTTPResponse: Sendable {
     package var status: Int
     package var headers: [HTTPHeader]
-    /// The body, one part after the other.
+    /// The parts of the body, in order.
     package var parts: [JSONBytes]
-    /// A body that is read while it is sent; then `parts` is empty.
+    /// A body that is read while it is sent; nil if the body is in `parts`. If it is set, `parts` is empty.
     package var stream: ResponseStream?
-    /// Whether it reports the outcome of a change. Then no other answer replaces it.
+    /// Whether the response reports the outcome of a change. If so, no other answer may replace it.
     package var isOutcome = false
-    /// The account of the answer, if the request does not name it.
+    /// The account to which the response is charged, if the request does not name one; nil for none.
     package var account: String?
-    /// Called once when the response is over, with true if all of it was handed to the network.
+    /// Called once when the response is over. The argument is true if the whole response was handed to the network.
     package var whenSent: (@Sendable (Bool) -> Void)?
 
     package init(status: Int, headers: [HTTPHeader] = [], body: [UInt8] = []) {
@@ -125,6 +127,6 @@ package struct HTTPResponse: Sendable {
         self.parts = parts
     }
 
-    /// A copy of the body.
+    /// A copy of the whole body.
     package var body: [UInt8] { parts.joined() }
 }

@@ -2,8 +2,8 @@ import CMicroHTTPD
 import NephosWire
 
 extension HTTPRequest {
-    /// Reads the headers, which have arrived.
-    /// - Returns: what they announce of the body.
+    /// Reads the headers after they have arrived.
+    /// - Returns: the values that the headers announce about the body.
     mutating func readHeaders(_ connection: OpaquePointer, _ options: HTTPServer.Options) -> ExchangeState.Head {
         host = Self.header("Host", connection)
         readAbsoluteTarget()
@@ -26,7 +26,8 @@ extension HTTPRequest {
             isAmbiguous: problem != nil, isStreamed: isTransfer && method == .post)
     }
 
-    /// The parsed length; `.max` on overflow, which exceeds every limit.
+    /// Parses a length in bytes; nil if the text is no number, `.max` if the number overflows, which exceeds every
+    /// limit.
     private static func length(_ text: String) -> Int? {
         if let length = Int(text) { return length }
         return text.isEmpty || !text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) ? nil : .max

@@ -1,17 +1,19 @@
 import NephosThreads
 import Synchronization
 
-/// Bytes of arrived bodies and of answers in transit, of all connections together.
+/// The memory budget for arrived bodies and answers in transit, over all connections.
 ///
-/// One request has limits of its own; hundreds of clients that do not read would still fill the memory. Over the limit,
-/// the holder of the most bytes is evicted, oldest connection first, never a request in progress. A holder of fewer
-/// bytes than the caller is never evicted. The caller's own connections, and those of a holder that would end up below
-/// the caller, are evicted only past their patience. If eviction cannot free enough, the caller has to retry.
+/// Each request has limits of its own, but hundreds of clients that do not read would still fill the memory. Beyond the
+/// limit, the holder of the most bytes loses connections, the oldest first, but never one with a request in progress. A
+/// holder of fewer bytes than the caller loses none. The caller's own connections are evicted only after their
+/// patience, and so are those of a holder that would end up below the caller. If eviction cannot free enough, the
+/// caller has to retry.
 final class HeldBytes: Sendable {
-    /// The owner of a connection's held bytes.
+    /// The kind of bytes that a connection holds.
     enum Part {
         case arrivingBody
-        /// The body of a request with a running handler. Its outcome must be reported, so it is never evicted.
+        /// The body of a request with a running handler. The handler's outcome must be reported, so this part is never
+        /// evicted.
         case request
         case answer
     }
@@ -29,7 +31,8 @@ final class HeldBytes: Sendable {
         var total = 0
     }
 
-    /// Smaller bodies and answers are not counted: the connection limit bounds them.
+    /// The minimum size in bytes of a body or answer that counts. The connection limit bounds the memory for smaller
+    /// ones.
     static let counted = 64 * 1024
 
     private let state = Mutex(State())
@@ -37,19 +40,19 @@ final class HeldBytes: Sendable {
     private let limit: Int
     private let patience: Int64
 
-    /// - Parameter patience: milliseconds.
+    /// - Parameter patience: the time in milliseconds after which a connection may be evicted for its own holder.
     init(_ connections: ConnectionWatch, limit: Int, patience: Int64) {
         self.connections = connections
         self.limit = limit
         self.patience = patience
     }
 
-    /// Sets the bytes that a connection holds, replacing the former number.
+    /// Sets the number of bytes that a connection holds, replacing the former number.
     /// - Parameters:
-    ///   - holder: the connection's account or address.
-    ///   - isForced: whether it holds them in any case; the holder's other connections are evicted for it without
-    /// patience.
-    /// - Returns: false if they do not fit: then it holds nothing.
+    ///   - holder: the account or network address of the connection.
+    ///   - isForced: whether the connection holds the bytes in any case. The holder's other connections are evicted for
+    ///     them, regardless of their patience.
+    /// - Returns: false if the bytes do not fit. The connection then holds none.
     func hold(
         _ bytes: Int, _ part: Part, _ connection: WatchedConnection, for holder: @autoclosure () -> Holder,
         isForced: Bool = false
@@ -76,12 +79,12 @@ final class HeldBytes: Sendable {
         return ended != nil
     }
 
-    /// Whether a body large enough to be counted may begin to arrive.
+    /// Whether a body that is large enough to be counted may begin to arrive.
     func hasRoom(for holder: Holder) -> Bool {
         state.withLock { makeRoom(for: Self.counted, holder, MonotonicTime.now.milliseconds, false, $0) != nil }
     }
 
-    /// Restarts a connection's patience after its client read some of the held bytes.
+    /// Restarts the patience of a connection, because its client read some of the held bytes.
     func renew(_ connection: WatchedConnection) {
         guard connection.holdsBytes.load(ordering: .relaxed) else { return }
         state.withLock { $0.holdings[ObjectIdentifier(connection)]?.since = MonotonicTime.now.milliseconds }
@@ -98,7 +101,8 @@ final class HeldBytes: Sendable {
         return holding
     }
 
-    /// Bytes of a holder's requests in progress: they cannot be evicted, so they are limited to half of the budget.
+    /// Returns the bytes of a holder's requests in progress. They cannot be evicted, so they are limited to half of the
+    /// budget.
     private static func requests(of holder: Holder, _ state: State) -> Int {
         state.holdings.values.reduce(0) { $0 + ($1.part == .request && $1.holder == holder ? $1.bytes : 0) }
     }
@@ -111,7 +115,7 @@ final class HeldBytes: Sendable {
         guard missing > 0 else { return [] }
         var totals = [asker: bytes]
         for holding in state.holdings.values { totals[holding.holder, default: 0] += holding.bytes }
-        // Each holder's list ends with its oldest connection. A request in progress is never evicted.
+        // The list of each holder ends with its oldest connection. A request in progress is never evicted.
         var mayEnd = Dictionary(grouping: state.holdings.values.filter { $0.part != .request }, by: \.holder)
             .mapValues { $0.sorted { $0.since > $1.since } }
         func since(_ holder: Holder) -> Int64 { mayEnd[holder]?.last?.since ?? .max }

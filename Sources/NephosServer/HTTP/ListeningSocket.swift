@@ -1,13 +1,13 @@
-// For SOCK_STREAM, which the C libraries share.
+// CMicroHTTPD provides SOCK_STREAM, which the modules of the C libraries share.
 import CMicroHTTPD
 import Glibc
 
-/// The reason why a server cannot listen.
+/// The reason why a server cannot listen for connections.
 package enum ListeningError: Error, Hashable, Sendable, CustomStringConvertible {
     case portInUse(UInt16)
     case notPermitted(UInt16)
     case system(call: String, message: String)
-    /// The number of further threads that the process may create.
+    /// The process cannot create enough threads. The first value is the number of threads that it can create.
     case tooFewThreads(Int, needed: Int)
 
     package var description: String {
@@ -21,7 +21,7 @@ package enum ListeningError: Error, Hashable, Sendable, CustomStringConvertible 
     }
 }
 
-/// A bound socket that accepts TCP connections from this machine. Its owner closes it.
+/// A bound socket that accepts TCP connections from this machine. The owner of the value closes it.
 package struct ListeningSocket: Sendable {
     package enum Family: Hashable, Sendable {
         case ipv4, ipv6
@@ -29,11 +29,11 @@ package struct ListeningSocket: Sendable {
 
     package let descriptor: Int32
     package let family: Family
-    /// The bound port, also if 0 was requested.
+    /// The port to which the socket is bound, even if port 0 was requested.
     package let port: UInt16
 
-    /// Listens on 127.0.0.1 and, if the machine has it, on ::1: `localhost` may resolve to either.
-    /// - Parameter port: 0 for any port that is free on both.
+    /// Listens on 127.0.0.1 and, if the machine has it, on ::1, because `localhost` may resolve to either.
+    /// - Parameter port: the port to bind; 0 selects a port that is free on both addresses.
     package static func loopback(port: UInt16) throws(ListeningError) -> [ListeningSocket] {
         var attempts = port == 0 ? 16 : 1
         while true {
@@ -42,7 +42,7 @@ package struct ListeningSocket: Sendable {
             do throws(ListeningError) {
                 return [first, try ListeningSocket(.ipv6, loopbackPort: first.port)]
             } catch .system {
-                // No IPv6 on this machine.
+                // This machine has no IPv6.
                 return [first]
             } catch {
                 first.close()
@@ -56,7 +56,8 @@ package struct ListeningSocket: Sendable {
         let descriptor = Glibc.socket(domain, Int32(SOCK_STREAM.rawValue) | O_NONBLOCK | O_CLOEXEC, 0)
         guard descriptor >= 0 else { throw Self.failure("socket", port) }
         do throws(ListeningError) {
-            // Allows a port in TIME_WAIT after a restart, but not one on which another program listens.
+            // Allows a port in the state TIME_WAIT after a restart. A port on which another program listens is still
+            // refused.
             var yes: Int32 = 1
             setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
             self.port = try Self.bind(descriptor, family, port)
@@ -73,7 +74,7 @@ package struct ListeningSocket: Sendable {
         _ = Glibc.close(descriptor)
     }
 
-    /// Returns the bound port.
+    /// Binds the socket and returns the bound port.
     private static func bind(_ descriptor: Int32, _ family: Family, _ port: UInt16) throws(ListeningError) -> UInt16 {
         switch family {
         case .ipv4:
@@ -93,7 +94,7 @@ package struct ListeningSocket: Sendable {
         }
     }
 
-    /// Binds to an address of one family and returns the address that the system assigned.
+    /// Binds the socket to an address of one family. Returns the address that the system assigned.
     private static func bind<Address>(
         _ descriptor: Int32, _ address: Address, _ port: UInt16
     ) throws(ListeningError) -> Address {

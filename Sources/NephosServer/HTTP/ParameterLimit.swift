@@ -1,7 +1,7 @@
 import Glibc
 
-/// The limit of parameters in a request's query. libmicrohttpd allocates a record for each, has memory for a few
-/// hundred only, and sends no answer beyond that.
+/// The maximum number of parameters in the query of a request. libmicrohttpd allocates a record for each parameter, has
+/// memory for only a few hundred, and sends no answer beyond that.
 enum ParameterLimit {
     static let count = 64
 

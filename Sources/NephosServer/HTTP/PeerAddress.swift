@@ -2,13 +2,13 @@ import Glibc
 
 /// The network address that identifies a client without an account.
 struct PeerAddress: Hashable, Sendable {
-    /// Empty if unknown.
+    /// The bytes of the address; empty if the address is unknown.
     let bytes: [UInt8]
 
     init() { bytes = [] }
 
-    /// Reads the peer of a connection. An IPv6 client has a whole /64 (RFC 6177), so that prefix identifies it; IPv4
-    /// addresses and the loopback, whose IPv6 forms begin with zeros, are identified by the whole address.
+    /// Reads the address of a connection's peer. An IPv6 client has a whole /64 (RFC 6177), so the prefix identifies
+    /// it. For IPv4 and for the loopback, whose IPv6 forms begin with zeros, the whole address identifies the client.
     init(of descriptor: Int32) {
         var address = [UInt8](repeating: 0, count: MemoryLayout<sockaddr_storage>.size)
         var size = socklen_t(address.count)

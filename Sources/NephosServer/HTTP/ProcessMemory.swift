@@ -1,9 +1,9 @@
 import CMicroHTTPD
 
-/// The C library's reuse of freed memory. The setting is process-wide.
+/// The settings for the C library's reuse of freed memory, which apply to the whole process.
 package enum ProcessMemory {
-    /// Keeps freed memory for the next answer instead of returning it to the system, which would hand it back page by
-    /// page (page faults): for a page of a feed that costs about as much as reading its records.
+    /// Keeps freed memory for the next answer instead of returning it to the system. The system would hand it back page
+    /// by page (page faults), which costs about as much as reading the records of a feed's page.
     ///
     /// The kept memory is bounded per thread. Answers have at most a few megabytes.
     package static func keepForNextAnswer() {

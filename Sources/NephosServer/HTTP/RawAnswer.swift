@@ -1,7 +1,7 @@
 import CMicroHTTPD
 import NephosWire
 
-/// An answer sent past libmicrohttpd, after which the connection ends.
+/// An answer that is sent without libmicrohttpd. The connection ends after it.
 enum RawAnswer {
     private static let requestIDs = RequestIDs()
 
@@ -19,13 +19,13 @@ enum RawAnswer {
         return Array(head.utf8) + body
     }
 
-    /// The answer to a body that exceeds every limit.
+    /// Returns the answer to a body that exceeds the limit of every route.
     static func bodyTooLarge(_ options: HTTPServer.Options, _ request: HTTPRequest) -> HTTPResponse {
         Refusal.bodyTooLarge(limit: options.bodyLimit).response(requestID: requestIDs.next(), signIn: nil)
             .withoutUnwantedAdditions(request)
     }
 
-    /// A short answer as bytes.
+    /// Returns a short response as bytes.
     static func bytes(_ response: HTTPResponse) -> [UInt8] {
         let reason = MHD_get_reason_phrase_for(UInt32(response.status)).map { String(cString: $0) } ?? "Unknown"
         return bytes("\(response.status) \(reason)", response.headers, response.parts.flatMap { Array($0.buffer) })

@@ -2,13 +2,14 @@ import CMicroHTTPD
 import Glibc
 import NephosWire
 
-/// The limit of a request's line and headers. libmicrohttpd keeps them and the answer's headers in one memory pool: a
-/// request that leaves too little for the latter would be executed without an answer.
+/// The size limit of a request's line and headers. libmicrohttpd stores them and the answer's headers in one memory
+/// pool. If a request left too little memory for the answer's headers, the server would execute the request without
+/// answering it.
 enum RequestHeadLimit {
-    /// Bytes reserved for the answer's headers and for the current piece of the body.
+    /// The number of bytes that are reserved for the answer's headers and for the current piece of the body.
     static let answerRoom = 1536
 
-    /// The refusal of a target, as soon as it is known; nil to accept it.
+    /// Returns the refusal of a target as soon as the target is known; nil to accept it.
     static func refusal(target: UnsafePointer<CChar>, _ options: HTTPServer.Options) -> [UInt8]? {
         if ParameterLimit.isExceeded(target) {
             return RawAnswer.error(
@@ -19,7 +20,7 @@ enum RequestHeadLimit {
             ? nil : RawAnswer.error("414 URI Too Long", "the request's target is longer than \(limit) bytes")
     }
 
-    /// The refusal of a request whose headers have arrived; nil to accept it.
+    /// Returns the refusal of a request whose headers have arrived; nil to accept it.
     static func refusal(_ connection: OpaquePointer, _ options: HTTPServer.Options) -> [UInt8]? {
         let limit = options.connectionMemory - answerRoom
         return nephos_mhd_request_memory(connection) <= limit

@@ -4,22 +4,23 @@ import NephosService
 import NephosThreads
 import Synchronization
 
-/// The run of one request's handler, on the thread of its connection.
+/// The run of one request's handler on the thread of its connection.
 ///
-/// The handler's task prefers this executor, so an event that wakes the task (mostly a commit) resumes the connection,
-/// and the connection's thread runs the rest and sends the answer. Swift's cooperative pool would take another thread,
-/// whose wake-up costs more than the rest of most requests.
+/// The task of the handler prefers this executor. So an event that wakes the task, mostly a commit, resumes the
+/// connection, and the connection's thread runs the rest of the handler and sends the answer. Swift's cooperative pool
+/// would use another thread, whose wake-up costs more than the rest of most requests.
 ///
-/// `@unchecked`: `connection` is used here only to suspend it, on its own thread, and to resume it, which any
-/// thread may do (MHD_resume_connection); a lock guards the other state.
+/// `@unchecked`: `connection` is used here only to suspend it, on its own thread, and to resume it, which any thread
+/// may do (MHD_resume_connection). A lock guards the other state.
 final class RequestRun: TaskExecutor, @unchecked Sendable {
     private struct State {
         var jobs: [UnownedJob] = []
         var response: HTTPResponse?
         var isSuspended = false
-        /// The handler waits for more of its body and the connection for its client: the handler's jobs must not run.
+        /// Whether the handler waits for more of its body, and the connection for its client. The jobs of the handler
+        /// must not run meanwhile.
         var isReading = false
-        /// The connection's thread runs no more jobs.
+        /// Whether the connection's thread runs no more jobs.
         var isLeft = false
     }
 
@@ -33,7 +34,7 @@ final class RequestRun: TaskExecutor, @unchecked Sendable {
     private let connection: OpaquePointer
     private let bridge: HTTPBridge
     private let state = Mutex(State())
-    /// Accessed by the connection's thread only.
+    /// Whether the handler has waited. Only the connection's thread accesses it.
     private var hasWaited = false
 
     init(_ connection: OpaquePointer, _ bridge: HTTPBridge) {
@@ -54,7 +55,8 @@ final class RequestRun: TaskExecutor, @unchecked Sendable {
         if isElsewhere { runElsewhere([job]) } else if isSuspended { MHD_resume_connection(connection) }
     }
 
-    /// Stores the answer and resumes a connection that waits for it; the connection may be closed when this returns.
+    /// Stores the answer, and resumes the connection if it waits for the answer. The connection may be closed when this
+    /// returns.
     func give(_ response: HTTPResponse) {
         let (isSuspended, isLeft) = state.withLock { state in
             if !state.isLeft { state.response = response }
@@ -66,7 +68,7 @@ final class RequestRun: TaskExecutor, @unchecked Sendable {
 
     // MARK: The connection's thread
 
-    /// Runs `handler` until its first suspension.
+    /// Starts `handler`, and runs it until it first suspends.
     func start(_ handler: @escaping @Sendable () async -> Void) {
         // The thread belongs to the HTTP server and may block, so short reads run on it.
         BlockingThread.run {
@@ -74,17 +76,17 @@ final class RequestRun: TaskExecutor, @unchecked Sendable {
         }
     }
 
-    /// The handler's state when the connection's thread has no more work for it.
+    /// The state of the handler when the connection's thread has no more jobs to run.
     enum Progress {
         case answered(HTTPResponse)
-        /// The connection is suspended, and its callback runs again when it resumes.
+        /// The connection is suspended. The library calls again when the connection resumes.
         case suspended
         /// The handler waits for more of its body.
         case reading
     }
 
-    /// Runs the handler's ready jobs until it has answered or waits: then suspends the connection, unless the handler
-    /// waits for more of `stream`.
+    /// Runs the ready jobs of the handler until it has answered or waits. A waiting handler suspends the connection,
+    /// unless it waits for more of `stream`.
     func proceed(reading stream: BodyStream?) -> Progress {
         while true {
             switch nextStep(stream) {
@@ -96,7 +98,7 @@ final class RequestRun: TaskExecutor, @unchecked Sendable {
         }
     }
 
-    /// More of the body has arrived: the handler continues on this thread.
+    /// Lets the handler continue on this thread, because more of the body has arrived.
     func endReading() { state.withLock { $0.isReading = false } }
 
     private func nextStep(_ stream: BodyStream?) -> Step {
@@ -116,15 +118,15 @@ final class RequestRun: TaskExecutor, @unchecked Sendable {
             }
             if !hasWaited { bridge.noteSuspended(self) }
             hasWaited = true
-            // Under the lock, so that nothing resumes the connection before it is suspended.
+            // Suspends under the lock, so that the connection cannot be resumed before it is suspended.
             MHD_suspend_connection(connection)
             state.isSuspended = true
             return .wait
         }
     }
 
-    /// Detaches from a lost connection. The handler's remaining jobs run elsewhere; after an answer they can be those
-    /// of an actor it called. An answer that was not taken is notified that it was not sent.
+    /// Detaches the handler from a lost connection. Its remaining jobs run on other threads; after an answer, these can
+    /// be jobs of an actor that the handler called. An answer that was not sent is notified of that.
     func leave() {
         if hasWaited { bridge.forgetSuspended(self) }
         let (jobs, response) = state.withLock { state in

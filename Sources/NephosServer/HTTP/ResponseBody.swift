@@ -1,7 +1,7 @@
 import CMicroHTTPD
 import NephosWire
 
-/// Keeps a body's bytes alive while libmicrohttpd sends them in place.
+/// Retains the bytes of a body while libmicrohttpd sends them in place.
 final class ResponseBody {
     private let parts: [JSONBytes]
 

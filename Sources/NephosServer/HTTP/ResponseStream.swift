@@ -2,11 +2,11 @@ import CMicroHTTPD
 import Dispatch
 import Synchronization
 
-/// A response's body that is read while it is sent.
+/// A response body that is read while it is sent.
 package protocol StreamedBody: AnyObject, Sendable {
     /// Reads bytes at an offset without blocking; nil if it would block.
     func readNow(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws -> Int?
-    /// Reads up to `count` bytes at an offset on a thread that may block, and calls `completion` there.
+    /// Reads up to `count` bytes at an offset, on a thread that may block, and calls `completion` on that thread.
     func read(_ count: Int, at offset: Int64, _ completion: @escaping @Sendable (Result<[UInt8], any Error>) -> Void)
 }
 
@@ -23,20 +23,20 @@ package struct ResponseStream: Sendable {
     }
 }
 
-/// Passes a streamed body to libmicrohttpd piece by piece. While a thread reads from the disk the connection is
-/// suspended, so that its daemon's thread serves others.
+/// Passes a streamed body to libmicrohttpd piece by piece. The connection is suspended while a thread reads from the
+/// disk, so that the daemon's thread can serve other connections.
 ///
 /// `@unchecked`: `connection` is used here only to suspend it, on its own thread, and to resume it, which any thread
-/// may do; a lock guards the other state.
+/// may do. A lock guards the other state.
 final class ResponseSender: @unchecked Sendable {
     private struct State {
-        /// The bytes read ahead, and their offset in the body.
+        /// The bytes that were read ahead. The next property is their offset in the body.
         var piece: [UInt8] = []
         var start: Int64 = 0
         var failure = false
     }
 
-    /// Bytes per read from the disk and per call of the library.
+    /// The number of bytes per read from the disk and per call of the library.
     private static let pieceSize = 512 * 1024
     private static let blockSize = 256 * 1024
 
@@ -45,7 +45,7 @@ final class ResponseSender: @unchecked Sendable {
     private let watched: WatchedConnection?
     private let options: HTTPServer.Options
     private let held: HeldBytes
-    /// Entered while the connection is suspended.
+    /// The group that is entered while the connection is suspended.
     private let suspended: DispatchGroup
     private let state = Mutex(State())
 
@@ -58,7 +58,7 @@ final class ResponseSender: @unchecked Sendable {
         suspended = bridge.runningHandlers
     }
 
-    /// The memory that sending a stream takes, in bytes.
+    /// Returns the memory in bytes that sending a stream takes.
     static func memory(_ stream: ResponseStream) -> Int {
         Int(clamping: stream.length) <= blockSize ? 2 * Int(stream.length) : blockSize + pieceSize
     }
@@ -71,7 +71,7 @@ final class ResponseSender: @unchecked Sendable {
         return response
     }
 
-    /// Reads the next piece. The library asks for it once the client, or its socket, has taken the previous one.
+    /// Reads the next piece. The library calls it once the client, or its socket, has taken the previous piece.
     /// - Returns: the number of bytes; 0 if the connection was suspended; nil if reading failed.
     fileprivate func read(into buffer: UnsafeMutableRawBufferPointer, at position: Int64) -> Int? {
         let count = min(buffer.count, Int(clamping: stream.length - position))
@@ -85,7 +85,7 @@ final class ResponseSender: @unchecked Sendable {
             return nil
         }
         watched?.suspendDeadline()
-        // Entered before the connection can resume.
+        // Enters the group before the connection can resume.
         suspended.enter()
         MHD_suspend_connection(connection)
         let rest = min(Self.pieceSize, Int(clamping: stream.length - position))
@@ -104,7 +104,7 @@ final class ResponseSender: @unchecked Sendable {
         return 0
     }
 
-    /// Sets the deadline for the client to read a piece.
+    /// Sets the deadline by which the client has to read a piece.
     private func allowed(_ bytes: Int) -> Int {
         watched?.allowPiece(options, bytes: bytes)
         if let watched { held.renew(watched) }
@@ -135,8 +135,10 @@ private let freeCallback: MHD_ContentReaderFreeCallback = { closure in
     if let closure { Unmanaged<ResponseSender>.fromOpaque(closure).release() }
 }
 
-/// A callback's results without bytes. The library's macros are casts, which Swift does not import.
+/// The results of the library's callback other than a number of bytes. The library's macros are casts, which Swift does
+/// not import.
 private enum ResponseEnd {
-    /// `MHD_CONTENT_READER_END_WITH_ERROR`: closes the connection, so that the client detects an incomplete body.
+    /// The value of `MHD_CONTENT_READER_END_WITH_ERROR`. It closes the connection, so that the client detects an
+    /// incomplete body.
     static let error = -2
 }

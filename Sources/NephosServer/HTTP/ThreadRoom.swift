@@ -1,13 +1,14 @@
 import Glibc
 
-/// The threads that a server needs. Swift creates its tasks' threads on demand; if none can be created, nothing runs
-/// and no error is reported. So a server tries to create them first.
+/// A check that the system can create the threads that a server needs. Swift creates the threads of its tasks on
+/// demand. If it cannot create one, no task runs and no error is reported. So a server first tries to create the
+/// threads.
 package enum ThreadRoom {
-    /// Threads of a server with one busy store: for connections, for tasks (about as many), for reads, for the store's
-    /// writer and checkpointer, for files and for its HTTP client.
+    /// The number of threads that a server with one busy store needs: for connections, for tasks (about as many), for
+    /// reads, for the writer and the checkpointer of the store, for files, and for its HTTP client.
     package static var needed: Int { 2 * Int(HTTPServer.Options().threads) + 20 }
 
-    /// - Throws: `ListeningError` `.tooFewThreads` if fewer can be created.
+    /// - Throws: `ListeningError` `.tooFewThreads` if the system cannot create as many threads.
     package static func check(_ needed: Int = needed) throws(ListeningError) {
         var made: [pthread_t] = []
         made.reserveCapacity(needed)
@@ -15,7 +16,7 @@ package enum ThreadRoom {
         defer { gate.deallocate() }
         pthread_mutex_init(gate, nil)
         defer { pthread_mutex_destroy(gate) }
-        // Each thread blocks until all are created.
+        // Each thread blocks until all threads are created.
         pthread_mutex_lock(gate)
         while made.count < needed {
             var thread = pthread_t()

@@ -2,14 +2,15 @@ import NephosService
 import NephosWire
 
 extension AnsweredRequest {
-    /// One line for a person. Control characters in clients' text are escaped, so a client cannot forge a line.
+    /// Returns one line for a person. Control characters in text from clients are escaped, so that a client cannot
+    /// forge a line.
     /// - Parameters:
-    ///   - time: the time in the format of `LogTime`.
+    ///   - time: the time of the request in the format of `LogTime`.
     ///   - colours: whether the terminal shows colours.
     package func line(time: String, colours: Bool) -> String {
         let paint = { (code: String, text: String) in colours ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text }
         let who = Self.padded((account ?? "—").printable(limit: 24), 10)
-        // Development is the default and is omitted.
+        // The line omits the environment `development`, which is the default.
         let store = container.map { $0 + (environment == "production" ? "/production" : "") }
         let place = Self.padded((store ?? "").printable(limit: 80), 22) + " " + Self.padded(database ?? "", 7)
         let what = Self.padded(endpoint.printable(limit: 80), 18)
@@ -29,15 +30,16 @@ extension AnsweredRequest {
         return String(line.reversed().drop { $0 == " " }.reversed())
     }
 
-    /// One line of JSON for a program.
-    /// - Parameter time: the time in the format of `LogTime`.
+    /// Returns one line of JSON for a program.
+    /// - Parameter time: the time of the request in the format of `LogTime`.
     package func json(time: String) -> String {
         var writer = JSONWriter(reserving: 512)
         write(to: &writer, time: time)
         return String(decoding: writer.finish(), as: UTF8.self)
     }
 
-    /// - Parameter time: nil omits it.
+    /// Writes the request as JSON.
+    /// - Parameter time: the time of the request; nil to omit it.
     func write(to writer: inout JSONWriter, time: String? = nil) {
         writer.beginObject()
         writer.member("time", time)
@@ -65,7 +67,7 @@ extension AnsweredRequest {
         writer.endObject()
     }
 
-    /// `"stages": {"commit": 1204, "queue": 31}`, in milliseconds.
+    /// Writes the durations of the stages in milliseconds, such as `"stages": {"commit": 1204, "queue": 31}`.
     private func writeStages(to writer: inout JSONWriter) {
         writer.key("stages")
         writer.beginObject()

@@ -2,11 +2,11 @@ import FoundationEssentials
 import Glibc
 import NephosWire
 
-/// The times of log lines: RFC 3339, to the millisecond, in UTC.
+/// Formats the times of log lines as RFC 3339 in UTC, to the millisecond.
 package enum LogTime {
     package static var now: String { text(Int64(Date().timeIntervalSince1970 * 1000)) }
 
-    /// - Parameter time: milliseconds since 1970.
+    /// - Parameter time: the time in milliseconds since 1970.
     package static func text(_ time: Int64) -> String {
         var seconds = time_t(time / 1000)
         var parts = tm()
@@ -17,7 +17,7 @@ package enum LogTime {
             + ".\(padded(Int(time % 1000), 3))Z"
     }
 
-    /// A line of JSON that does not concern a request.
+    /// Returns a line of JSON with a message that belongs to no request.
     package static func json(_ time: String, message: String) -> String {
         var writer = JSONWriter(reserving: 256)
         writer.beginObject()

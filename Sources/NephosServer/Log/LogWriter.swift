@@ -3,8 +3,8 @@ import Glibc
 import NephosThreads
 import Synchronization
 
-/// Writes lines to a descriptor on its own thread: a stopped terminal, or a pipe without a reader, must not block
-/// requests. Lines beyond a bound are dropped and counted.
+/// Writes lines to a descriptor on a thread of its own, because a stopped terminal, or a pipe without a reader, must
+/// not block requests. Lines beyond the limit of the buffer are dropped and counted.
 package final class LogWriter: Sendable {
     private static let limit = 10_000
 
@@ -17,14 +17,14 @@ package final class LogWriter: Sendable {
     private let descriptor: Int32
     private let state = Mutex(State())
     private let wake = DispatchSemaphore(value: 0)
-    /// The writer's lock: keeps the lines in order.
+    /// The lock of the writing thread, which keeps the lines in order.
     private let writing = Mutex(())
 
     package init(_ descriptor: Int32) {
         self.descriptor = descriptor
     }
 
-    /// - Parameter line: without a newline.
+    /// - Parameter line: the line without a newline.
     package func write(_ line: String) {
         let isFirst = state.withLock { state in
             if !state.hasThread {
@@ -44,7 +44,7 @@ package final class LogWriter: Sendable {
         }
     }
 
-    /// Writes the buffered lines on the calling thread.
+    /// Writes all buffered lines on the calling thread.
     package func flush() {
         writing.withLock { _ in
             let (lines, dropped) = state.withLock { state in

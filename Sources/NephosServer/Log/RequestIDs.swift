@@ -1,9 +1,8 @@
 import Synchronization
 
-/// Generates the requests' identifiers, `X-Apple-Request-UUID` and the `uuid` of their errors: version 4 UUIDs.
+/// Generates the identifiers of requests: `X-Apple-Request-UUID` and the `uuid` of errors, as version 4 UUIDs.
 ///
-/// They identify requests and are no secrets, so one random seed serves the whole process, and a request costs no
-/// system call.
+/// The identifiers are no secrets. So the whole process uses one random seed, and a request costs no system call.
 final class RequestIDs: Sendable {
     private let seed: UInt64
     private let counter = Atomic<UInt64>(0)
@@ -30,7 +29,7 @@ final class RequestIDs: Sendable {
         }
     }
 
-    /// SplitMix64: a bijection, so distinct counters give distinct numbers.
+    /// SplitMix64, which is a bijection: distinct counters give distinct numbers.
     private static func mix(_ value: UInt64) -> UInt64 {
         var z = value &* 0x9E37_79B9_7F4A_7C15
         z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9

@@ -1,13 +1,13 @@
 import NephosService
 import NephosWire
 
-/// A message that can summarise its operations and their counts.
+/// A message that can summarise its operations with their counts.
 protocol RequestSummarizing {
     var logSummary: String { get }
 }
 
 extension ModifyRecordsRequest: RequestSummarizing {
-    /// `save 3 Note, 1 Folder, delete 2`
+    /// The summary, such as `save 3 Note, 1 Folder, delete 2`.
     var logSummary: String {
         var saved: [String: Int] = [:]
         var deleted = 0
@@ -53,7 +53,7 @@ extension ModifyZonesRequest: RequestSummarizing {
     var logSummary: String { counted(operations.count, "zone") }
 }
 
-/// An answer with an item for each of the request's items, some of which may have failed.
+/// An answer with one item for each item of the request. Some items may have failed.
 protocol ItemsAnswering: RequestSummarizing {
     var itemFailures: ItemFailures { get }
 }
@@ -61,7 +61,8 @@ protocol ItemsAnswering: RequestSummarizing {
 extension ItemsAnswering {
     var logSummary: String { failureSummary }
 
-    /// The number of failed items and the first one's reason; the request's summary has the total.
+    /// The number of failed items, and the reason of the first failure. The summary of the request has the total number
+    /// of items.
     fileprivate var failureSummary: String {
         let failures = itemFailures
         guard let first = failures.first else { return "" }

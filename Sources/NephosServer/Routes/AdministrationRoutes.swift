@@ -1,7 +1,8 @@
 import NephosService
 import NephosWire
 
-/// An administrator's routes, `/nephos/1/{container}/{environment}/{entity}/{action}`. They are our own.
+/// The routes of an administrator, `/nephos/1/{container}/{environment}/{entity}/{action}`. They are not part of
+/// CloudKit Web Services.
 enum AdministrationRoutes {
     static let table: [Route] = [
         .administration("/nephos/accounts/list", NephosService.listAccounts),

@@ -1,7 +1,7 @@
 import NephosService
 import NephosWire
 
-/// Uploads and downloads of files. Their URLs carry their own authorisation, so no account is needed.
+/// The routes that upload and download files. Their URLs carry the authorisation, so no account is needed.
 enum AssetRoutes {
     static let table: [Route] = [
         Route([.post], AssetPath.upload) { routed throws(Refusal) in try await upload(routed) },
@@ -20,7 +20,7 @@ enum AssetRoutes {
             let upload = try await routed.service.beginUpload(
                 path.token, size: routed.request.transfer.contentLength, container: path.container, path.environment,
                 requestID: routed.requestID)
-            // A piece is hashed and written while the next one arrives.
+            // One piece is hashed and written while the next piece arrives.
             var next = try await RequestTiming.waiting { try await stream.next() }
             while let piece = next {
                 async let stored: Void = upload.append(piece)
@@ -54,7 +54,7 @@ enum AssetRoutes {
         if let condition = transfer.ifNoneMatch, EntityTag.matches(tag, anyOf: condition) {
             return HTTPResponse(status: 304, headers: cacheHeaders(tag))
         }
-        // Ranges are defined for GET alone (RFC 9110 §14.2).
+        // Only GET defines ranges (RFC 9110 §14.2).
         let range = routed.request.method == .get ? transfer.range : nil
         switch ByteRange.requested(range, ifRange: transfer.ifRange, tag: tag, size: asset.size) {
         case .whole:
@@ -84,12 +84,13 @@ enum AssetRoutes {
         return response
     }
 
-    /// Caching headers: the content never changes, and its URL is valid for an hour.
+    /// Returns the caching headers. The content of a file never changes, and its URL is valid for an hour.
     private static func cacheHeaders(_ tag: String) -> [HTTPHeader] {
         [HTTPHeader("ETag", tag), HTTPHeader("Cache-Control", "private, max-age=3600, immutable")]
     }
 
-    /// A file's content is untrusted: no browser may render it as a page of this service.
+    /// The headers for a file's content, which is untrusted: they keep browsers from rendering it as a page of this
+    /// service.
     private static let foreignContent = [
         HTTPHeader("X-Content-Type-Options", "nosniff"),
         HTTPHeader("Content-Disposition", "attachment"),
@@ -100,7 +101,7 @@ enum AssetRoutes {
 extension DownloadedAsset: StreamedBody {}
 
 extension Refusal {
-    /// A file that exceeds the limit is refused with HTTP's own status.
+    /// Converts an error of a file's transfer. A file that exceeds the limit is refused with the HTTP status for that.
     fileprivate init(transfer error: ServiceError) {
         self.init(error)
         if error.clientCode == .limitExceeded { status = 413 }

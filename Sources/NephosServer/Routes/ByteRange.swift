@@ -5,8 +5,10 @@ enum ByteRange: Hashable {
     case unsatisfiable
 
     /// - Parameters:
-    ///   - range: the `Range` header. An invalid one, or one with several ranges, means the whole file.
-    ///   - ifRange: the `If-Range` header: unless it is the file's strong entity tag, the whole file is requested.
+    ///   - range: the header `Range`; nil without it. An invalid header, or one with several ranges, selects the whole
+    ///     file.
+    ///   - ifRange: the header `If-Range`; nil without it. Unless it is the strong entity tag of the file, the whole
+    ///     file is selected.
     static func requested(_ range: String?, ifRange: String?, tag: String, size: Int64) -> ByteRange {
         guard let range, let set = range.trimmingSpaces.dropping(prefix: "bytes=") else { return .whole }
         if let ifRange, ifRange.trimmingSpaces != tag { return .whole }
@@ -29,7 +31,7 @@ enum ByteRange: Hashable {
         }
     }
 
-    /// Parses digits only; a number that overflows exceeds the size of any file.
+    /// Parses a number of digits only; nil for any other text. A number that overflows is larger than any file.
     private static func number(_ text: String) -> Int64? {
         guard !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
             return nil
@@ -38,9 +40,9 @@ enum ByteRange: Hashable {
     }
 }
 
-/// Entity tags (RFC 9110 §8.8.3).
+/// The comparison of entity tags (RFC 9110 §8.8.3).
 enum EntityTag {
-    /// Whether a list of tags, or `*`, matches the tag; `If-None-Match` uses weak comparison.
+    /// Whether a list of tags, or `*`, matches the tag. `If-None-Match` uses weak comparison.
     static func matches(_ tag: String, anyOf list: String) -> Bool {
         list.split(separator: ",").contains { item in
             let item = String(item).trimmingSpaces

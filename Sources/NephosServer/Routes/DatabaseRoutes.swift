@@ -2,7 +2,7 @@ import NephosService
 import NephosWire
 
 extension Route {
-    /// The route of an endpoint: decodes the request, calls the service, encodes the answer.
+    /// Creates the route of an endpoint, which decodes the request, calls the service and encodes the answer.
     init(_ answer: some EndpointAnswering) {
         let methods: [HTTPMethod] = answer.endpoint.method == .getOrPost ? [.get, .post] : [.post]
         self.init(methods, answer.endpoint.path, bodyLimit: answer.bodyLimit) { routed throws(Refusal) in
@@ -28,7 +28,7 @@ extension RoutedRequest {
         }
     }
 
-    /// The answer with this message.
+    /// Returns the response that contains this message.
     func answer<Message: WireMessage>(_ message: Message) -> HTTPResponse {
         details?.note(message)
         var response = HTTPResponse.message(message)
@@ -36,7 +36,7 @@ extension RoutedRequest {
         return response
     }
 
-    /// The caller and the database.
+    /// Returns the context of the request: its caller and its database.
     func context() throws(Refusal) -> RequestContext {
         let path = try DatabasePath(target.components)
         details?.container = path.container

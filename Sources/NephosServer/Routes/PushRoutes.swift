@@ -2,12 +2,13 @@ import NephosService
 import NephosWire
 
 extension Route {
-    /// The long poll: holds the request until its token has a notification, and answers with it (CloudKit Web Services,
-    /// web courier). On time-out it answers `{}`, and the client polls again.
+    /// The long poll. It holds a request until its token has a notification, and answers with the notification
+    /// (CloudKit Web Services, web courier). On time-out it answers `{}`, and the client polls again.
     ///
-    /// No sign-in: a client with the token may poll. `nephosReceived`, our addition, acknowledges the notification of
-    /// the previous poll (`none`: none), so that one whose answer was lost is sent again; without it a notification
-    /// counts as received once its answer was sent. Clients use GET or POST.
+    /// No sign-in is needed: any client with the token may poll. Our additional parameter `nephosReceived` acknowledges
+    /// the notification of the previous poll (`none` for none), so that a notification whose answer was lost is sent
+    /// again. Without the parameter, a notification counts as received once its answer was sent. Clients use GET or
+    /// POST.
     static let courier = Route([.get, .post], "/" + CourierPath.module, bodyLimit: 16 * 1024) {
         routed throws(Refusal) in
         // An answer to HEAD has no body, so a notification in it would be lost.
@@ -31,7 +32,7 @@ extension Route {
     }
 }
 
-/// `/courier/1/{container}/{environment}/{token}`, the path that a client polls for its notifications.
+/// The path that a client polls for its notifications: `/courier/1/{container}/{environment}/{token}`.
 struct CourierPath: Hashable, Sendable {
     static let module = "courier"
 

@@ -1,8 +1,8 @@
 import NephosService
 import NephosWire
 
-/// The schema's routes, `/nephos/1/{container}/{environment}/schema/{action}`. They are our own: the protocol of
-/// Apple's console and of `cktool` is not public.
+/// The routes of the schema, `/nephos/1/{container}/{environment}/schema/{action}`. They are not Apple's, because the
+/// protocol of Apple's console and of `cktool` is not public.
 enum SchemaRoutes {
     static let table: [Route] = [
         Route([.get], "/nephos/schema/export") { routed throws(Refusal) in
@@ -64,7 +64,7 @@ extension RoutedRequest {
         }
     }
 
-    /// The answer with a report; a report with errors is a refusal.
+    /// Returns the response with a report. A report with errors makes the response a refusal.
     fileprivate func report(
         _ command: (NephosService, RequestContext) async throws(ServiceError) -> SchemaReport
     ) async throws(Refusal) -> HTTPResponse {

@@ -1,19 +1,20 @@
 import NephosService
 import NephosWire
 
-/// The page at a share's URL, `/share/{shortGUID}`: the owner, the shared content, and a button to accept it. It has no
-/// script, loads nothing, cannot be framed, and sends no referrer; an acceptance needs a token that only this page has.
+/// The page at the URL of a share, `/share/{shortGUID}`. It shows the owner and the shared content, and a button to
+/// accept the share. The page has no script, loads nothing, cannot be framed, and sends no referrer. Acceptance needs a
+/// token that only this page contains.
 enum ShareRoutes {
     static let module = "share"
 
     static let table: [Route] = [Route([.get, .post], "/" + module, answer)]
 
-    /// Whether a request may have `Origin: null`: browsers send that for the form of a page without a referrer.
+    /// Whether a request may have `Origin: null`, which browsers send for the form of a page without a referrer.
     static func takesNullOrigin(_ request: HTTPRequest) -> Bool {
         request.method == .post && request.target.hasPrefix("/\(module)/")
     }
 
-    /// Whether a request follows a share's URL from a page elsewhere, or from mail.
+    /// Whether a request follows a link to a share's URL, from a page elsewhere or from mail.
     static func takesNavigation(_ request: HTTPRequest) -> Bool {
         request.method == .get && request.fetchMode == "navigate" && request.target.hasPrefix("/\(module)/")
     }
@@ -22,7 +23,7 @@ enum ShareRoutes {
         let guid = routed.target.components.last ?? ""
         do throws(ServiceError) {
             if routed.request.method == .post {
-                // A form's body is encoded like a query.
+                // The body of a form is encoded like a query.
                 let body = String(decoding: routed.request.body.prefix(formSize), as: UTF8.self)
                 guard let form = RequestTarget("/?" + body), let account = account(form),
                     let token = form.parameter("token")?.readings.first,
@@ -31,7 +32,7 @@ enum ShareRoutes {
                 else { return page(SharePageText.refused, status: 403) }
                 return page(SharePageText.accepted)
             }
-            // The first visit creates the account, which a link on a page elsewhere must not do.
+            // The first visit creates the account. A link on a page elsewhere must not do that.
             let account = account(routed.target)
             guard let account, routed.request.fetchSite != "cross-site" else {
                 return page(SharePageText.signIn(account))
@@ -47,7 +48,7 @@ enum ShareRoutes {
 
     private static let formSize = 4096
 
-    /// The page's account, which `nephos dev` identifies by its name.
+    /// Returns the account of the page, which `nephos dev` identifies by its name; nil for none.
     private static func account(_ target: RequestTarget) -> String? {
         if let name = target.parameter("account")?.readings.first {
             return DevelopmentSignIn.accountName(token: "dev:" + name)
@@ -79,13 +80,13 @@ enum ShareRoutes {
     }
 }
 
-/// The page's texts.
+/// The texts of a share's page.
 enum SharePageText {
     static let unknown = "<h1>Nothing here</h1><p>There is no share of this address, or it is not yours to see.</p>"
     static let refused = "<h1>Not accepted</h1><p>Open the page again and accept the share there.</p>"
     static let accepted = "<h1>Accepted</h1><p>You find it in the app, in your shared database.</p>"
 
-    /// - Parameter account: the form's initial value; nil for none.
+    /// - Parameter account: the initial value of the form; nil for none.
     static func signIn(_ account: String?) -> String {
         let value = account.map { " value=\"\(escaped($0))\"" } ?? ""
         return """
@@ -111,11 +112,11 @@ enum SharePageText {
             """
     }
 
-    /// An account's text as an element: control and bidirectional formatting characters are escaped, and right-to-left
-    /// text does not affect the text around it.
+    /// Returns an account's text as an HTML element. Control characters and bidirectional formatting characters are
+    /// escaped, and right-to-left text does not affect the text around it.
     private static func shown(_ text: String) -> String {
         let visible = text.unicodeScalars.reduce(into: "") { visible, scalar in
-            // Joiners are part of words and of emoji.
+            // Keeps the joiners, which are part of words and of emoji.
             if scalar == "\u{200C}" || scalar == "\u{200D}" {
                 visible.unicodeScalars.append(scalar)
             } else {
@@ -125,7 +126,7 @@ enum SharePageText {
         return "<bdi>\(escaped(visible))</bdi>"
     }
 
-    /// Text escaped for HTML elements and quoted attributes.
+    /// Returns text escaped for HTML elements and quoted attributes.
     static func escaped(_ text: String) -> String {
         text.unicodeScalars.reduce(into: "") { html, scalar in
             switch scalar {

@@ -1,7 +1,8 @@
 import NephosService
 import NephosWire
 
-/// The server's status for its operator: `/`, a page for a browser, and `/status`, the same in JSON. Our own.
+/// The routes for the server's operator: `/`, a page for a browser, and `/status`, the same content in JSON. They are
+/// not part of CloudKit Web Services.
 enum StatusRoutes {
     static let statusPath = "/status"
 
@@ -11,7 +12,7 @@ enum StatusRoutes {
                 status: 200,
                 headers: [
                     HTTPHeader("Content-Type", "text/html; charset=UTF-8"),
-                    // Loads nothing from elsewhere, and cannot be framed.
+                    // The page loads nothing from elsewhere and cannot be framed.
                     HTTPHeader(
                         "Content-Security-Policy",
                         "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; "

@@ -9,18 +9,18 @@ struct AssetPath: Hashable, Sendable {
 
     var container: String
     var environment: ContainerEnvironment
-    /// The token, and for a download, the name of the content.
+    /// The token of the URL. In a download URL, the next property is the name of the content.
     var token: String
     var content: String
 
-    /// The route of a path that starts with the module.
+    /// Returns the route of a path that starts with the module of files; nil if there is none.
     static func route(_ components: [String]) -> String? {
         guard components.count > 5 else { return nil }
         if components[4] == AssetAddress.upload { return components.count == 6 ? upload : nil }
         return components.count <= 7 ? download : nil
     }
 
-    /// - Parameter components: those of a path that has a route.
+    /// - Parameter components: the components of a path that has a route.
     init(_ components: [String]) throws(Refusal) {
         guard components.count > 5 else { throw .noHandler }
         try DatabasePath.check(version: components[1])

@@ -1,12 +1,12 @@
 import NephosService
 import NephosWire
 
-/// The parsed path of a database request:
+/// The parsed path of a request about a database:
 /// `/database/{version}/{container}/{environment}/{database}/{entity}/{action}` (CloudKit Web Services, the URL
 /// scheme).
 struct DatabasePath: Hashable, Sendable {
     static let module = "database"
-    /// The module of push tokens, which belong to no database: the same path without one.
+    /// The module of push tokens. Tokens belong to no database, so their path has the same form without a database.
     static let deviceModule = "device"
     static let version = "1"
 
@@ -14,7 +14,8 @@ struct DatabasePath: Hashable, Sendable {
     var environment: ContainerEnvironment
     var scope: DatabaseScope
 
-    /// - Parameter components: the whole path's, at least the first five; four if it names no database.
+    /// - Parameter components: the components of the whole path: at least the first five, or four if it names no
+    ///   database.
     init(_ components: [String]) throws(Refusal) {
         let namesDatabase = components.first == Self.module
         guard components.count > (namesDatabase ? 4 : 3) else { throw .noHandler }

@@ -2,7 +2,7 @@ import NephosService
 package import NephosWire
 
 extension ServerErrorCode {
-    /// The HTTP status of a request that failed as a whole with this error (CloudKit Web Services, error codes).
+    /// The HTTP status of a response with this error for the whole request (CloudKit Web Services, error codes).
     package var httpStatus: Int {
         switch self {
         case .accessDenied: 403
@@ -24,14 +24,14 @@ extension ServerErrorCode {
 }
 
 extension HTTPResponse {
-    /// An answer in JSON, terminated by a newline.
+    /// Returns a response in JSON. A newline ends the body.
     static func json(_ body: [UInt8], status: Int = 200) -> HTTPResponse {
         HTTPResponse(
             status: status, headers: [HTTPHeader("Content-Type", "application/json; charset=UTF-8")],
             body: body + [UInt8(ascii: "\n")])
     }
 
-    /// An answer in the buffer that the message was encoded into, without a copy.
+    /// Returns a response that uses the buffer into which the message was encoded, without a copy.
     static func message<Message: WireMessage>(_ message: Message) -> HTTPResponse {
         HTTPResponse(
             status: 200, headers: [HTTPHeader("Content-Type", message.mediaType)],

@@ -1,17 +1,17 @@
 import NephosService
 import NephosWire
 
-/// The refusal of a whole request: the content of its error dictionary.
+/// The refusal of a whole request, with the content of its error dictionary.
 struct Refusal: Error {
     var code: ServerErrorCode
     var reason: String
-    /// The raw value of the `CKError.Code` that a native client reports.
+    /// The raw value of the `CKError.Code` that a native client reports; nil if the refusal determines none.
     var clientCode: Int?
     var retryAfter: Double?
-    /// Replaces the code's own status.
+    /// The HTTP status that replaces the status of the server error code; nil to keep that one.
     var status: Int?
     var headers: [HTTPHeader] = []
-    /// The service's error, if it refused: its dictionary has more keys.
+    /// The error of the service, if the service refused the request; nil otherwise. Its dictionary has more keys.
     private var error: ServiceError?
 
     init(_ code: ServerErrorCode, _ reason: String, clientCode: ServiceError.ClientCode? = nil) {
@@ -20,23 +20,23 @@ struct Refusal: Error {
         self.clientCode = clientCode?.rawValue
     }
 
-    /// The service's refusal.
+    /// Creates the refusal for an error of the service.
     init(_ error: ServiceError) {
         self.init(error.code, error.reason, clientCode: error.clientCode)
         retryAfter = error.retryAfter
         self.error = error
     }
 
-    /// The refusal of a body that the route cannot decode.
+    /// Creates the refusal of a body that the route cannot decode.
     init(_ error: WireError) {
         self.init(
             .badRequest, "BadRequestException: Unexpected input: \(error.description)", clientCode: .invalidArguments)
     }
 
-    /// The refusal of a path, or an action under it, that no route serves.
+    /// The refusal of a path for which there is no route.
     static let noHandler = Refusal(.notFound, "could not find handler for endpoint")
 
-    /// The refusal of a method that the path's route does not serve.
+    /// Returns the refusal of a method that the route of the path does not allow.
     static func methodNotAllowed(_ allowed: String) -> Refusal {
         var refusal = Refusal(.badRequest, "method not allowed for this endpoint: use \(allowed)")
         refusal.status = 405
@@ -44,7 +44,8 @@ struct Refusal: Error {
         return refusal
     }
 
-    /// RFC 9110 §15.5.16: the answer lists the supported encodings.
+    /// Returns the refusal of an unknown content encoding. The answer lists the supported encodings (RFC 9110
+    /// §15.5.16).
     static func unknownEncoding(_ name: String) -> Refusal {
         var refusal = Refusal(
             .badRequest, "the body's Content-Encoding '\(name.prefix(100))' is unknown: send it as gzip or as it is")
@@ -61,7 +62,7 @@ struct Refusal: Error {
         return refusal
     }
 
-    /// - Parameter signIn: the sign-in URL; only `AUTHENTICATION_REQUIRED` has it.
+    /// - Parameter signIn: the sign-in URL; nil for none. Only `AUTHENTICATION_REQUIRED` has it.
     func response(requestID: String, signIn: String?) -> HTTPResponse {
         var dictionary =
             error?.dictionary(requestID: requestID)
@@ -71,7 +72,7 @@ struct Refusal: Error {
         dictionary.redirectURL = code == .authenticationRequired ? signIn : nil
         var response = HTTPResponse.json(dictionary.encoded(), status: status ?? code.httpStatus)
         response.headers += headers
-        // Whole seconds (RFC 9110 §10.2.3), rounded up: an earlier retry would fail.
+        // The delay is in whole seconds (RFC 9110 §10.2.3), rounded up, because an earlier retry would fail.
         if let seconds = dictionary.retryAfter {
             response.headers.append(HTTPHeader("Retry-After", String(Int64(seconds.rounded(.up)))))
         }

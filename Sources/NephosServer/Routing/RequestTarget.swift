@@ -1,8 +1,8 @@
-/// A request's parsed target: the path's components decoded one by one, the query kept raw until it is read.
+/// The parsed target of a request. The path's components are decoded one by one. The query stays raw until it is read.
 struct RequestTarget: Hashable, Sendable {
     let components: [String]
     private let target: String
-    /// The query's offset in the target's bytes.
+    /// The offset of the query in the bytes of the target.
     private let queryStart: Int
 
     /// Nil if a component of the path has an invalid percent escape or is not UTF-8.
@@ -26,7 +26,7 @@ struct RequestTarget: Hashable, Sendable {
         queryStart = pathEnd + 1
     }
 
-    /// The parameter's first non-empty value, raw; nil if there is none.
+    /// Returns the first non-empty value of a parameter, raw; nil if there is none.
     func parameter(_ name: StaticString) -> Parameter? {
         var text = target
         return text.withUTF8 { bytes in
@@ -41,14 +41,14 @@ struct RequestTarget: Hashable, Sendable {
         }
     }
 
-    /// A query parameter's value.
+    /// The value of a query parameter.
     struct Parameter: Sendable {
         fileprivate let target: String
         fileprivate let range: Range<Int>
 
-        /// The possible decodings of the value, the likelier first. A `+` stands for a space, but clients also send
-        /// tokens whose `+` they did not escape (CloudKit Web Services, web auth tokens). Empty if the escapes are
-        /// invalid.
+        /// The possible decodings of the value, the likelier one first; empty if the escapes are invalid. A `+` stands
+        /// for a space, but clients also send tokens in which they did not escape the `+` (CloudKit Web Services, web
+        /// auth tokens).
         var readings: [String] {
             var text = target
             return text.withUTF8 { bytes in
@@ -61,11 +61,12 @@ struct RequestTarget: Hashable, Sendable {
     }
 }
 
-/// Bytes of text. Every request is parsed through these, so they are plain memory and not a view of a string.
+/// Bytes of a text. Every request is parsed with this type, so it is plain memory and not a view of a string.
 typealias TextBytes = Slice<UnsafeBufferPointer<UInt8>>
 
 extension TextBytes {
-    /// Removes and returns the bytes before the next separator, or the rest, and removes the separator; nil at the end.
+    /// Removes and returns the bytes before the next separator, or all bytes if there is none. Also removes the
+    /// separator. Nil at the end.
     mutating func popField(endedBy separator: UInt8) -> TextBytes? {
         if isEmpty { return nil }
         let end = firstIndex(of: separator) ?? endIndex
@@ -75,10 +76,10 @@ extension TextBytes {
     }
 }
 
-/// Percent encoding (RFC 3986 §2.1).
+/// Decoding of percent escapes (RFC 3986 §2.1).
 enum PercentEncoding {
-    /// - Parameter text: UTF-8, part of a string.
-    /// - Returns: nil for a `%` without two hexadecimal digits, and for escapes that are not UTF-8.
+    /// - Parameter text: UTF-8 bytes that are part of a string.
+    /// - Returns: the decoded text; nil for a `%` without two hexadecimal digits, and for escapes that are not UTF-8.
     static func decode(_ text: TextBytes, plusIsSpace: Bool = false) -> String? {
         let percent = UInt8(ascii: "%")
         let plus = UInt8(ascii: "+")

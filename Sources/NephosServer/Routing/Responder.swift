@@ -2,10 +2,10 @@ package import NephosService
 import NephosWire
 import Synchronization
 
-/// Answers requests: the common steps around each route.
+/// Answers requests: the steps that all routes have in common.
 ///
-/// In order: the loopback guard, the route, the method, the body's size, the route's own work; then the headers of
-/// every answer, and the metrics.
+/// The steps are, in order: the loopback guard, the route, the method, the size of the body, and the route's own work.
+/// Then the headers of every answer are added, and the metrics are updated.
 package final class Responder: Sendable {
     private let service: NephosService
     private let router = Router(Routes.table)
@@ -14,13 +14,13 @@ package final class Responder: Sendable {
     private let recent = RecentRequests()
     private let log: (@Sendable (AnsweredRequest) -> Void)?
 
-    /// - Parameter log: called after every answer, on the thread that answers: it must not block.
+    /// - Parameter log: called after every answer, on the thread that answers, so it must not block; nil for no log.
     package init(_ service: NephosService, log: (@Sendable (AnsweredRequest) -> Void)? = nil) {
         self.service = service
         self.log = log
     }
 
-    /// The answer to a request that is unfinished when the server has to stop.
+    /// The answer to a request that is unfinished when the server stops.
     package static var unfinished: HTTPResponse {
         var refusal = Refusal(
             .tryAgainLater, "the server is stopping: whether the request was carried out is not known")
@@ -28,7 +28,7 @@ package final class Responder: Sendable {
         return refusal.response(requestID: RequestIDs().next(), signIn: nil)
     }
 
-    /// The answer to a request that exceeds the server's memory budget.
+    /// Returns the answer to a request that exceeds the memory budget of the server.
     package static func busy(_ request: HTTPRequest) -> HTTPResponse {
         let requestID = busyIDs.next()
         var response = Refusal(ServiceError.noRoom).response(requestID: requestID, signIn: nil)
@@ -41,7 +41,7 @@ package final class Responder: Sendable {
     }
     private static let busyIDs = RequestIDs()
 
-    /// The account that a request is signed in as; nil for none.
+    /// Returns the account as which a request is signed in; nil for none.
     package static func account(_ request: HTTPRequest) -> String? {
         RequestTarget(request.target).flatMap { try? DevelopmentSignIn.account($0) }
     }
@@ -53,12 +53,13 @@ package final class Responder: Sendable {
         let target = RequestTarget(request.target)
         let route = target.flatMap { router.route($0) }
         var response: HTTPResponse
-        // Recording a request costs a tenth of a short one, so it starts with the first view of the page.
+        // Recording a request takes a tenth of the time of a short one. So recording starts only when the status page
+        // is first viewed.
         if route?.path == StatusRoutes.statusPath { recent.isWatched.store(true, ordering: .relaxed) }
         let isTold = log != nil || recent.isWatched.load(ordering: .relaxed)
         let details = isTold && route?.path != StatusRoutes.statusPath ? RequestDetails() : nil
         var refused: Refusal?
-        /// The origin of the web page that may read the answer.
+        /// The origin of the web page that may read the answer; nil for none.
         var reader: String?
         let timing = RequestTiming(client: request.client)
         do throws(Refusal) {
@@ -92,7 +93,7 @@ package final class Responder: Sendable {
         _ request: HTTPRequest, _ route: Route?, _ details: RequestDetails, _ refused: Refusal?,
         _ response: HTTPResponse, _ requestID: String, _ duration: Duration, _ stages: StageDurations
     ) -> AnsweredRequest {
-        // A target's query and the path to an asset or a courier contain tokens, which stay out of the log.
+        // The query of a target contains tokens, and so does the path to an asset or a courier. They are not logged.
         let path = route == nil ? withoutSecrets(request.target.prefix { $0 != "?" }) : ""
         return AnsweredRequest(
             requestID: requestID, method: request.method.rawValue,
@@ -104,13 +105,14 @@ package final class Responder: Sendable {
             answerSize: response.parts.reduce(0) { $0 + $1.buffer.count }, stages: stages)
     }
 
-    /// An unrouted path may be a mistyped URL of a share or an asset: masks possible secrets.
+    /// Masks components of an unrouted path that may be secrets, because the path may be a mistyped URL of a share or
+    /// an asset.
     private static func withoutSecrets(_ path: Substring) -> String {
         path.split(separator: "/", omittingEmptySubsequences: false)
             .map { $0.utf8.count < secretSize || $0.contains(".") ? $0 : "…" }.joined(separator: "/")
     }
 
-    /// The least bytes of a path component that may contain a secret.
+    /// The minimum size in bytes of a path component that is treated as a secret.
     private static let secretSize = 20
 
     private func answer(
@@ -128,7 +130,7 @@ package final class Responder: Sendable {
         _ request: HTTPRequest, _ target: RequestTarget?, _ route: Route?, _ requestID: String,
         _ details: RequestDetails?
     ) async throws(Refusal) -> HTTPResponse {
-        // Also for unknown paths: a page's script sees the 404 only after a successful preflight.
+        // This also answers for unknown paths, because a page's script sees the 404 only after a successful preflight.
         if request.method == .options { return CrossOrigin.preflight(route) }
         guard let target else { throw Refusal(.badRequest, "the path's percent-encoding is not valid UTF-8") }
         guard let route else { throw try unknownPath(target) }
@@ -142,8 +144,8 @@ package final class Responder: Sendable {
                 metrics: metrics, recent: recent, details: details))
     }
 
-    /// The refusal of an unrouted path: a defect in the path of a database or a container is reported ahead of the
-    /// action.
+    /// Returns the refusal of an unrouted path. A defect in the path of a database or container is reported ahead of an
+    /// unknown action.
     private func unknownPath(_ target: RequestTarget) throws(Refusal) -> Refusal {
         var refusal = Refusal.noHandler
         if target.components.first == DatabasePath.module {
@@ -161,15 +163,15 @@ package final class Responder: Sendable {
 }
 
 extension RequestTarget {
-    /// Whether the target is one of CloudKit Web Services, not of our own routes.
+    /// Whether the target belongs to CloudKit Web Services, and not to our own routes.
     fileprivate var isOfProtocol: Bool {
         components.first == DatabasePath.module || components.first == DatabasePath.deviceModule
     }
 }
 
 extension HTTPResponse {
-    /// Removes the keys that Apple does not have from a JSON answer to a client that does not ask for ours. Answers in
-    /// other formats were requested explicitly.
+    /// Removes the keys that Apple's service does not have from a JSON answer, unless the client asks for them. An
+    /// answer in another format stays as it is, because the client requested that format.
     func withoutUnwantedAdditions(_ request: HTTPRequest) -> HTTPResponse {
         guard !request.takesAdditions,
             headers.contains(where: { $0.name == "Content-Type" && $0.value.hasPrefix("application/json") })
@@ -181,6 +183,6 @@ extension HTTPResponse {
 }
 
 extension HTTPRequest {
-    /// The base of this service's URLs, under the host name that the client uses.
+    /// The base URL of the service, with the host name that the client uses; empty if the host is unknown.
     var baseURL: String { host.map { "http://\($0)" } ?? "" }
 }

@@ -8,7 +8,7 @@ enum Routes {
         StatusRoutes.table, ShareRoutes.table, ownTable,
     ].flatMap { $0 }
 
-    /// The long poll, and the routes of the server's health.
+    /// The routes of the long poll and of the server's health.
     private static let ownTable: [Route] = [
         .courier,
         Route([.get], "/health") { _ in .json(Array(#"{"status":"ok"}"#.utf8)) },
@@ -29,17 +29,17 @@ enum Routes {
     ]
 }
 
-/// One row of the table: methods, path, handler.
+/// One row of the route table: methods, path and handler.
 struct Route: Sendable {
     typealias Handler = @Sendable (RoutedRequest) async throws(Refusal) -> HTTPResponse
 
     let methods: [HTTPMethod]
-    /// A whole path with its leading slash, or `entity/action`, which stands for
-    /// `/database/1/{container}/{environment}/{database}/entity/action` and, for push tokens,
-    /// `/device/1/{container}/{environment}/entity/action`; the courier's path has further components.
-    /// `/nephos/entity/action` stands for `/nephos/1/{container}/{environment}/entity/action`.
+    /// The path of the route. It is a whole path with its leading slash, or `entity/action`. The latter stands for
+    /// `/database/1/{container}/{environment}/{database}/entity/action` and, for push tokens, for
+    /// `/device/1/{container}/{environment}/entity/action`. `/nephos/entity/action` stands for
+    /// `/nephos/1/{container}/{environment}/entity/action`. The path of the courier has further components.
     let path: String
-    /// The longest body in bytes.
+    /// The maximum size of a request's body in bytes.
     let bodyLimit: Int
     let handler: Handler
 
@@ -52,7 +52,7 @@ struct Route: Sendable {
         self.handler = handler
     }
 
-    /// Whether the route may have changed something when it answers.
+    /// Whether a request to this route may have changed the store by the time it is answered.
     var changes: Bool { path.hasSuffix("/modify") }
 
     func answers(_ method: HTTPMethod) -> Bool {
@@ -61,14 +61,14 @@ struct Route: Sendable {
 
     static let allMethods = "GET, HEAD, POST, OPTIONS"
 
-    /// The value of the `Allow` header: HEAD is allowed with GET, OPTIONS always.
+    /// The value of the `Allow` header. HEAD is allowed with GET, and OPTIONS always.
     var allowedMethods: String {
         let all: [HTTPMethod] = [.get, .head, .post, .options]
         return all.filter { $0 == .options || answers($0) }.map(\.rawValue).joined(separator: ", ")
     }
 }
 
-/// A request and its context, passed to a route.
+/// A request that is passed to a route, with its context.
 struct RoutedRequest: Sendable {
     let request: HTTPRequest
     let target: RequestTarget
@@ -76,7 +76,7 @@ struct RoutedRequest: Sendable {
     let service: NephosService
     let metrics: Metrics
     let recent: RecentRequests
-    /// Details for the log and the status page; nil if neither is used.
+    /// The details for the log and the status page; nil if neither needs them.
     let details: RequestDetails?
 }
 
@@ -88,11 +88,11 @@ struct Router: Sendable {
         routes = Dictionary(uniqueKeysWithValues: table.map { ($0.path, $0) })
     }
 
-    /// The protocol's action most similar to an unknown one.
+    /// Returns the action of the protocol that is most similar to an unknown one; nil if none is similar.
     func suggestion(for action: String) -> String? {
         let known = routes.keys.filter { !$0.hasPrefix("/") }.sorted()
         guard let nearest = Suggestion.nearest(to: action, among: known) else { return nil }
-        // Many actions share an entity, so the similarity must not come from the entity alone.
+        // Many actions have the same entity, so the entity alone must not make two of them similar.
         let length = nearest.split(separator: "/").last?.count ?? 0
         return Suggestion.distance(action, nearest) <= max(1, length / 3) ? nearest : nil
     }
@@ -101,11 +101,11 @@ struct Router: Sendable {
         let components = target.components
         switch components.first {
         case DatabasePath.module:
-            // Fast path for every client request: avoids `joined`.
+            // Fast path for every client request: it avoids `joined`.
             if components.count == 7 { return routes[components[5] + "/" + components[6]] }
             return routes[components.dropFirst(5).joined(separator: "/")]
         case DatabasePath.deviceModule:
-            // Under the device module only push tokens exist.
+            // The device module contains only push tokens.
             let action = components.dropFirst(4).joined(separator: "/")
             return action.hasPrefix("tokens/") ? routes[action] : nil
         case CourierPath.module: return components.count == 5 ? routes["/" + CourierPath.module] : nil

@@ -5,21 +5,22 @@ import Synchronization
 
 /// The metrics of `GET /metrics`, in the Prometheus text format.
 enum Metric: String, CaseIterable {
-    /// Answers, by route and HTTP status.
+    /// The number of answers, by route and HTTP status.
     case requests = "nephos_http_requests_total"
-    /// Requests refused as a whole, by server error code. Errors of single items are not counted.
+    /// The number of requests that were refused as a whole, by server error code. Errors of single items are not
+    /// counted.
     case errors = "nephos_http_errors_total"
-    /// Complete requests that are not answered yet, this one included.
+    /// The number of complete requests that are not answered yet, including this one.
     case inFlight = "nephos_http_requests_in_flight"
-    /// Seconds from a request's arrival to its answer, by route.
+    /// The time in seconds from the arrival of a request to its answer, by route.
     case duration = "nephos_http_request_duration_seconds"
-    /// Seconds of requests in each stage, without waits for a peer or an event.
+    /// The time in seconds that requests spent in each stage, except waits for a peer or an event.
     case stages = "nephos_http_stage_seconds_total"
-    /// Requests that took more than a second, by their longest stage.
+    /// The number of requests that took more than a second, by their longest stage.
     case slow = "nephos_http_slow_requests_total"
-    /// Over PostgreSQL: the age of the oldest writing transaction in seconds, with its application's name.
+    /// The age in seconds of the oldest writing transaction in PostgreSQL, with the name of its application.
     case horizonAge = "nephos_postgresql_horizon_age_seconds"
-    /// The process's start, in seconds since 1970.
+    /// The time at which the process started, in seconds since 1970.
     case startTime = "process_start_time_seconds"
 
     var type: String {
@@ -44,13 +45,13 @@ enum Metric: String, CaseIterable {
     }
 }
 
-/// The server's counters. Labels come from the route table, so their number is bounded.
+/// The counters of the server. Their labels come from the route table, so the number of labels is bounded.
 final class Metrics: Sendable {
-    /// Upper bounds of the duration histogram's buckets, in seconds.
+    /// The upper bounds of the buckets in the duration histogram, in seconds.
     static let bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
     private struct Durations {
-        /// One count per bound, and one for longer durations.
+        /// The counts of the buckets: one per bound, and one for longer durations.
         var buckets = [UInt64](repeating: 0, count: Metrics.bounds.count + 1)
         var sum = 0.0
         var count: UInt64 = 0
@@ -103,7 +104,7 @@ final class Metrics: Sendable {
         }
     }
 
-    /// - Parameter horizon: nil where no change feed waits for anything.
+    /// - Parameter horizon: the transaction for which change feeds wait; nil if they wait for none.
     func text(horizon: Horizon?) -> String {
         let counts = self.counts.withLock(\.self)
         return Metric.allCases.filter { $0 != .horizonAge || horizon != nil }.map { metric in
@@ -112,7 +113,7 @@ final class Metrics: Sendable {
         }.joined()
     }
 
-    /// The sample lines after the metric's name.
+    /// Returns the sample lines of a metric, without its name.
     private func samples(of metric: Metric, _ counts: Counts, _ horizon: Horizon?) -> [String] {
         switch metric {
         case .requests:
@@ -140,7 +141,7 @@ final class Metrics: Sendable {
         }
     }
 
-    /// An escaped label value from another program.
+    /// Returns a label value from another program, escaped.
     private static func escaped(_ value: String) -> String {
         value.map { character in
             switch character {

@@ -1,18 +1,18 @@
 import Synchronization
 
-/// The last requests, for the page at `/` and for `nephos status`.
+/// The last requests, for the status page at `/` and for `nephos status`.
 final class RecentRequests: Sendable {
     static let limit = 50
 
-    /// Whether the page was viewed. Nothing is recorded before that.
+    /// Whether the status page was viewed. No request is recorded before that.
     let isWatched = Atomic(false)
 
-    /// The number of requests, and the last ones.
+    /// The number of recorded requests, and the last ones.
     private let requests = Mutex<(count: Int, last: [Answered])>((0, []))
 
     struct Answered {
         var request: AnsweredRequest
-        /// Milliseconds since 1970.
+        /// The time of the answer in milliseconds since 1970.
         var time: Int64
     }
 
@@ -24,7 +24,7 @@ final class RecentRequests: Sendable {
         }
     }
 
-    /// The number of requests since the first view, and the last of them, newest first.
+    /// The number of requests since the first view of the status page, and the last of them, newest first.
     var all: (count: Int, last: [Answered]) {
         requests.withLock { ($0.count, $0.last.reversed()) }
     }

@@ -1,5 +1,5 @@
-/// The page at `/`. It polls `/status` every two seconds and shows the result as text: clients' text never becomes
-/// HTML.
+/// The status page at `/`. It polls `/status` every two seconds and shows the result as text, so text from clients
+/// never becomes HTML.
 enum StatusPage {
     static let html = #"""
         <!doctype html>

@@ -2,25 +2,26 @@ import CFiles
 import Glibc
 import Synchronization
 
-/// Assets as files of a directory: published files in `files/ab/abcd…`, unfinished ones in `uploads/`.
+/// The assets of a store as files of a directory: published files in `files/ab/abcd…`, unpublished files in `uploads/`.
 ///
-/// An upload is written to `uploads/`, made durable, and linked to its final path; its entry in `uploads/` is removed
-/// after the row's commit. So an entry found at the next start leads to a file that may lack a row.
+/// An upload is written to `uploads/`, made durable, and linked to its final path. Its entry in `uploads/` is removed
+/// after the commit of its row. So an entry that the next start finds names a file that may lack a row.
 package final class AssetDirectory: AssetStore {
     private let path: String
-    /// Whether closing removes the directory.
+    /// Whether closing the store removes the directory.
     private let isTemporary: Bool
     private let isMade = Mutex(false)
-    /// Whether the file system reports cached pages. A network file system does not, and opening a file there blocks.
+    /// Whether the file system reports cached pages. A network file system does not, and opening a file on it blocks.
     private let isLocal = Atomic(false)
 
-    /// The directory is created with the first file.
+    /// A store in the directory at `path`, which is created with the first file.
     package init(path: String) {
         self.path = path
         isTemporary = false
     }
 
-    /// A directory among the system's temporary files. Closing removes it, and its files are not made durable.
+    /// A store in a directory among the system's temporary files. Closing the store removes the directory. Its files
+    /// are not made durable.
     package init(temporary name: String) {
         path = "\(Self.temporaryFolder)/\(Self.temporaryPrefix)\(getpid())-\(name)"
         isTemporary = true
@@ -30,7 +31,7 @@ package final class AssetDirectory: AssetStore {
     private static let temporaryPrefix = "nephos-assets-"
     private static var temporaryFolder: String { getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp" }
 
-    /// Removes, once per process, the temporary directories of killed processes.
+    /// Removes the temporary directories of processes that were killed. Runs once per process.
     private static let sweep: Void = {
         for entry in (try? FileSystem.names(in: temporaryFolder)) ?? [] where entry.hasPrefix(temporaryPrefix) {
             let process = entry.dropFirst(temporaryPrefix.count).prefix { $0 != "-" }
@@ -54,13 +55,15 @@ package final class AssetDirectory: AssetStore {
         return AssetDirectoryWriter(self, try StagingDirectory(uploads).make(), isDurable: !isTemporary)
     }
 
-    /// Creates the folders of a new directory together, so that the first few hundred files need not each wait for one.
+    /// Creates all folders of a new directory at once, so that the first few hundred files need not each wait for the
+    /// creation of one.
     private func makeFolders() throws {
         let files = "\(path)/files"
         if FileSystem.isDirectory(files) { return }
         try FileSystem.makeDirectory(files)
         for number in 0..<256 {
-            // A folder that cannot be created now is created with its first file, or that file fails with the reason.
+            // If a folder cannot be created now, it is created with its first file. If that fails too, the file reports
+            // the reason.
             mkdir("\(files)/\(String(number + 256, radix: 16).dropFirst())", 0o700)
         }
         try FileSystem.synchronize(directory: files)
@@ -93,7 +96,7 @@ package final class AssetDirectory: AssetStore {
         var found: [String] = []
         for folder in try FileSystem.names(in: "\(path)/files") where folder >= name.prefix(2) {
             let place = "\(path)/files/\(folder)"
-            // Ignores entries of other programs.
+            // Ignores entries that other programs made.
             guard folder.utf8.count == 2, FileSystem.isDirectory(place) else { continue }
             for file in try FileSystem.names(in: place) where Self.isBehind(file, name) {
                 if AssetFileName.isSafe(file), file.hasPrefix(folder) { found.append(file) }
@@ -137,9 +140,9 @@ package final class AssetDirectory: AssetStore {
         }
     }
 
-    // MARK: What its files need
+    // MARK: File operations
 
-    /// Links a file to its final path.
+    /// Links a temporary file to its final path.
     fileprivate func link(_ temporary: String, as name: String) throws {
         try AssetFileName.check(name)
         try FileSystem.makeDirectory(directory(of: name))
@@ -148,8 +151,9 @@ package final class AssetDirectory: AssetStore {
         }
     }
 
-    /// Makes a link durable. The entry in `uploads` is older, so journaling file systems persist it with the link. On
-    /// others a power failure before the row's commit leaves a file without a row, which `nephos verify` lists.
+    /// Makes the link of a file durable. The entry in `uploads` is older than the link, so journaling file systems
+    /// persist both together. On other file systems a power failure before the commit of the row leaves a file without
+    /// a row, which `nephos verify` lists.
     fileprivate func synchronizeFolder(of name: String) throws {
         try FileSystem.synchronize(directory: directory(of: name))
     }
@@ -157,7 +161,7 @@ package final class AssetDirectory: AssetStore {
 
 /// An unpublished file of an `AssetDirectory`.
 private final class AssetDirectoryWriter: AssetFileWriter, @unchecked Sendable {
-    // `@unchecked`: one thread at a time uses it, as the protocol requires.
+    // `@unchecked`: one thread at a time uses the writer, as the protocol requires.
     private let directory: AssetDirectory
     private let file: StagedFile
     private let isDurable: Bool
@@ -171,7 +175,7 @@ private final class AssetDirectoryWriter: AssetFileWriter, @unchecked Sendable {
     }
 
     deinit {
-        // A published file may have a row: a later start looks it up.
+        // A published file may have a row, so a later start decides whether the file stays.
         if published == nil { discard() }
     }
 
@@ -180,7 +184,8 @@ private final class AssetDirectoryWriter: AssetFileWriter, @unchecked Sendable {
     func publish(as name: String) throws {
         if isDurable { try file.synchronize() }
         do {
-            // The entry's name tells a later start the published name. The entry is made durable with the link.
+            // The name of the entry tells a later start the published name. The entry is made durable together with the
+            // link.
             try file.announce(name, durably: false)
             try directory.link(file.path, as: name)
             published = name
@@ -204,7 +209,7 @@ private final class AssetDirectoryWriter: AssetFileWriter, @unchecked Sendable {
     }
 }
 
-/// A published file of an `AssetDirectory`, readable to its end even if it is deleted meanwhile.
+/// A published file of an `AssetDirectory`. The reader can read the whole file even if the file is deleted meanwhile.
 private final class AssetDirectoryReader: AssetFileReader {
     private let descriptor: Int32
     let size: Int64
@@ -219,7 +224,7 @@ private final class AssetDirectoryReader: AssetFileReader {
         try self.init(descriptor, path, directory)
     }
 
-    /// - Parameter descriptor: closed by `deinit`, or if the initializer fails.
+    /// - Parameter descriptor: the open file, closed by `deinit`, or by the initializer if that fails.
     init(_ descriptor: Int32, _ path: String, _ directory: AssetDirectory) throws {
         self.descriptor = descriptor
         self.directory = directory
@@ -244,7 +249,7 @@ private final class AssetDirectoryReader: AssetFileReader {
 
     func readNow(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws -> Int? {
         let count = Int(cfiles_read_cached(descriptor, buffer.baseAddress, buffer.count, offset))
-        // Otherwise a thread that may block reads.
+        // Without cached bytes, a thread that may block has to read them.
         guard count > 0 else { return nil }
         directory.noteLocal()
         return count

@@ -2,31 +2,33 @@ package import NephosThreads
 
 /// The storage of a store's asset files: a directory, or object storage.
 ///
-/// Everything but `openNow` blocks, so it is called on its `threads` only. It knows no rules: the rows record each
-/// file's owner and how long it is needed.
+/// Every method except `openNow` blocks, so callers run it on `threads`. The storage applies no rules: the rows record
+/// the owner of each file and how long the file is needed.
 package protocol AssetStore: AnyObject, Sendable {
     var threads: BlockingPool { get }
-    /// Begins a file, invisible until it is published.
+    /// Creates a file that is invisible until it is published.
     func makeFile() throws -> any AssetFileWriter
-    /// Opens a published file; nil if there is none of that name.
+    /// Opens a published file; nil if no file has that name.
     func open(_ name: String) throws -> (any AssetFileReader)?
-    /// Opens a published file without blocking, on any thread; nil also if it would block.
+    /// Opens a published file on any thread, without blocking; nil if no file has that name, or if opening it would
+    /// block.
     func openNow(_ name: String) throws -> (any AssetFileReader)?
-    /// Deletes a published file; does nothing if it does not exist.
+    /// Deletes a published file. Does nothing if the file does not exist.
     func remove(_ name: String) throws
-    /// The names of published files after `name` (byte-wise), ordered by name.
+    /// The names of the published files after `name`, in byte order: at most `limit`.
     func files(after name: String, limit: Int) throws -> [String]
-    /// The files whose publishing process ended before it settled them: they may lack a row and have to be looked up.
-    /// Removes unfinished files.
-    /// - Parameter seconds: the least age since the last write.
+    /// The published files of processes that ended before they settled them. Such a file may lack a row, so the caller
+    /// has to look up its row. Removes unpublished files.
+    /// - Parameter seconds: the minimum age of a file in seconds, since its last write.
     func leftovers(olderThan seconds: Int64) throws -> [AssetLeftover]
-    /// Free bytes for files; nil if unlimited.
+    /// The number of free bytes for files; nil if the space is unlimited.
     func freeBytes() throws -> Int64?
-    /// Prevents the removal of files until the result is released; nil if there are none yet.
+    /// Prevents the removal of files until the result is released; nil if the storage holds no file yet.
     func holdFiles() throws -> RemovalLock?
-    /// Locks the files for removal until the result is released; nil while they are held.
+    /// Takes the lock that the removal of files requires, until the result is released; nil while a caller of
+    /// `holdFiles()` holds the files.
     func lockForRemoval() throws -> RemovalLock?
-    /// Releases all resources. A store in memory loses its files.
+    /// Releases all resources. A storage in memory loses its files.
     func close()
 }
 
@@ -35,31 +37,31 @@ extension AssetStore {
     package func openNow(_ name: String) throws -> (any AssetFileReader)? { nil }
 }
 
-/// A file that is being written; discarded unless published. One thread at a time uses it.
+/// An unpublished file that is being written; it is discarded unless it is published. One thread at a time uses it.
 package protocol AssetFileWriter: AnyObject, Sendable {
     func write(_ bytes: UnsafeRawBufferPointer) throws
-    /// Makes the written bytes durable under a name that no file had before. Only `settle` makes the file permanent: a
-    /// process that ends between the two leaves an `AssetLeftover`.
+    /// Makes the written bytes durable and publishes the file under `name`, which no file had before. Only `settle`
+    /// makes the file permanent: a process that ends between the two calls leaves an `AssetLeftover`.
     func publish(as name: String) throws
-    /// Notes that the published file has its row.
+    /// Records that the published file has a row.
     func settle() throws
-    /// Removes the file, published or not, unless it is settled.
+    /// Removes the file, whether or not it is published, unless it is settled.
     func discard()
 }
 
-/// A published file. Several threads may read it concurrently.
+/// A published file that is open for reading. Several threads may read it concurrently.
 package protocol AssetFileReader: AnyObject, Sendable {
     var size: Int64 { get }
-    /// Reads bytes at an offset; 0 at the end.
+    /// Reads bytes at an offset. Returns the number of bytes; 0 at the end of the file.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws -> Int
-    /// Reads bytes without waiting for the disk; nil if it would wait.
+    /// Reads bytes at an offset without blocking on the disk; nil if the read would block.
     func readNow(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws -> Int?
 }
 
-/// A published file that its process did not settle before it ended.
+/// A published file whose process ended before it settled the file.
 package struct AssetLeftover: Sendable {
     package let name: String
-    /// Settles the file, which has a row, or removes it.
+    /// Settles the file if it has a row; otherwise removes it.
     package let end: @Sendable (_ hasRow: Bool) throws -> Void
 
     package init(name: String, end: @escaping @Sendable (_ hasRow: Bool) throws -> Void) {

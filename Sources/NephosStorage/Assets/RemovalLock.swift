@@ -1,13 +1,13 @@
 import Glibc
 
-/// A lock file beside the assets' files: prevents their removal while a backup, also of another process, copies them
-/// (flock(2)). Many may hold the files (shared), or one may remove some (exclusive). Released with the object or
-/// process.
+/// A lock file beside the asset files, which prevents their removal while a backup copies them, even a backup by
+/// another process (flock(2)). Any number of holders may prevent removal (a shared lock), or one holder may remove
+/// files (an exclusive lock). The lock is released with the object, or when the process ends.
 package final class RemovalLock: Sendable {
     package enum Purpose: Sendable {
-        /// Keeps the files. Waits for a running removal.
+        /// Prevents removal. Waits until a running removal is over.
         case hold
-        /// Allows removal of files.
+        /// Allows the holder to remove files.
         case remove
     }
 
@@ -16,7 +16,7 @@ package final class RemovalLock: Sendable {
     private let descriptor: Int32
 
     /// - Parameter directory: an existing directory.
-    /// - Returns: nil for `remove` while the files are held.
+    /// - Returns: nil for the purpose `remove` while another holder prevents removal.
     package init?(_ directory: String, _ purpose: Purpose) throws {
         let path = "\(directory)/\(Self.name)"
         descriptor = FileSystem.open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)

@@ -1,7 +1,7 @@
 import CFiles
 import Glibc
 
-/// Safe names of asset files: letters, digits, `-` and `_`.
+/// The names that are safe for asset files: letters, digits, `-` and `_`.
 package enum AssetFileName {
     package static func isSafe(_ name: String) -> Bool {
         (2...200).contains(name.utf8.count)
@@ -21,27 +21,27 @@ package enum AssetFileName {
     }
 }
 
-/// A directory of files that are being written (`<number>`) and of files that are about to be published
-/// (`<number>.<name>`).
+/// A directory of unpublished files: `<number>` while a file is being written, `<number>.<name>` once its name is
+/// announced.
 package struct StagingDirectory: Sendable {
     private let path: String
 
     package init(_ path: String) { self.path = path }
 
-    /// Begins a file, and creates the directory if it is missing.
+    /// Creates a file, and the directory if that is missing.
     package func make() throws -> StagedFile {
         let file = "\(path)/\(String(UInt64.random(in: .min ... .max), radix: 36))"
         do {
             return try StagedFile(file, in: path)
         } catch {
-            // Another process may have created the directory meanwhile; any other error recurs.
+            // Another process may have created the directory meanwhile. Any other error recurs in the next call.
             try FileSystem.makeDirectory(path)
             return try StagedFile(file, in: path)
         }
     }
 
-    /// The announced files of a process that ended before it settled them. Removes files that were never announced.
-    /// - Parameter seconds: the least age since the last write.
+    /// The announced files of processes that ended before they settled them. Removes files that were never announced.
+    /// - Parameter seconds: the minimum age of a file in seconds, since its last write.
     package func announced(olderThan seconds: Int64) throws -> [(name: String, path: String)] {
         try FileSystem.names(in: path).compactMap { entry in
             if entry == RemovalLock.name || seconds > 0 && age(of: entry) < seconds { return nil }
@@ -50,7 +50,7 @@ package struct StagingDirectory: Sendable {
                 return nil
             }
             let name = String(entry[entry.index(after: dot)...])
-            // Ignores entries of other programs.
+            // Ignores entries that other programs made.
             return AssetFileName.isSafe(name) ? (name, "\(path)/\(entry)") : nil
         }
     }
@@ -61,16 +61,16 @@ package struct StagingDirectory: Sendable {
         return Int64(time(nil) - status.st_mtim.tv_sec)
     }
 
-    /// Locks the files published from here, to hold them or to remove some.
+    /// Locks the files that are published from this directory, either to prevent their removal or to remove some.
     package func lock(_ purpose: RemovalLock.Purpose) throws -> RemovalLock? {
         try FileSystem.makeDirectory(path)
         return try RemovalLock(path, purpose)
     }
 
-    /// Free bytes of the directory's file system.
+    /// The number of free bytes in the directory's file system.
     package func freeBytes() throws -> Int64 {
         var status = statvfs()
-        // Before the directory exists, its nearest existing ancestor has the answer.
+        // Until the directory exists, its nearest existing ancestor determines the file system.
         var place = path
         while statvfs(place, &status) != 0 {
             let parent = FileSystem.parent(of: place)
@@ -83,7 +83,7 @@ package struct StagingDirectory: Sendable {
     }
 }
 
-/// A file that is being written, or about to be published. One thread at a time uses it.
+/// A file that is being written or is about to be published. One thread at a time uses it.
 package final class StagedFile {
     private let directory: String
     package private(set) var path: String
@@ -91,7 +91,7 @@ package final class StagedFile {
     private var size: Int64 = 0
     /// The offset up to which writeback was started.
     private var begun: Int64 = 0
-    /// The least bytes that are worth a call to start writeback.
+    /// The minimum number of unwritten bytes for which a call that starts writeback is worthwhile.
     private static let writebackSize: Int64 = 4 << 20
 
     fileprivate init(_ path: String, in directory: String) throws {
@@ -118,8 +118,9 @@ package final class StagedFile {
         }
     }
 
-    /// Ends writing and notes the name under which the file is about to be published, for a later start.
-    /// - Parameter durably: whether the note survives a power failure.
+    /// Ends writing and records in the file's entry the name under which it is about to be published. A later start
+    /// reads that name.
+    /// - Parameter durably: whether the renamed entry survives a power failure.
     package func announce(_ name: String, durably: Bool) throws {
         try AssetFileName.check(name)
         close(descriptor)
@@ -137,10 +138,10 @@ package final class StagedFile {
         }
     }
 
-    /// Discards the written bytes. The entry stays, with the announced name.
+    /// Discards the written bytes. The entry with the announced name stays.
     package func empty() { truncate(path, 0) }
 
-    /// Removes the entry; links elsewhere stay.
+    /// Removes the entry. Links to the file in other directories stay.
     package func remove() {
         if descriptor >= 0 { close(descriptor) }
         descriptor = -1

@@ -2,7 +2,7 @@ package import Glibc
 
 /// The system calls for data directories and asset files.
 package enum FileSystem {
-    /// Creates the directory and its ancestors, accessible to their owner only, each entry durable.
+    /// Creates the directory and its missing ancestors. Only the owner has access to them, and each entry is durable.
     package static func makeDirectory(_ path: String) throws {
         if isDirectory(path) { return }
         let parent = parent(of: path)
@@ -16,7 +16,7 @@ package enum FileSystem {
         try synchronize(directory: parent)
     }
 
-    /// `open(2)`.
+    /// The system call `open(2)`. Returns a descriptor, or -1 with the reason in `errno`.
     package static func open(_ path: String, _ flags: Int32, _ mode: mode_t = 0) -> Int32 {
         Glibc.open(path, flags, mode)
     }
@@ -36,13 +36,13 @@ package enum FileSystem {
         return lstat(path, &status) == 0
     }
 
-    /// The size of a file in bytes; 0 if there is none.
+    /// The size of a file in bytes; 0 if the file does not exist.
     package static func size(_ path: String) -> Int64 {
         var status = stat()
         return stat(path, &status) == 0 ? Int64(status.st_size) : 0
     }
 
-    /// The names in a directory, in byte order, without those that start with a dot; none if the directory does not
+    /// The names in a directory, in byte order, without names that start with a dot; empty if the directory does not
     /// exist.
     package static func names(in path: String) throws -> [String] {
         guard let directory = opendir(path) else {

@@ -1,6 +1,6 @@
 extension Migration {
-    /// The files of assets: which there are, which records refer to them, how many bytes each owner has, and which files
-    /// are to be deleted.
+    /// The tables of assets: the files, the records that refer to them, the total size of each owner's files, and the
+    /// files that are to be deleted.
     static let assets = Migration(
         script: """
             -- A content is the SHA-256 of a file.

@@ -1,6 +1,6 @@
 extension Migration {
-    /// What the background tells subscribers of. A subscription knows since when it is one, so that it is not told of what
-    /// happened before.
+    /// The pending notifications of subscribers. A subscription stores the change sequence of its creation, so that
+    /// earlier changes cause no notification.
     static let changeEvents = Migration(
         script: """
             ALTER TABLE subscription ADD COLUMN since {integer} NOT NULL DEFAULT 0;

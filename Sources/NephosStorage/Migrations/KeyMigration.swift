@@ -1,5 +1,5 @@
 extension Migration {
-    /// The keys of what is encrypted on devices, wrapped there: the service opens none of them.
+    /// The encryption keys of devices. Devices wrap them, and the service cannot unwrap any of them.
     static let keys = Migration(
         script: """
             CREATE TABLE wrapped_key (

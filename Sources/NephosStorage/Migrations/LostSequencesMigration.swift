@@ -1,6 +1,6 @@
 extension Migration {
-    /// The change sequences that a restored store may have given before, after its backup was taken: what it has of them
-    /// is not known. None of them is given again.
+    /// The ranges of change sequences that a restored store may have issued after its backup was taken. The changes
+    /// with those sequences are lost, so none of the sequences is issued again.
     static let lostSequences = Migration(
         script: """
             CREATE TABLE lost_sequences (

@@ -1,9 +1,9 @@
-/// A change of the tables. Once released it is never edited: stores exist that ran it.
+/// A change of the tables. A released migration is never edited, because existing stores have run it.
 package struct Migration: Sendable {
-    /// SQL with words in braces that the dialect replaces.
+    /// The SQL script, in which the dialect replaces the words in braces.
     package var script: String
-    /// Whether servers that do not know the migration must no longer use the store. A migration that only adds is not
-    /// breaking: servers of both versions use the store during a rolling upgrade.
+    /// Whether servers that do not know the migration must stop using the store. A migration that only adds tables,
+    /// columns or indexes is not breaking: servers of both versions use the store during a rolling upgrade.
     package var isBreaking: Bool
 
     package init(script: String, isBreaking: Bool = false) {
@@ -17,7 +17,7 @@ package struct Migration: Sendable {
         isBreaking = parts.contains(where: \.isBreaking)
     }
 
-    /// Every migration, in order. The first creates all tables of a new store.
+    /// Every migration, in order. The first one creates all tables of a new store.
     package static let all = [
         Migration([
             .tables, .storeSecret, .changeEvents, .assets, .shareUpkeep, .keys, .lostSequences, .requestKeys,
@@ -27,22 +27,23 @@ package struct Migration: Sendable {
 }
 
 extension [Migration] {
-    /// The version that marks a store after these migrations: a hash of their text, so that a store with other tables
-    /// is detected under any version name. Above 0, the version of a new store, and in 31 bits.
+    /// The version of a store that has run these migrations: a hash of their text. So a store with other tables is
+    /// detected whatever its version. The hash has 31 bits and is above 0, the version of a new store.
     package var version: Int {
         guard !isEmpty else { return 0 }
         let text = map(\.script).joined(separator: "\u{0}")
         return Int(Checksum([UInt8](text.utf8)).value & 0x7fff_ffff) | 0x4000_0000
     }
 
-    /// The version of the oldest Nephos that may use a store after these migrations.
+    /// The version of the oldest Nephos that may use a store that has run these migrations.
     package var oldestVersion: Int { Array(self[...(lastIndex(where: \.isBreaking) ?? 0)]).version }
 
-    /// Whether a store that ran these migrations, and later ones, may be used: its oldest version is known.
+    /// Whether this process may use a store that has run these migrations and later ones: it may if these migrations
+    /// include the store's oldest version.
     package func mayUse(storeOpenTo oldest: Int) -> Bool { indices.contains { Array(self[...$0]).version == oldest } }
 
-    /// The number of these migrations that a store of that version has run: one at least.
-    /// - Throws: `StorageError` `.otherVersion` if none of them made its tables.
+    /// The number of these migrations that a store of `version` has run: at least one.
+    /// - Throws: `StorageError` `.otherVersion` if no prefix of these migrations has that version.
     package func ranCount(ofStore version: Int) throws -> Int {
         let known = indices.map { Array(self[...$0]).version }
         guard let index = known.lastIndex(of: version) else {
@@ -58,8 +59,8 @@ extension [Migration] {
 }
 
 extension SQLConnection {
-    /// Migrates the store to the last of `migrations`, each in its own transaction.
-    /// - Throws: `StorageError` `.otherVersion` if none of them made the store's tables.
+    /// Migrates the store to the last of `migrations`. Each migration runs in its own transaction.
+    /// - Throws: `StorageError` `.otherVersion` if no prefix of `migrations` created the store's tables.
     package func migrate(_ migrations: [Migration]) throws {
         let version = try schemaVersion()
         let first = version == 0 ? 0 : try migrations.ranCount(ofStore: version)

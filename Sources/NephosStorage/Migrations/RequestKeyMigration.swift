@@ -1,5 +1,5 @@
 extension Migration {
-    /// The outcomes of requests that may be repeated.
+    /// The table of outcomes of retry-safe requests.
     static let requestKeys = Migration(
         script: """
             CREATE TABLE request_key (

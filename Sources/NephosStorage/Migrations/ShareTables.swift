@@ -1,5 +1,6 @@
 extension Migration {
-    /// Shares, their participants, which accounts take part in them, and which records are under them.
+    /// The tables of shares, of their participants, of accounts' memberships in shares, and of the records under each
+    /// share.
     static let shares = """
         CREATE TABLE share (
             id {integer} NOT NULL PRIMARY KEY,

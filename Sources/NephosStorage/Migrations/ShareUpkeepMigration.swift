@@ -1,6 +1,7 @@
 extension Migration {
-    /// What left a share is purged as tombstones are, so it is known when it did. Under which share a record is stands in
-    /// `shared_record` alone: a move of a subtree writes small rows, and a record that is under none costs nothing.
+    /// The columns and indexes by which records that left a share expire, as tombstones do, so each stores the time of
+    /// its departure. Only `shared_record` stores the share of a record: so moving a subtree writes small rows, and a
+    /// record without a share costs nothing.
     static let shareUpkeep = Migration(
         script: """
             DROP INDEX record_share_root;

@@ -1,6 +1,7 @@
 extension Migration {
-    /// The secret by which a store's servers know the opaque strings that they gave to clients. It is in the store, so that
-    /// all of them agree, and so does what was restored from a backup. What was given in another epoch is not known any more.
+    /// The secret with which a store's servers authenticate the opaque strings that they issue to clients. The store
+    /// contains it, so that all servers use the same secret, and so does a store that was restored from a backup.
+    /// Strings that were issued in another token epoch are invalid.
     static let storeSecret = Migration(
         script: """
             CREATE TABLE store_secret (

@@ -1,7 +1,7 @@
 extension Migration {
     /// The tables of a store.
     ///
-    /// Every key of an owner's rows starts with the owner, so that the tables can be distributed by it.
+    /// Every key of an owner's rows starts with the owner, so that the tables can be sharded by owner.
     static let tables = Migration(
         script: [
             changeSequence, accounts, zones, records, references, schema, jobs, indexes, subscriptions, outbox, shares,
@@ -16,7 +16,7 @@ extension Migration {
         INSERT INTO change_sequence (id, last) VALUES (1, 0);
         """
 
-    /// A deleted account has no name, so that its name is free.
+    /// The row of a deleted account has no name, so that another account can use the name.
     private static let accounts = """
         CREATE TABLE account (
             id {key},
@@ -50,8 +50,8 @@ extension Migration {
         );
         """
 
-    /// `share` is the name of the record's own share, `share_root` the share that the record is under, its own or that of
-    /// a record above it. The fields come last, as they may be long.
+    /// `share` is the name of the record's own share. `share_root` is the share that covers the record: its own share,
+    /// or that of an ancestor. The fields come last because they may be long.
     private static let records = """
         CREATE TABLE record (
             id {rowKey},
@@ -113,7 +113,7 @@ extension Migration {
         CREATE INDEX job_owner ON job (owner, id);
         """
 
-    /// An entry has the number of its record: a query goes from one to the other by that.
+    /// An index entry contains the number of its record, by which a query looks up the record.
     private static let indexes = """
         CREATE TABLE index_definition (
             id {key},

@@ -1,13 +1,13 @@
-/// A value of a row in a database's type.
+/// A value of a row, in a type that every database has.
 package enum StoredValue: Hashable, Sendable {
     case null
     case integer(Int64)
-    /// UTF-8.
+    /// The text's UTF-8 bytes.
     case text([UInt8])
     case bytes([UInt8])
 }
 
-/// A table that every database has, and its columns, both ordered by name.
+/// A table that every database has, with its columns in the order of their names. Tables are ordered by name.
 package struct StoreTable: Hashable, Sendable {
     package var name: String
     package var columns: [String]
@@ -18,11 +18,11 @@ package struct StoreTable: Hashable, Sendable {
     }
 }
 
-/// The positions from which a store's counters continue.
+/// The values from which a store's counters continue.
 package struct StoreCounters: Sendable {
-    /// At least the largest change sequence given so far.
+    /// A change sequence that is not below any issued change sequence.
     package var sequence: Int64
-    /// The last ID of each table with generated IDs.
+    /// The last issued ID of each table with generated IDs, by table.
     package var ids: [String: Int64]
 
     package init(sequence: Int64, ids: [String: Int64]) {
@@ -31,27 +31,29 @@ package struct StoreCounters: Sendable {
     }
 }
 
-/// Untyped access to a store's rows, to copy them to another database. One thread uses it, and nothing else the store.
+/// Untyped access to a store's rows, for copying them to another database. One thread uses it, and nothing else uses
+/// the store meanwhile.
 package protocol StoreCopy: AnyObject {
-    /// The tables that every database has. A database's other tables are derived from these and the counters.
+    /// The tables that every database has. All other tables of a database are derived from these tables and from the
+    /// counters.
     func tables() throws -> [StoreTable]
     /// Passes a table's rows to `body` in batches.
     func read(_ table: StoreTable, _ body: ([[StoredValue]]) throws -> Void) throws
     func counters() throws -> StoreCounters
 
-    /// Adds rows in a transaction that `commit` ends.
+    /// Adds rows to a table, in a transaction that `commit` ends.
     func insert(_ rows: [[StoredValue]], into table: StoreTable) throws
-    /// Makes the store's counters continue from another's.
+    /// Sets the store's counters, so that they continue from the counters of another store.
     func setCounters(_ counters: StoreCounters) throws
     func commit() throws
-    /// Closes it and rolls back uncommitted rows.
+    /// Closes the database and rolls back uncommitted rows.
     func close()
 }
 
-/// Copies a store to another database: IDs, change sequences and the secret are kept, so tokens and receipts stay
+/// Copies a store to another database. IDs, change sequences and the secret stay the same, so tokens and receipts stay
 /// valid.
 package enum StoreMove {
-    /// A copied table's row count and the sum of its rows' checksums.
+    /// The number of a copied table's rows, and the sum of their checksums.
     private struct Content: Hashable {
         var rows = 0
         var sum: UInt64 = 0
@@ -82,9 +84,9 @@ package enum StoreMove {
         }
     }
 
-    /// Copies everything, reads the copy back, and commits if it is identical. Blocks.
+    /// Copies all rows, reads the copy back, and commits if both are identical. Blocks the calling thread.
     /// - Returns: the number of rows.
-    /// - Throws: `StorageError`; then the target stays empty.
+    /// - Throws: `StorageError`; in that case the target stays empty.
     package static func run(from source: any StoreCopy, to target: any StoreCopy) throws -> Int {
         let tables = try source.tables()
         guard try target.tables() == tables else {

@@ -1,31 +1,31 @@
 package import NephosThreads
 import Synchronization
 
-/// The read connections of a store. A thread that may block borrows a free one and never waits; all other reads run on
-/// `BlockingPool.reads`, which all stores share, and queue here while no connection is free.
+/// The read connections of a store. A thread that may block borrows an idle connection and never waits. All other reads
+/// run on `BlockingPool.reads`, which all stores share, and queue here while no connection is idle.
 ///
-/// Long reads run on their own few threads, so that any number of them leaves connections, threads and processors for
-/// short ones. A short read ends at `ReadMeter.shortRead`, a long one at `Limit.longNanoseconds`. Internal reads (not a
-/// client's) restart as long ones at `Limit.ownWork`.
+/// Long reads run on a few threads of their own, so that any number of them leaves connections, threads and processors
+/// to short reads. A short read ends at `ReadMeter.shortRead`, and a long read at `Limit.longNanoseconds`. An internal
+/// read, which no client waits for, restarts as a long read at `Limit.ownWork`.
 ///
-/// A returned connection keeps its snapshot until the next write: the next read then need not open one, which costs two
-/// system calls and a lock that all connections share. The writer announces its writes.
+/// A returned connection keeps its snapshot until the next write. So the next read need not open a snapshot, which
+/// costs two system calls and a lock that all connections share. The writer announces its writes.
 package final class ReadConnections: Sendable {
     package enum Limit {
-        /// Units: about 20 milliseconds.
+        /// The maximum work of an internal read in units, before it restarts as a long read: about 20 milliseconds.
         package static let ownWork = 25_000
         package static let longNanoseconds: Int64 = 10_000_000_000
     }
 
-    /// A connection, and the zones found in its snapshot, which are valid only as long as the snapshot.
+    /// A connection, and the zones found in its snapshot. The zones are valid only as long as the snapshot.
     private struct Reading {
         let connection: any SQLConnection
         var zones: [ZoneRow] = []
     }
 
-    /// A queued read.
+    /// A read that waits for a connection.
     private struct Waiting: @unchecked Sendable {
-        // Unchecked: it has one owner at a time: the queue, the thread that took it, the thread that runs it.
+        // Unchecked: the work has one owner at a time: the queue, the thread that took it, or the thread that runs it.
         let work: any Work<StorageReader>
         let kind: Kind
     }
@@ -38,16 +38,18 @@ package final class ReadConnections: Sendable {
         // Unchecked: a connection belongs to its borrower, which took it under the lock.
         var idle: [Reading] = []
         var borrowed = 0
-        /// Reads that wait for a connection: a FIFO queue.
+        /// The FIFO queue of reads that wait for a connection.
         var waiting = Queue<Waiting>()
-        /// The number of reads handed to the threads and not yet answered.
+        /// The number of reads that were handed to the threads and are not answered yet.
         var handedIn = 0
-        /// Odd while a transaction writes. Snapshots of one even number are all of the same state, the newest.
+        /// The version of the snapshots, odd while a transaction writes. All snapshots of one even version show the
+        /// same, newest state.
         var era = 0
         var isClosing = false
         var closers: [CheckedContinuation<Void, Never>] = []
 
-        /// The connections to close and the waiters for that, once no reader is left.
+        /// The connections to close and the callers that wait for the close; both are empty until no read is in
+        /// progress.
         mutating func end() -> (connections: [any SQLConnection], closers: [CheckedContinuation<Void, Never>]) {
             guard isClosing, borrowed == 0, handedIn == 0 else { return ([], []) }
             defer { (idle, closers) = ([], []) }
@@ -65,13 +67,13 @@ package final class ReadConnections: Sendable {
     private let open: @Sendable () throws -> any SQLConnection
 
     /// - Parameters:
-    ///   - limit: the largest number of connections.
-    ///   - threads: run the reads that the caller's thread does not.
-    ///   - longThreads: run long reads.
-    ///   - short: units of work at which a short read ends.
-    ///   - own: units of work at which an internal read restarts as a long one.
-    ///   - long: nanoseconds after which a long read fails.
-    ///   - open: opens a connection; called on the thread that uses it first.
+    ///   - limit: the maximum number of connections of the store.
+    ///   - threads: the threads that run short reads if the calling thread does not.
+    ///   - longThreads: the threads that run long reads.
+    ///   - short: the maximum work of a short read in units.
+    ///   - own: the maximum work of an internal read in units, before it restarts as a long read.
+    ///   - long: the maximum duration of a long read in nanoseconds, after which it fails.
+    ///   - open: opens a connection; it is called on the thread that first uses the connection.
     package init(
         limit: Int, threads: BlockingPool = .reads, longThreads: BlockingPool = .longReads,
         short: Int = ReadMeter.shortRead, own: Int = Limit.ownWork, long: Int64 = Limit.longNanoseconds,
@@ -88,8 +90,9 @@ package final class ReadConnections: Sendable {
 
     // MARK: Readers
 
-    /// Runs `body` over a snapshot: on the calling thread if that may block and a connection is free. It may run twice.
-    /// - Parameter length: nil for an internal read.
+    /// Runs `body` over a snapshot. `body` runs on the calling thread if that thread may block and a connection is
+    /// idle. It may run twice.
+    /// - Parameter length: the expected length of a client's read; nil for an internal read.
     /// - Throws: any error of `body`, `LongRead`, or a `StorageError`.
     package func read<T: Sendable>(
         expecting length: ReadLength? = nil, _ body: @escaping @Sendable (StorageReader) throws -> T
@@ -107,7 +110,7 @@ package final class ReadConnections: Sendable {
         }
     }
 
-    /// Runs `body` over a snapshot on the calling thread; nil if no connection is free.
+    /// Runs `body` over a snapshot on the calling thread; nil if no connection is idle.
     package func readHere<T>(_ body: (StorageReader) throws -> T) throws -> T? {
         guard let (reading, era) = try borrow() else { return nil }
         return try run({ try body($0) }, over: reading, era, within: .work(short), for: .current)
@@ -136,7 +139,7 @@ package final class ReadConnections: Sendable {
         times?.noteRead(work: work)
         times?.enter(.service)
         if isExceeded || !outcome.isSuccess || !giveBackWithSnapshot(reading, of: era) { giveBack(connection) }
-        // Whatever its outcome, the body saw only part of its data.
+        // Whatever its outcome, the body read only part of its data.
         if isExceeded { throw LongRead() }
         return try outcome.get()
     }
@@ -163,7 +166,7 @@ package final class ReadConnections: Sendable {
         let work = waiting.work
         do {
             guard let (reading, era) = try borrow(for: waiting) else { return }
-            // The connection is returned before the answer, so that nothing is left to do after it.
+            // The connection is returned before the answer is given, so that no work is left after the answer.
             try run(
                 { reader in if let failure = work.run(reader) { throw failure } }, over: reading, era,
                 within: limit(of: waiting.kind), for: work.times)
@@ -199,8 +202,8 @@ package final class ReadConnections: Sendable {
 
     // MARK: Connections
 
-    /// - Parameter work: a handed-in read, which waits if no connection is free; without it nothing can be borrowed
-    ///   once the store closes.
+    /// - Parameter work: a queued read, which waits if no connection is idle. Without it, the call fails once the store
+    ///   is closing.
     private func borrow(for work: Waiting? = nil) throws -> (Reading, era: Int)? {
         enum Found {
             case reading(Reading)
@@ -232,7 +235,7 @@ package final class ReadConnections: Sendable {
         }
     }
 
-    /// Takes back a connection with its snapshot, if nothing has been written since `era`.
+    /// Returns a connection to the pool with its snapshot, unless a transaction has written since `era`.
     private func giveBackWithSnapshot(_ reading: Reading, of era: Int) -> Bool {
         let (isTaken, next) = state.withLock { state -> (Bool, Waiting?) in
             guard state.era == era, era.isMultiple(of: 2), !state.isClosing else { return (false, nil) }
@@ -258,8 +261,8 @@ package final class ReadConnections: Sendable {
 
     // MARK: The writer
 
-    /// A transaction is about to write: no snapshot is kept until `didWrite()`. One older than the transaction would
-    /// not show its writes, and would block the checkpoint of the log.
+    /// Discards all snapshots until `didWrite()`, because a transaction is about to write. An older snapshot would not
+    /// show the transaction's writes, and would block the checkpoint of the write-ahead log.
     func willWrite() {
         state.withLock { state in
             state.era += 1
@@ -267,12 +270,12 @@ package final class ReadConnections: Sendable {
         }
     }
 
-    /// The transaction is over. Called before the commit is announced to anyone.
+    /// Ends the writing transaction. The writer calls this before it answers any write of the transaction.
     func didWrite() {
         state.withLock { $0.era += 1 }
     }
 
-    /// After a checkpoint: ends older snapshots, which would go on reading the log.
+    /// Ends all older snapshots after a checkpoint, because their readers would continue to read the write-ahead log.
     package func renew() {
         state.withLock { state in
             state.era += 2
@@ -280,19 +283,19 @@ package final class ReadConnections: Sendable {
         }
     }
 
-    // MARK: The end
+    // MARK: Closing
 
-    /// Finishes the queued reads and closes the connections, once all borrowed ones are back. Later reads throw.
+    /// Finishes the queued reads, waits for all borrowed connections, and closes all connections. Later reads throw.
     package func close() async {
         await withCheckedContinuation { continuation in shutDown(continuation) }
     }
 
-    /// Like `close()`, without waiting for it.
+    /// Starts `close()` without waiting for its end.
     package func shutDown() { shutDown(nil) }
 
     private func shutDown(_ closer: CheckedContinuation<Void, Never>?) {
-        // The closer is added together with the mark that makes the last reader look for it; otherwise that reader
-        // could end between the two.
+        // One critical section adds the closer and sets the mark that makes the last reader look for closers. Otherwise
+        // that reader could finish between the two steps.
         let (connections, closers) = state.withLock { state in
             state.isClosing = true
             if let closer { state.closers.append(closer) }

@@ -1,24 +1,24 @@
 package import NephosThreads
 
-/// Counts the work of a read, and ends it at a limit.
+/// Counts the work of a read, and ends the read at a limit.
 ///
-/// A unit of work is a row, 512 bytes of values, or 20 instructions of SQLite: about a microsecond each. A count is the
-/// same on every machine and calls no clock.
+/// A unit of work is a row, 512 bytes of values, or 20 instructions of SQLite: about a microsecond each. The count is
+/// the same on every machine, and counting reads no clock.
 package final class ReadMeter {
     package enum Limit: Sendable {
-        /// Units.
+        /// The maximum work of the read, in units.
         case work(Int)
         case time(MonotonicTime)
     }
 
-    /// The limit of a short read in units: about three milliseconds.
+    /// The maximum work of a short read, in units: about three milliseconds.
     package static let shortRead = 3000
 
     private static let unlimited = Int.max / 2
     private static let bytesPerUnit = 512
     private static let instructionsPerUnit = 20
 
-    /// In bytes, as is its remainder.
+    /// The remaining work, counted in bytes.
     private var budget = unlimited
     private var left = unlimited
     private var deadline: MonotonicTime?
@@ -26,7 +26,7 @@ package final class ReadMeter {
 
     package init() {}
 
-    /// Begins a read.
+    /// Starts to count the work of a read that ends at `limit`.
     package func begin(_ limit: Limit) {
         isExceeded = false
         switch limit {
@@ -36,14 +36,15 @@ package final class ReadMeter {
         left = budget
     }
 
-    /// Ends the read; work after it has no limit.
-    /// - Returns: its units, and whether it hit the limit: then its body saw only part of its data.
+    /// Ends the read. Later work has no limit.
+    /// - Returns: the work of the read in units, and whether the read hit its limit. If it did, its body read only part
+    ///   of its data.
     package func end() -> (work: Int, isExceeded: Bool) {
         defer { (budget, left, deadline, isExceeded) = (Self.unlimited, Self.unlimited, nil, false) }
         return ((budget - left) / Self.bytesPerUnit, isExceeded)
     }
 
-    /// Runs a short read.
+    /// Runs a read that ends at the limit of a short read.
     /// - Throws: any error of `body`, or `LongRead`.
     package func runShort<T>(for times: RequestTimes?, _ body: () throws -> T) throws -> T {
         begin(.work(Self.shortRead))
@@ -57,7 +58,7 @@ package final class ReadMeter {
     // MARK: Statements
 
     /// Counts a row.
-    /// - Throws: `StorageError` `.tooLong` if the limit was reached before.
+    /// - Throws: `StorageError` `.tooLong` if the read had already reached its limit.
     @inline(__always)
     package func takeRow() throws {
         left &-= Self.bytesPerUnit
@@ -67,6 +68,7 @@ package final class ReadMeter {
     @inline(__always)
     package func take(bytes: Int) { left &-= bytes }
 
+    /// Counts instructions of the database.
     /// - Returns: whether the running statement has to be interrupted.
     package func take(instructions: Int) -> Bool {
         left &-= instructions / Self.instructionsPerUnit * Self.bytesPerUnit
@@ -81,7 +83,8 @@ package final class ReadMeter {
     }
 }
 
-/// Thrown by a read that exceeded the limit of a short one. It saw partial data and has to restart as a long one.
+/// The error of a read that exceeds the limit of a short read. The read saw only part of its data and has to restart as
+/// a long read.
 package struct LongRead: Error {
     package init() {}
 }

@@ -1,24 +1,26 @@
 import NephosThreads
 import Synchronization
 
-/// The durations of a request's stages: they follow each other and add up to the request's.
+/// The durations of a request's stages. The stages follow each other, so their durations add up to the duration of the
+/// request.
 ///
-/// The server binds one to the request's task; a store's queues report their work for that task to it.
+/// The server binds a value of this type to the request's task. The queues of a store add their work for that task to
+/// it.
 package final class RequestTimes: Sendable {
     package enum Stage: Int, CaseIterable, Sendable {
-        /// Validation, planning, and the remainder.
+        /// The server validates and plans the request, or does work of no other stage.
         case service
         /// The request waits for the writer or for a read connection.
         case queue
-        /// Statements run.
+        /// The request's statements run.
         case storage
-        /// The transaction commits: an fsync.
+        /// The transaction commits, which includes an fsync.
         case commit
         /// The commit waits for the checkpoint of the write-ahead log.
         case checkpoint
-        /// The answer is encoded.
+        /// The server encodes the answer.
         case encoding
-        /// A poll waits for an event, a transfer for its peer.
+        /// The request waits for an event (a poll) or for its client (a transfer).
         case waiting
     }
 
@@ -35,25 +37,25 @@ package final class RequestTimes: Sendable {
         }
     }
 
-    /// The network address of the client; empty if unknown.
+    /// The network address of the client; empty if the address is unknown.
     package let client: [UInt8]
     private let state: Mutex<State>
-    /// Units of work of its reads (`ReadMeter`), restarted ones included.
+    /// The work of the request's reads in units (`ReadMeter`), including reads that were restarted.
     private let work = Atomic<Int>(0)
 
-    /// Begins with `service`.
+    /// Starts the measurement with the stage `service`.
     /// - Parameters:
-    ///   - client: its network address; empty if unknown.
-    ///   - time: on the clock of `MonotonicTime`, in nanoseconds.
+    ///   - client: the network address of the client; empty if the address is unknown.
+    ///   - time: the current time of `MonotonicTime` in nanoseconds.
     package init(client: [UInt8] = [], at time: Int64 = MonotonicTime.now.nanoseconds) {
         self.client = client
         state = Mutex(State(since: time))
     }
 
-    /// Adds a read's work.
+    /// Adds the work of a read, in units.
     package func noteRead(work units: Int) { work.add(units, ordering: .relaxed) }
 
-    /// Units of work of its reads so far.
+    /// The work of the request's reads so far, in units.
     package var readWork: Int { work.load(ordering: .relaxed) }
 
     /// Ends the current stage and begins another.
@@ -70,7 +72,7 @@ package final class RequestTimes: Sendable {
         }
     }
 
-    /// Nanoseconds of each stage until `time`, in the stages' order.
+    /// The nanoseconds spent in each stage until `time`, in the order of the stages.
     package func nanoseconds(at time: Int64 = MonotonicTime.now.nanoseconds) -> [Int64] {
         state.withLock { state in
             state.enter(state.stage, at: time)

@@ -1,19 +1,20 @@
-/// A body handed to an engine's thread, and the task that waits for its answer.
+/// A body that is handed to a thread of an engine, and the task that waits for the answer.
 ///
-/// The thread calls `run` once, and then `answer` once, when the answer may be given.
+/// The thread calls `run` once. It calls `answer` once, when the answer may be given.
 protocol Work<Access>: AnyObject {
     associatedtype Access
-    /// The times of the body's request; nil without measurement.
+    /// The times of the request that the body belongs to; nil without measurement.
     var times: RequestTimes? { get }
-    /// Runs the body and keeps its result; returns the thrown error.
+    /// Runs the body and keeps its result. Returns the error that the body throws; nil if it throws none.
     func run(_ access: Access) -> (any Error)?
-    /// Resumes the task: with the result, or by throwing `failure`.
+    /// Resumes the waiting task with the result, or with `failure` as a thrown error.
     func answer(failure: (any Error)?)
 }
 
 final class Request<Access, Value: Sendable>: Work {
     private let body: @Sendable (Access) throws -> Value
-    // Unsafe: a checked one costs every request an object and a name, only to check the promise of `Work`.
+    // Unsafe: a checked continuation costs every request an allocated object and a name, only to check that `Work`
+    // keeps its contract.
     private let continuation: UnsafeContinuation<Value, any Error>
     private var value: Value?
     let times = RequestTimes.current

@@ -1,40 +1,40 @@
 import NephosThreads
 import Synchronization
 
-/// Group commit: one thread runs all pending writes in one transaction, commits once, and only then answers them.
+/// Group commit: one thread runs all pending writes in one transaction, commits once, and only then answers the writes.
 ///
-/// A failed write alone is rolled back. That needs savepoints, which cost every write a copy of each page it touches;
-/// and a failed write has seldom changed anything. So the group first runs without them, and again with them if a write
-/// failed after it had changed something.
+/// If a write fails, only its own changes are rolled back. That needs savepoints, which cost every write a copy of each
+/// page it touches, and a failed write has seldom changed anything. So a group first runs without savepoints. It runs
+/// again with them only if a write fails after a change.
 package final class WriteQueue: @unchecked Sendable {
-    /// The bounds of a group, so that its first write need not wait for ever.
+    /// The bounds of a group, which limit how long its first write waits.
     enum Limit {
         static let works = 256
-        /// Nanoseconds after which no further write joins the group.
+        /// The maximum duration of a group in nanoseconds, after which no further write joins it.
         static let nanoseconds: Int64 = 20_000_000
-        /// The longest wait for the last group's writers to return.
+        /// The maximum time in nanoseconds that a new group waits for the writers of the previous group to return.
         static let gatheringNanoseconds: Int64 = 500_000
-        /// The shortest wait that is worth the system call.
+        /// The minimum wait in nanoseconds that is worth the system call.
         static let leastGatheringNanoseconds: Int64 = 10_000
-        /// Idle time after which the thread ends; the next work starts another. While more than `restingThreads`
-        /// threads of all stores idle, `crowdedRestNanoseconds` applies.
+        /// The idle time in nanoseconds after which the thread ends; the next work starts another thread. While more
+        /// than `restingThreads` threads of all stores are idle, `crowdedRestNanoseconds` applies instead.
         static let restNanoseconds: Int64 = 10_000_000_000
         static let restingThreads = 16
         static let crowdedRestNanoseconds: Int64 = 20_000_000
     }
 
-    // Sendable because `lock` guards these…
+    // Sendable because `lock` guards the following properties…
     private let lock = Lock()
     private let condition: Condition
     private var waitingWrites: [any Work<StorageTransaction>] = []
     private struct WaitingRead {
         let work: any Work<StorageReader>
-        /// Whether it ends at `ReadMeter.shortRead`.
+        /// Whether the read ends at `ReadMeter.shortRead`.
         let isShort: Bool
     }
 
     private var waitingReads: [WaitingRead] = []
-    /// The number of queued works that wakes the thread; nil while it is awake.
+    /// The number of queued items that wakes the thread; nil while the thread is awake.
     private var wakesAt: Int?
     private var hasThread = false
     private var isClosing = false
@@ -44,21 +44,21 @@ package final class WriteQueue: @unchecked Sendable {
     /// The number of idle queue threads in the process.
     private static let resting = Atomic(0)
 
-    // …and the following belong to the queue's thread alone, of which there is one at a time.
+    // …and only the queue's thread uses the following properties. The queue has one thread at a time.
     private let connection: any SQLConnection
     private let readers: ReadConnections?
     private let readLimit: Int64
     private let sequence: SequenceCounter
     private var storedSequence: Int64
     private var group: ArraySlice<any Work<StorageTransaction>> = []
-    /// The zones that the group changed, with their last sequences.
+    /// The zones that the group changed, each with its last change sequence.
     private var changedZones: [ZoneKey: Int64] = [:]
     private var lastGroup = (size: 1, commitNanoseconds: Int64(0))
 
-    /// The thread owns the connection from now on; the first work starts it.
+    /// Creates a queue whose thread owns the connection from now on. The first work starts that thread.
     /// - Parameters:
-    ///   - readers: the holders of snapshots of the same store, notified when one becomes stale.
-    ///   - readLimit: nanoseconds after which a read on the writer's connection fails.
+    ///   - readers: the read connections of the same store, which are notified when their snapshots become stale.
+    ///   - readLimit: the maximum duration in nanoseconds of a read on the writer's connection, after which it fails.
     package init(
         connection: any SQLConnection, readers: ReadConnections? = nil,
         readLimit: Int64 = ReadConnections.Limit.longNanoseconds
@@ -76,7 +76,7 @@ package final class WriteQueue: @unchecked Sendable {
 
     // MARK: Callers
 
-    /// Runs `body` in a transaction; returns when it is durable.
+    /// Runs `body` in a transaction, and returns when the transaction is durable.
     package func write<T: Sendable>(
         _ body: @escaping @Sendable (StorageTransaction) throws -> T
     ) async throws -> T {
@@ -85,8 +85,8 @@ package final class WriteQueue: @unchecked Sendable {
         }
     }
 
-    /// Runs `body` between two groups, on the writer's connection: for engines that have only one.
-    /// - Parameter length: nil for an internal read.
+    /// Runs `body` on the writer's connection between two groups, for engines that have only one connection.
+    /// - Parameter length: the expected length of a client's read; nil for an internal read.
     /// - Throws: any error of `body`, `LongRead`, or a `StorageError`.
     package func read<T: Sendable>(
         expecting length: ReadLength? = nil, _ body: @escaping @Sendable (StorageReader) throws -> T
@@ -132,7 +132,8 @@ package final class WriteQueue: @unchecked Sendable {
         }
     }
 
-    /// Fails all queued work: no thread can be created, or the queue is closing and nothing else will arrive.
+    /// Fails all queued work, because the system cannot create a thread, or because the queue is closing and no further
+    /// work can arrive.
     private func failWaiting(_ error: any Error) {
         let (writes, reads, isClosing) = lock.withLock {
             defer { (waitingWrites, waitingReads, hasThread) = ([], [], false) }
@@ -155,7 +156,7 @@ package final class WriteQueue: @unchecked Sendable {
         }
     }
 
-    /// Like `close()`, without waiting for it.
+    /// Starts `close()` without waiting for its end.
     package func shutDown() {
         let starts = lock.withLock {
             isClosing = true
@@ -165,17 +166,17 @@ package final class WriteQueue: @unchecked Sendable {
         if starts { startThread() } else { condition.signal() }
     }
 
-    /// Whether the connection was closed.
+    /// Whether the connection is closed.
     package var isClosed: Bool { lock.withLock { hasClosed } }
 
     // MARK: The thread
 
     private enum Next {
-        /// The writes in `group`, and these reads.
+        /// The writes in `group`, and the associated reads, are ready to run.
         case work([WaitingRead])
         /// The idle time is over.
         case rest
-        /// The queue was closed and is empty.
+        /// The queue is closed and empty.
         case end
     }
 
@@ -200,7 +201,7 @@ package final class WriteQueue: @unchecked Sendable {
         for closer in closers { closer.resume() }
     }
 
-    /// Fills `group` with the pending writes, and returns the reads.
+    /// Waits for work. Moves the pending writes to `group`, and returns the pending reads.
     private func waitForWork() -> Next {
         lock.lock()
         defer { lock.unlock() }
@@ -223,8 +224,8 @@ package final class WriteQueue: @unchecked Sendable {
         return .work(waitingReads)
     }
 
-    /// Waits briefly for the writers of the last commit to return with their next write: otherwise the first of them
-    /// gets a commit for itself, and the others wait for two.
+    /// Waits briefly for the writers of the last commit to return with their next write. Without the wait, the first of
+    /// them gets a commit of its own, and the others wait for two commits.
     private func gather() {
         let expected = lastGroup.size
         guard expected > 1 else { return }
@@ -260,7 +261,7 @@ package final class WriteQueue: @unchecked Sendable {
     /// A write of the group and its failure, if any.
     private typealias Ran = (work: any Work<StorageTransaction>, failure: (any Error)?)
 
-    /// Runs writes from `group` in one transaction, commits and answers them.
+    /// Runs the writes from `group` in one transaction, commits it, and answers them.
     private func runGroup() {
         var ran: [Ran] = []
         readers?.willWrite()
@@ -276,7 +277,8 @@ package final class WriteQueue: @unchecked Sendable {
             try commit(keepsAnything: ran.contains { $0.failure == nil })
             noteCheckpoint(connection.checkpointNanoseconds - checkpointed, ran)
         } catch {
-            // The transaction is lost with all writes that ran in it. The remaining ones run in the next.
+            // The transaction is lost, together with all writes that ran in it. The remaining writes run in the next
+            // transaction.
             connection.rollback()
             if ran.isEmpty {
                 ran = group.map { ($0, nil) }
@@ -298,9 +300,9 @@ package final class WriteQueue: @unchecked Sendable {
         }
     }
 
-    /// Runs writes, including those that arrive meanwhile; returns false if one of several failed and has to be rolled
-    /// back, or ended the transaction.
-    /// - Throws: if the transaction of a single write is lost.
+    /// Runs writes, including writes that arrive meanwhile. Returns false if one of several writes failed and has to be
+    /// rolled back, or if it ended the transaction.
+    /// - Throws: an error if the transaction of a single write is lost.
     private func runTogether(_ ran: inout [Ran]) throws -> Bool {
         changedZones = [:]
         let isAlone = group.count == 1
@@ -320,8 +322,8 @@ package final class WriteQueue: @unchecked Sendable {
         return true
     }
 
-    /// Runs writes again, each in a savepoint.
-    /// - Throws: if the whole transaction is lost.
+    /// Runs the writes again, each in a savepoint.
+    /// - Throws: an error if the whole transaction is lost.
     private func runApart(_ ran: inout [Ran]) throws {
         changedZones = [:]
         for index in ran.indices {
@@ -335,13 +337,14 @@ package final class WriteQueue: @unchecked Sendable {
         }
     }
 
-    /// Runs one write; returns its failure, if any, and whether there may be changes to roll back.
+    /// Runs one write. Returns its failure, if any, and whether the write may have changed rows that have to be rolled
+    /// back.
     private func run(_ work: any Work<StorageTransaction>) -> (failure: (any Error)?, hasWritten: Bool) {
         let transaction = StorageTransaction(connection, sequence: sequence)
         work.times?.enter(.storage)
-        // A failed operation fails the write, even if the body continued.
+        // A failed operation fails the write, even if the body continues.
         let failure = work.run(transaction) ?? transaction.failure
-        // Some databases accept no statement after a failed one.
+        // Some databases accept no statement after a failed one, so the failure requires a rollback too.
         let hasWritten = transaction.hasWritten || transaction.failure != nil
         transaction.invalidate()
         work.times?.enter(.queue)
@@ -351,7 +354,8 @@ package final class WriteQueue: @unchecked Sendable {
         return (failure, hasWritten)
     }
 
-    /// - Throws: if the transaction is lost, which a failed write can cause.
+    /// Checks that the transaction is still open.
+    /// - Throws: an error if the transaction is lost, which a failed write can cause.
     private func requireTransaction(_ failure: (any Error)?) throws {
         if connection.isInTransaction { return }
         throw failure as? StorageError ?? StorageError(.other, "the transaction was lost")

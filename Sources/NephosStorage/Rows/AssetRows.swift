@@ -1,24 +1,25 @@
-/// A stored file; each content is stored once per database.
+/// A stored file. Each database stores each content once.
 package struct AssetRow: Hashable, Sendable {
-    /// The owner of the database; `OwnerID.uploads` of an account for its unsaved uploads to other owners' databases.
+    /// The owner of the database. For an account's unsaved uploads to other owners' databases it is `OwnerID.uploads`
+    /// of that account.
     package var owner: OwnerID
-    /// The content's hash, unique in the database. In `OwnerID.uploads` the target precedes it: a prefix for the zone,
-    /// and one for the record and field there.
+    /// The hash of the content, unique in the database. In `OwnerID.uploads` the upload's target precedes the hash: a
+    /// prefix for the zone, and a prefix for the record and its field.
     package var content: [UInt8]
-    /// Bytes of the file.
+    /// The size of the file in bytes.
     package var size: Int64
-    /// The content's checksum for clients, opaque here.
+    /// The checksum of the content for clients, opaque to the storage layer.
     package var checksum: String
-    /// The file's name in the asset store, unique there.
+    /// The name of the file in the asset store, unique there.
     package var file: String
-    /// Milliseconds since 1970 until which the file is kept without a reference from a record; `AssetRow.referenced`
-    /// with one.
+    /// The time in milliseconds since 1970 until which the file is kept without a reference from a record;
+    /// `AssetRow.referenced` while a record refers to the file.
     package var neededUntil: Int64
 
     /// The `neededUntil` of a file that a record refers to.
     package static let referenced = Int64.max
 
-    /// Bytes of a content's hash.
+    /// The size of a content hash in bytes.
     private static let hashSize = 32
 
     /// The hash of the file's content.

@@ -1,16 +1,16 @@
-/// A change in a zone of a database with subscribers. It is kept until the fan-out is complete.
+/// A change in a zone of a database with subscribers. The row is kept until the fan-out is complete.
 package struct ChangeEventRow: Hashable, Sendable {
     package var id: Int64
     package var zone: ZoneKey
     package var zoneName: String
-    /// Only subscriptions with an earlier sequence are notified.
+    /// The sequence of the change. Only subscriptions with an earlier sequence are notified.
     package var sequence: Int64
-    /// The client that made the change: its account, 0 for none, and its own identifier.
+    /// The account of the client that made the change; 0 for none. The next property is that client's own identifier.
     package var originAccount: Int64
     package var originClient: String
-    /// The change, opaque here.
+    /// The encoded change, opaque to the storage layer.
     package var body: [UInt8]
-    /// The last notified subscription; nil before the first.
+    /// The position of the last notified subscription; nil before the first notification.
     package var position: SubscriptionPosition?
 
     package init(
@@ -33,7 +33,8 @@ package struct SubscriptionPosition: Hashable, Sendable {
     package var recordType: String
     package var account: Int64
     package var id: String
-    /// How many notifications of this subscription's were left.
+    /// The number of this subscription's notifications that are already stored for the event; `.max` once all of them
+    /// are.
     package var count: Int64
 
     package init(recordType: String, account: Int64, id: String, count: Int64) {

@@ -1,6 +1,6 @@
 import CXXHash
 
-/// XXH3 over a sequence of values: a non-cryptographic checksum that detects damage, not forgery.
+/// An XXH3 hash over a sequence of values: a non-cryptographic checksum, which detects damage but not forgery.
 struct Checksum {
     private(set) var value: UInt64
 
@@ -12,7 +12,8 @@ struct Checksum {
         self = bytes.withUnsafeBytes { Checksum($0) }
     }
 
-    /// Adds the next value. The preceding values seed its hash, so bytes cannot move between values undetected.
+    /// Adds the next value. The hash of the preceding values is the seed for the next one, so a byte that moves between
+    /// values is detected.
     mutating func add(_ bytes: UnsafeRawBufferPointer) {
         value = XXH3_64bits_withSeed(bytes.baseAddress, bytes.count, value)
     }
@@ -23,10 +24,11 @@ struct Checksum {
     }
 }
 
-// A record's checksum covers its name, its change sequence and its content: everything that an answer reports of it.
+// The checksum of a record covers its name, its change sequence and its content: all values that an answer reports.
 
 extension Checksum {
-    /// Of what a record has besides its texts, which follow: those that it `has` of its parent and share.
+    /// Starts the checksum with every value of a record except its texts, which the caller adds next. `texts` states
+    /// whether the record has a parent and whether it has a share.
     fileprivate init(
         fields: UnsafeRawBufferPointer, isDeleted: Bool, numbers: (Int64, Int64, Int64, Int64, Int64),
         has texts: (Bool, Bool)

@@ -1,17 +1,17 @@
 import Synchronization
 
-/// Reports a store's damaged records to the operator, each once.
+/// Reports each damaged record of a store to the operator, once.
 package final class DamageLog: Sendable {
-    /// The numbers of the records reported so far.
+    /// The numbers of the records that were reported.
     private let named = Mutex<Set<Int64>>([])
     private let store: String
     private let write: @Sendable (String) -> Void
-    /// The report limit: beyond it the store itself counts as damaged.
+    /// The maximum number of reported records per store, beyond which the whole store counts as damaged.
     private static let most = 1000
 
     /// - Parameters:
     ///   - store: the operator's name for the store.
-    ///   - write: writes a line.
+    ///   - write: writes a line to the operator's log.
     package init(store: String, write: @escaping @Sendable (String) -> Void) {
         self.store = store
         self.write = write

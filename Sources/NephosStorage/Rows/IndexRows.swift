@@ -1,16 +1,19 @@
-/// An index over the records of one type. The service defines its content; here it has a name.
+/// An index over the records of one type. The service defines the content of the index; the storage layer knows only
+/// its name.
 package struct IndexDefinitionRow: Hashable, Sendable {
     package var id: Int64
     package var recordType: String
-    /// The indexed fields, in the service's own terms; unique within the record type.
+    /// The indexed fields in the service's own notation, unique within the record type.
     package var components: String
-    /// Whether every record has its entries. Before that the index is being built.
+    /// Whether every record has its index entries; false while the index is being built.
     package var isReady: Bool
-    /// Whether the build skipped damaged records: `leftOut` lists them.
+    /// Whether the build of the index skipped damaged records. The list `leftOut` contains their names.
     package var leavesOut = false
-    /// The change sequence of the definition: later writes add their entries themselves.
+    /// The change sequence at which the index was defined. Every later write of a record adds the record's entries
+    /// itself.
     package var definedAt: Int64
-    /// The build's position: the current zone, and the sequence of the last indexed record there.
+    /// The position of the build: the zone that is being indexed. The next property is the sequence of the last indexed
+    /// record in that zone.
     package var builtZone: Int64
     package var builtSequence: Int64
 
@@ -27,21 +30,21 @@ package struct IndexDefinitionRow: Hashable, Sendable {
         self.builtSequence = builtSequence
     }
 
-    /// The id of the list of skipped records, which is stored like an index.
+    /// The id of the list of skipped records. The list is stored like an index.
     package var leftOut: Int64 { Self.leftOut(of: id) }
 
-    /// The id of that list for the index of that id.
+    /// The id of the list of records that the build of an index skipped.
     package static func leftOut(of id: Int64) -> Int64 { -id }
 }
 
-/// An index entry of a record: its zone, its index, and a value that sorts by its bytes.
+/// A record's entry in an index of one zone, under a value that sorts by its bytes.
 package struct IndexEntryRow: Hashable, Sendable {
     package var zone: ZoneKey
     package var definition: Int64
     package var value: [UInt8]
     /// The name of the record.
     package var name: String
-    /// The record's number; ignored in lookups.
+    /// The number of the record. Lookups ignore it.
     package var record: Int64
 
     package init(zone: ZoneKey, definition: Int64, value: [UInt8], name: String, record: Int64 = 0) {
@@ -53,8 +56,8 @@ package struct IndexEntryRow: Hashable, Sendable {
     }
 }
 
-/// Entries of one index in one zone whose values are at least `from` and less than `to`, byte by byte; a prefix of a
-/// value is less than the value.
+/// The entries of one index in one zone with values from `from` up to but not including `to`, compared byte by byte. A
+/// prefix of a value is less than the value.
 package struct IndexRange: Hashable, Sendable {
     package var zone: ZoneKey
     package var definition: Int64
@@ -69,11 +72,11 @@ package struct IndexRange: Hashable, Sendable {
     }
 }
 
-/// A position in an index: after the entry of the record `name` under `value`.
+/// A position in an index: after the entry of the record `name` under the value `value`.
 package struct IndexPosition: Hashable, Sendable {
     package var value: [UInt8]
     package var name: String
-    /// The number of the record, in entries that were read.
+    /// The number of the record; set only in entries that were read.
     package var record: RowNumber
 
     package init(value: [UInt8], name: String, record: RowNumber = RowNumber()) {

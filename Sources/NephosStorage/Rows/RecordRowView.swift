@@ -1,8 +1,8 @@
-/// A borrowed `RecordRow`: a record or tombstone in the database's memory, read without copies. Valid only in the call
-/// that receives it.
+/// A borrowed `RecordRow`: a record or tombstone that is read in the database's memory without copies. It is valid only
+/// in the call that receives it.
 ///
-/// If the checksum differs (`isDamaged`), it has its name, number and change sequence as far as they can be read, and
-/// is otherwise an empty tombstone: damaged values never reach an answer.
+/// If the checksum does not match (`isDamaged`), the view has the record's name, number and change sequence as far as
+/// they can be read. Otherwise it is an empty tombstone, so that no damaged value reaches an answer.
 package struct RecordRowView {
     package let zone: ZoneKey
     package let name: UnsafeRawBufferPointer
@@ -11,27 +11,27 @@ package struct RecordRowView {
     package private(set) var type: UnsafeRawBufferPointer
     package private(set) var isDeleted: Bool
     package private(set) var isDamaged = false
-    /// Milliseconds since 1970.
+    /// The time at which the record was created, in milliseconds since 1970.
     package let createdAt: Int64
     package let createdBy: Int64
-    /// Milliseconds since 1970.
+    /// The time at which the record was last modified, in milliseconds since 1970.
     package let modifiedAt: Int64
     package let modifiedBy: Int64
-    /// The name of the parent record; nil for none.
+    /// The name of the parent record; nil if the record has no parent.
     package private(set) var parent: UnsafeRawBufferPointer?
     package private(set) var share: UnsafeRawBufferPointer?
     package private(set) var fields: UnsafeRawBufferPointer
 
-    /// The columns of statements that read records, in the order of `SQL.recordColumns`.
+    /// The columns of a statement that reads records, in the order of `SQL.recordColumns`.
     enum Column: Int, CaseIterable {
         case name, number, sequence, type, deleted, createdAt, createdBy, modifiedAt, modifiedBy, parent, share,
             checksum, fields
     }
 
-    /// The number of columns of a record.
+    /// The number of columns that a statement reads of a record.
     static var columnCount: Int { Column.allCases.count }
 
-    /// Reads the columns of the statement's current row, each once.
+    /// Reads each column of the statement's current row once.
     @inline(__always)
     init(zone: ZoneKey, _ row: some SQLStatement) {
         func integer(_ column: Column) -> Int64 { row.integer(column.rawValue) }
@@ -79,7 +79,7 @@ package struct RecordRowView {
         (isDamaged, isDeleted) = (true, true)
     }
 
-    /// A copy that outlives the call.
+    /// A copy of the record that outlives the call.
     package var row: RecordRow {
         func text(_ bytes: UnsafeRawBufferPointer) -> String { String(decoding: bytes, as: UTF8.self) }
         var row = RecordRow(
@@ -93,7 +93,7 @@ package struct RecordRowView {
 }
 
 extension RecordRow {
-    /// Calls `body` with a view of the row.
+    /// Calls `body` with a view of this row.
     package func withView<T>(_ body: (RecordRowView) throws -> T) rethrows -> T {
         func withBytes<Result>(
             of text: String?, _ body: (UnsafeRawBufferPointer?) throws -> Result
@@ -119,13 +119,13 @@ extension RecordRow {
     }
 }
 
-/// The value of the index entry at a statement's current row, read on demand.
+/// The value of the index entry at a statement's current row. Its bytes are read on demand.
 package struct IndexValueView {
-    // Unowned: the connection retains it, and this view is valid only in the call that receives it.
+    // Unowned: the connection retains the statement, and this view is valid only in the call that receives it.
     private unowned(unsafe) let row: any SQLStatement
 
     init(_ row: any SQLStatement) { self.row = row }
 
-    /// Valid until the next record is visited. Its column follows a record's.
+    /// The bytes of the value, valid until the next record is visited. Their column follows the columns of the record.
     package var bytes: UnsafeRawBufferPointer { row.bytesInPlace(RecordRowView.Column.allCases.count) }
 }

@@ -1,13 +1,14 @@
-/// The outcome of a retry-safe request: the client names the request, and its own transaction writes the row.
+/// The outcome of a retry-safe request. The client names the request by its key, and the request's own transaction
+/// writes the row.
 package struct RequestKeyRow: Hashable, Sendable {
     package var account: Int64
-    /// Unique within the account.
+    /// The key that the client chose for the request, unique within the account.
     package var key: String
-    /// Distinguishes the request from others with its key.
+    /// A hash of the request's content, which distinguishes it from other requests with the same key.
     package var digest: [UInt8]
-    /// Opaque here.
+    /// The encoded outcome, opaque to the storage layer.
     package var outcome: [UInt8]
-    /// Milliseconds since 1970.
+    /// The time of the request in milliseconds since 1970.
     package var at: Int64
 
     package init(account: Int64, key: String, digest: [UInt8], outcome: [UInt8], at: Int64) {

@@ -1,21 +1,21 @@
-/// The owner of a database. Every key starts with it, so that tables can be distributed (sharded) by it.
+/// The owner of a database. Every key of a row starts with the owner, so that the tables can be sharded by owner.
 package struct OwnerID: RawRepresentable, Hashable, Sendable {
     package var rawValue: Int64
     package init(rawValue: Int64) { self.rawValue = rawValue }
-    /// The public database of the container.
+    /// The owner of the container's public database.
     package static let everyone = OwnerID(rawValue: 0)
-    /// The owner of an account's unsaved uploads to other owners' databases.
+    /// The owner of an account's unsaved uploads to the databases of other owners.
     package static func uploads(of account: Int64) -> OwnerID { OwnerID(rawValue: -account) }
 }
 
-/// An account of the container. The raw value is also the owner of the account's private database.
+/// An account of the container. The raw value of its ID is also the owner of its private database.
 package struct AccountRow: Hashable, Sendable {
     package var id: Int64
-    /// The account's name at sign-in; unique. Empty if the account is deleted.
+    /// The name with which the account signs in, unique in the store; empty if the account is deleted.
     package var name: String
-    /// The name of its user record, `_` and 32 hexadecimal digits; unique, also among deleted accounts.
+    /// The name of the account's user record: `_` and 32 hexadecimal digits. It is unique, even among deleted accounts.
     package var userRecordName: String
-    /// Whether it was deleted: then the row remains for its records in the public database.
+    /// Whether the account was deleted. Its row then remains for its records in the public database.
     package var isDeleted: Bool
 
     package var owner: OwnerID { OwnerID(rawValue: id) }
@@ -28,7 +28,8 @@ package struct AccountRow: Hashable, Sendable {
     }
 }
 
-/// The key of a zone's rows. A zone that is deleted and recreated gets a new `id`: the id is its incarnation.
+/// The key of the rows of a zone. A zone that is deleted and recreated gets a new `id`, so the ID identifies one
+/// incarnation of the zone.
 package struct ZoneKey: Hashable, Sendable {
     package var owner: OwnerID
     package var id: Int64
@@ -42,16 +43,17 @@ package struct ZoneKey: Hashable, Sendable {
 package struct ZoneRow: Hashable, Sendable {
     package var key: ZoneKey
     package var name: String
-    /// The change sequence of its creation, or of its deletion.
+    /// The change sequence of the zone's creation; of its deletion, if the zone is deleted.
     package var sequence: Int64
     package var isDeleted: Bool
-    /// The token that the last client to modify the zone supplied, opaque here.
+    /// The token that the last client to modify the zone supplied, opaque to the storage layer; nil if none was
+    /// supplied.
     package var clientChangeToken: String?
-    /// The change sequence of its creation or of the last change in it.
+    /// The change sequence of the last change in the zone, or of its creation.
     package var changed: Int64
-    /// The change sequence up to which tombstones may have been purged; 0 if none were.
+    /// The change sequence up to which tombstones of the zone may have been purged; 0 if no tombstone was purged.
     package var purgedUntil: Int64
-    /// The reason of its deletion, opaque here; 0 unless it is deleted.
+    /// The code for the reason of the zone's deletion, opaque to the storage layer; 0 unless the zone is deleted.
     package var deletionReason: Int64
 
     package init(
@@ -69,10 +71,10 @@ package struct ZoneRow: Hashable, Sendable {
     }
 }
 
-/// A store's number for a record: the fastest lookup key. It says nothing about the content, so records with different
-/// numbers may be equal.
+/// The store's number for a record, which gives the fastest lookup. It says nothing about the record's content, so
+/// equal records may have different numbers.
 package struct RowNumber: Hashable, Sendable {
-    /// Above 0; 0 if the record is not stored yet.
+    /// The number, above 0; 0 if the record is not stored yet.
     package var value: Int64
 
     package init(_ value: Int64 = 0) { self.value = value }
@@ -84,28 +86,29 @@ package struct RowNumber: Hashable, Sendable {
 /// A record or its tombstone.
 package struct RecordRow: Hashable, Sendable {
     package var zone: ZoneKey
-    /// Unique in the zone, tombstones included.
+    /// The record's name, unique in the zone even among tombstones.
     package var name: String
     package var type: String
-    /// The change sequence of its last write; unique in the store.
+    /// The change sequence of the record's last write, unique in the store.
     package var sequence: Int64
     package var isDeleted: Bool
-    /// Milliseconds since 1970.
+    /// The time at which the record was created, in milliseconds since 1970.
     package var createdAt: Int64
-    /// The account that created it; 0 for none.
+    /// The account that created the record; 0 for none.
     package var createdBy: Int64
-    /// Milliseconds since 1970.
+    /// The time at which the record was last modified, in milliseconds since 1970.
     package var modifiedAt: Int64
     package var modifiedBy: Int64
-    /// The name of its parent record, in the same zone.
+    /// The name of the parent record, which is in the same zone; nil if the record has no parent.
     package var parent: String?
-    /// The name of its share record, in the same zone.
+    /// The name of the record's own share, which is in the same zone; nil if the record has no share.
     package var share: String?
-    /// Its fields in wire JSON, opaque here. Empty in a tombstone.
+    /// The record's fields in wire JSON, opaque to the storage layer; empty in a tombstone.
     package var fields: [UInt8]
-    /// The number assigned by the store at the first write.
+    /// The number that the store assigns to the record at its first write.
     package var number = RowNumber()
-    /// Whether the row fails its checksum. It is then an empty tombstone but for its name, number and sequence.
+    /// Whether the stored row does not match its checksum. This value is then an empty tombstone that has only the
+    /// record's name, number and sequence.
     package internal(set) var isDamaged = false
 
     package init(
@@ -128,7 +131,7 @@ package struct RecordRow: Hashable, Sendable {
     }
 }
 
-/// An edge between two records of a zone: `source` holds a reference of this kind to `target`.
+/// An edge between two records of a zone: the record `source` has a reference of the given kind to the record `target`.
 package struct ReferenceRow: Hashable, Sendable {
     package enum Kind: Int64, Hashable, Sendable, CaseIterable {
         case parent = 1
@@ -150,7 +153,7 @@ package struct ReferenceRow: Hashable, Sendable {
     }
 }
 
-/// A field that the schema knows. `type` is the schema's spelling, opaque here.
+/// A field that the schema defines. `type` is spelled as in the schema and is opaque to the storage layer.
 package struct SchemaFieldRow: Hashable, Sendable {
     package var recordType: String
     package var field: String
@@ -163,7 +166,7 @@ package struct SchemaFieldRow: Hashable, Sendable {
     }
 }
 
-/// A position among jobs, which are ordered by owner and id: after the job of that owner and id.
+/// A position in the list of jobs, which is ordered by owner and ID: after the job with this owner and ID.
 package struct JobPosition: Hashable, Sendable {
     package var owner: OwnerID
     package var id: Int64
@@ -178,13 +181,13 @@ package struct JobPosition: Hashable, Sendable {
     }
 }
 
-/// A background job that a commit deferred; it survives a crash.
+/// A background job that a commit deferred. The job survives a crash.
 package struct JobRow: Hashable, Sendable {
     package var id: Int64
-    /// The job's kind, named by the service.
+    /// The job's kind, in the service's own terms.
     package var kind: String
     package var zone: ZoneKey
-    /// The job's subject, in the kind's own terms.
+    /// The job's subject, in the terms of its kind.
     package var subject: String
 
     package init(id: Int64 = 0, kind: String, zone: ZoneKey, subject: String) {

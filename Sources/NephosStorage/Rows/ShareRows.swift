@@ -1,26 +1,28 @@
-/// A share of a zone, or of the hierarchy under a record. An ended share remains, so that feeds can report departures.
+/// A share of a zone, or of the hierarchy under a root record. The row of an ended share remains, so that change feeds
+/// can report the departures.
 package struct ShareRow: Hashable, Sendable {
-    /// A change sequence, so it is never given again.
+    /// The share's ID. It is a change sequence, so no other share ever has it.
     package var id: Int64
     package var zone: ZoneKey
     /// The name of its share record.
     package var name: String
-    /// The name of the root record of the hierarchy; empty if the whole zone is shared.
+    /// The name of the root record of the shared hierarchy; empty if the whole zone is shared.
     package var root: String
-    /// The last component of its URL. Successive shares of one root have the same.
+    /// The last component of the share's URL. Successive shares of one root record have the same component.
     package var guid: String
-    /// The change sequence at which it ended; 0 while it is live.
+    /// The change sequence at which the share ended; 0 while the share is live.
     package var endedAt: Int64
-    /// The permission of any account with the URL, opaque here.
+    /// The code for the permission of any account that has the URL, opaque to the storage layer.
     package var publicPermission: Int64
     /// Whether uninvited accounts may request access.
     package var allowsRequests: Bool
-    /// When it ended, milliseconds since 1970; 0 while it is live, and after `purgeShares` has purged its content.
+    /// The time at which the share ended, in milliseconds since 1970; 0 while the share is live, and again after
+    /// `purgeShares` has purged its content.
     package var endedTime: Int64
-    /// The change sequence up to which departed records were purged from its feed. Only a purge writes it.
+    /// The change sequence up to which departed records were purged from the share's feed. Only a purge writes it.
     package var purgedUntil: Int64
-    /// The largest change sequence at which a record left that has since re-entered: its feed no longer has that
-    /// departure. Only `noteReentry` writes it.
+    /// The largest change sequence of a departure that the share's feed no longer has because the record re-entered the
+    /// share. Only `noteReentry` writes it.
     package var reenteredAt: Int64
 
     package init(
@@ -42,23 +44,24 @@ package struct ShareRow: Hashable, Sendable {
     }
 }
 
-/// A participant of a share besides its owner: invited or joined. Accounts that request access, or are blocked, have
-/// rows too.
+/// A participant of a share other than its owner: an account that was invited or has joined. Accounts that request
+/// access, or are blocked, also have rows.
 package struct ShareParticipantRow: Hashable, Sendable {
     package var share: Int64
-    /// Unique in the share.
+    /// The participant's identifier, unique in the share.
     package var id: String
-    /// The participant's account; 0 until it is known.
+    /// The participant's account; 0 until the account is known.
     package var account: Int64
-    /// The invited address, in the service's own terms; empty for none.
+    /// The address that was invited, in the service's own notation; empty if none was.
     package var address: String
-    /// This and the next two are opaque here.
+    /// The code for the participant's role. The codes of this and the next two properties are opaque to the storage
+    /// layer.
     package var role: Int64
     package var permission: Int64
     package var status: Int64
-    /// Milliseconds since 1970.
+    /// The time at which the participant was added, in milliseconds since 1970.
     package var addedAt: Int64
-    /// The last component of a one-time URL; empty if there is none.
+    /// The last component of the participant's one-time URL; empty if the participant has none.
     package var oneTimeGUID: String
     /// Whether the participant requested access and was approved.
     package var isApprovedRequester: Bool
@@ -80,14 +83,14 @@ package struct ShareParticipantRow: Hashable, Sendable {
     }
 }
 
-/// An account's current or former membership in a share. There is one row per account and share, of the last time.
+/// An account's current or former membership in a share. Each account and share has one row, for the latest membership.
 package struct MembershipRow: Hashable, Sendable {
     package var account: Int64
     package var share: Int64
     package var zone: ZoneKey
-    /// The change sequence at which the account joined.
+    /// The change sequence at which the account joined the share.
     package var joined: Int64
-    /// The change sequence at which it left, or the share ended; 0 for a current member.
+    /// The change sequence at which the account left or the share ended; 0 for a current member.
     package var left: Int64
 
     package init(account: Int64, share: Int64, zone: ZoneKey, joined: Int64, left: Int64 = 0) {
@@ -99,22 +102,23 @@ package struct MembershipRow: Hashable, Sendable {
     }
 }
 
-/// A record's current or former row under a hierarchy's share: the share's change feed. A record is under at most one
-/// share.
+/// The row of a record that is, or was, under the share of a hierarchy. These rows form the share's change feed. A
+/// record is under at most one share at a time.
 package struct SharedRecordRow: Hashable, Sendable {
     package var zone: ZoneKey
     package var share: Int64
     /// The record's name.
     package var name: String
     package var type: String
-    /// The change sequence at which it last came under the share.
+    /// The change sequence at which the record last entered the share.
     package var entered: Int64
-    /// The change sequence of its last change, arrival or departure; unique in the share.
+    /// The change sequence of the record's last change, entry or departure, unique in the share.
     package var sequence: Int64
-    /// The change sequence of the commit that deleted it or moved it away: its feed sequence may be later. 0 while it
-    /// is present.
+    /// The change sequence of the commit that deleted the record or moved it out of the share; 0 while the record is in
+    /// the share. The row's `sequence` may be later.
     package var leftAt: Int64
-    /// When it was deleted or moved away, milliseconds since 1970; 0 while it is present.
+    /// The time at which the record was deleted or moved out of the share, in milliseconds since 1970; 0 while the
+    /// record is in the share.
     package var goneAt: Int64
 
     package var isGone: Bool { goneAt != 0 }
@@ -134,13 +138,13 @@ package struct SharedRecordRow: Hashable, Sendable {
     }
 }
 
-/// Another owner's zone in which an account participates, as stored.
+/// A zone of another owner in which an account participates, with the rows that determine the account's access.
 package struct ParticipantZone: Hashable, Sendable {
-    /// The account's participation in one share of the zone.
+    /// The participation of the account in one share of the zone.
     package struct Part: Hashable, Sendable {
         package var membership: MembershipRow
         package var share: ShareRow
-        /// The account's rows in the share.
+        /// The rows of the account among the share's participants.
         package var participants: [ShareParticipantRow]
     }
 
@@ -148,6 +152,6 @@ package struct ParticipantZone: Hashable, Sendable {
     package var zone: ZoneRow
     /// Whether the zone has a job of the requested kind.
     package var hasJob: Bool
-    /// Ordered by share. Shares without a row of the account are left out.
+    /// The account's participations, ordered by share. Shares without a row of the account are omitted.
     package var parts: [Part]
 }

@@ -1,10 +1,10 @@
-/// The content that a service caches of a store, each with a version in the store, so that changes by other processes
-/// are noticed.
+/// The kinds of content that a service caches of a store. Each kind has a version in the store, by which a process
+/// notices changes by other processes.
 package enum SharedContent: Int, CaseIterable, Sendable {
-    /// The schema, who has its roles, and the index definitions.
+    /// The schema, the accounts that have its roles, and the index definitions.
     case catalog
-    /// The record types that have subscribers, by owner.
+    /// The record types with subscribers, by owner.
     case subscribedTypes
-    /// Which of the opaque strings that clients hold are good: the epoch and the lost change sequences.
+    /// The values that decide which opaque strings of clients are valid: the token epoch and the lost change sequences.
     case tokenValidity
 }

@@ -1,11 +1,11 @@
-/// Rows of a table whose zone or account does not exist, found by a store's verification.
+/// The rows of a table whose zone or account does not exist, as verification of the store finds them.
 package struct StrayRows: Hashable, Sendable {
     package var table: String
-    /// The column that names the zone or account.
+    /// The name of the column that contains the missing zone or account.
     package var column: String
-    /// The zone's or account's number.
+    /// The number of the missing zone or account.
     package var id: Int64
-    /// The owner of the missing zone; nil for a missing account.
+    /// The owner of the missing zone; nil if an account is missing.
     package var owner: Int64?
     package var count: Int64
 

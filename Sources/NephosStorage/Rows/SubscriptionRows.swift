@@ -1,18 +1,18 @@
 /// An account's subscription to changes in a database.
 package struct SubscriptionRow: Hashable, Sendable {
-    /// The owner of the database, or a stand-in for a database without one.
+    /// The owner of the database. A database without an owner has a stand-in.
     package var owner: OwnerID
-    /// The subscriber.
+    /// The account of the subscriber.
     package var account: Int64
-    /// Unique in the database for the account.
+    /// The subscription's ID, unique among the account's subscriptions to the database.
     package var id: String
-    /// The subscribed record type; empty for all.
+    /// The record type that the subscription covers; empty for all types.
     package var recordType: String
-    /// The id of the subscribed zone; 0 for all.
+    /// The ID of the zone that the subscription covers; 0 for all zones.
     package var zone: Int64
-    /// The subscription in the clients' encoding, opaque here.
+    /// The subscription in the clients' encoding, opaque to the storage layer.
     package var body: [UInt8]
-    /// The change sequence of its first write: only later changes are notified.
+    /// The change sequence of the subscription's first write. Only later changes cause notifications.
     package var since: Int64
 
     package init(
@@ -28,23 +28,23 @@ package struct SubscriptionRow: Hashable, Sendable {
     }
 }
 
-/// A client that receives an account's notifications.
+/// A push token, which identifies a client that receives an account's notifications.
 package struct PushTokenRow: Hashable, Sendable {
-    /// Unique in the store.
+    /// The push token, unique in the store.
     package var token: String
     package var account: Int64
-    /// The client's own identifier; empty if it gives none. Unique within the account, except for the empty one.
+    /// The client's own identifier, unique within the account; empty if the client gives none.
     package var client: String
-    /// The push service of the token, a name that the service chooses.
+    /// The service's name for the push service that issued the token.
     package var environment: String
-    /// Whether it is a device's token, to which a push service delivers.
+    /// Whether the token belongs to a device, to which a push service delivers.
     package var isDevice: Bool
     /// Whether the client polls for its notifications.
     package var polls: Bool
-    /// When the client last called, milliseconds since 1970.
+    /// The time of the client's last call, in milliseconds since 1970.
     package var seenAt: Int64
-    /// The last notification given to it and not yet acknowledged; 0 for none, and always 0 if one process writes the
-    /// store, which keeps it in memory.
+    /// The ID of the last notification that the client received and has not acknowledged; 0 for none. It is always 0 if
+    /// one process writes the store, because that process keeps it in memory.
     package var handedOut: Int64
 
     package init(
@@ -62,7 +62,7 @@ package struct PushTokenRow: Hashable, Sendable {
     }
 }
 
-/// A destination of an account's notifications.
+/// The key of a destination of an account's notifications.
 package struct OutboxDestinationKey: Hashable, Sendable {
     package var account: Int64
     package var destination: String
@@ -73,27 +73,28 @@ package struct OutboxDestinationKey: Hashable, Sendable {
     }
 }
 
-/// A notification for one destination. It is kept until it is delivered.
+/// A notification for one destination, which is kept until it is delivered.
 package struct OutboxRow: Hashable, Sendable {
     package var account: Int64
     /// The destination, in the service's own terms.
     package var destination: String
-    /// Unique in the store, and larger than those of the notifications before it.
+    /// The notification's ID, unique in the store and larger than the IDs of earlier notifications.
     package var id: Int64
-    /// A collapse key: of notifications to one destination with the same subject only the last is kept; empty for none.
+    /// The collapse key: of several notifications with the same key to one destination, only the last is kept. Empty
+    /// for none.
     package var subject: String
-    /// The notification's identifier for clients.
+    /// The identifier by which clients know the notification.
     package var notificationID: String
     package var subscriptionID: String
     package var collapseID: String?
     package var isSilent: Bool
-    /// When it was caused, milliseconds since 1970.
+    /// The time of the change that caused the notification, in milliseconds since 1970.
     package var createdAt: Int64
-    /// The encoded payload, opaque here.
+    /// The encoded payload, opaque to the storage layer.
     package var payload: [UInt8]
     /// The number of delivery attempts.
     package var attempts: Int64
-    /// The time of the next attempt, milliseconds since 1970; 0 if the client polls for it.
+    /// The time of the next delivery attempt, in milliseconds since 1970; 0 if the client polls for the notification.
     package var due: Int64
 
     package init(
@@ -116,7 +117,7 @@ package struct OutboxRow: Hashable, Sendable {
     }
 }
 
-/// A notification's entry in the outbox: the values that differ between its destinations.
+/// The values of a notification that differ between its destinations: one entry of the outbox.
 package struct OutboxPlace: Hashable, Sendable {
     package var destination: String
     package var id: Int64
@@ -132,7 +133,7 @@ package struct OutboxPlace: Hashable, Sendable {
 }
 
 extension OutboxRow {
-    /// The same notification in another outbox entry.
+    /// Returns the same notification for another entry of the outbox.
     package func at(_ place: OutboxPlace) -> OutboxRow {
         var row = self
         (row.destination, row.id, row.due) = (place.destination, place.id, place.due)

@@ -1,7 +1,7 @@
 extension SQL {
     private static let accounts = "SELECT id, name, user_record_name FROM account"
 
-    /// The statements about accounts, and about rows found by an account alone.
+    /// The statements that read and write accounts, and rows that are found by an account alone.
     var accountText: String {
         switch self {
         case .accountByID: "\(Self.accounts) WHERE id = $1"
@@ -28,12 +28,12 @@ extension SQL {
 }
 
 extension StorageReader {
-    /// The live account of that name.
+    /// The live account with that name; nil if there is none.
     package final func account(named name: String) throws -> AccountRow? {
         try row(.accountByName, bind: { try $0.bind(name) }, read: { AccountRow($0) })
     }
 
-    /// The account, live or deleted.
+    /// The live or deleted account with that ID; nil if there is none.
     package final func account(id: Int64) throws -> AccountRow? {
         try row(.accountByID, bind: { try $0.bind(id) }, read: { AccountRow($0) })
     }
@@ -42,12 +42,12 @@ extension StorageReader {
         try row(.accountByUserRecordName, bind: { try $0.bind(userRecordName) }, read: { AccountRow($0) })
     }
 
-    /// The live accounts with a larger id, ordered by id.
+    /// The live accounts with IDs above `id`, ordered by ID: at most `limit`.
     package final func accounts(after id: Int64, limit: Int) throws -> [AccountRow] {
         try rows(.accountsAfter, bind: { try $0.bind(id).bind(limit: limit) }, read: { AccountRow($0) })
     }
 
-    /// An account's rows in all shares, ended ones included, ordered by share and id.
+    /// The rows of an account in all shares, including ended shares, ordered by share and ID.
     package final func participations(account: Int64, limit: Int) throws -> [ShareParticipantRow] {
         try rows(
             .participationsOfAccount, bind: { try $0.bind(account).bind(limit: limit) },
@@ -56,30 +56,31 @@ extension StorageReader {
 }
 
 extension StorageTransaction {
-    /// Adds an account and returns it with its new id.
-    /// - Throws: `StorageError` `.constraint` if its name or its user record's name is in use.
+    /// Adds an account and returns it with its new ID.
+    /// - Throws: `StorageError` `.constraint` if another account has its name, or its user record's name.
     package func insertAccount(name: String, userRecordName: String) throws -> AccountRow {
         let id = try insert(.insertAccount) { try $0.bind(name).bind(userRecordName) }
         return AccountRow(id: id, name: name, userRecordName: userRecordName)
     }
 
-    /// Marks an account deleted. Its row stays without its name, which another account may then use.
-    /// - Throws: `StorageError` `.constraint` if there is no live account of that id.
+    /// Marks an account as deleted. Its row stays without a name, so that another account can use the name.
+    /// - Throws: `StorageError` `.constraint` if no live account has that ID.
     package func markAccountDeleted(id: Int64) throws {
         guard try change(.markAccountDeleted, { try $0.bind(id) }) == 1 else {
             throw StorageError(.constraint, "Account \(id) is not there, or was deleted.")
         }
     }
 
-    /// Removes up to `limit` of an account's memberships, former ones included, and with the last of them the note of
-    /// purged memberships. Returns the number of removed memberships.
+    /// Removes up to `limit` memberships of an account, including former ones. With the last membership it also removes
+    /// the account's purged-membership position.
+    /// - Returns: the number of removed memberships.
     package func purgeMemberships(account: Int64, limit: Int) throws -> Int {
         let purged = try change(.purgeMembershipsOfAccount) { try $0.bind(account).bind(limit: limit) }
         if purged < limit { try change(.unforgetMemberships) { try $0.bind(account) } }
         return purged
     }
 
-    /// Removes an account's pending notifications for all destinations.
+    /// Removes the pending notifications of an account for all its destinations.
     package func removeOutbox(account: Int64) throws {
         try change(.removeOutboxOfAccount) { try $0.bind(account) }
     }

@@ -1,7 +1,7 @@
 extension SQL {
     private static let assets = "SELECT owner, content, size, checksum, file, needed_until FROM asset"
 
-    /// The statements about assets.
+    /// The statements that read and write assets.
     var assetText: String {
         switch self {
         case .asset: "\(Self.assets) WHERE owner = $1 AND content = $2"
@@ -29,8 +29,8 @@ extension SQL {
                 SELECT 1 FROM asset_reference AS r WHERE r.owner = asset.owner AND r.content = asset.content)
             """
         case .unneededAssets:
-            // `+owner` prevents the index by owner: most of an owner's files are needed, so unneeded ones are found by
-            // their time.
+            // `+owner` keeps SQLite from using the index by owner. Most files of an owner are needed, so the unneeded
+            // ones are found by their time.
             "\(Self.assets) WHERE +owner = $1 AND needed_until < $2 ORDER BY needed_until LIMIT $3"
         case .firstAssets: "SELECT 1 FROM asset WHERE owner = $1 LIMIT $2"
         case .moveAsset:

@@ -1,17 +1,17 @@
 extension StorageReader {
-    /// The pending change events, oldest first.
+    /// The pending change events, the oldest first: at most `limit`.
     package final func changeEvents(limit: Int) throws -> [ChangeEventRow] {
         try rows(.changeEvents, bind: { try $0.bind(limit: limit) }, read: { ChangeEventRow($0) })
     }
 
-    /// The number of the newest pending event; nil if there is none.
+    /// The ID of the newest pending event; nil if no event is pending.
     package final func lastChangeEvent() throws -> Int64? {
         try rows(.lastChangeEvent, bind: { _ in }, read: { $0.integer(0) }).first
     }
 }
 
 extension StorageTransaction {
-    /// Adds an event under a new id.
+    /// Adds an event under a new ID.
     package func insert(_ event: ChangeEventRow) throws {
         try change(.insertChangeEvent) {
             try $0.bind(event.zone).bind(event.zoneName).bind(event.sequence).bind(event.originAccount)
@@ -19,7 +19,7 @@ extension StorageTransaction {
         }
     }
 
-    /// Stores the last notified subscription of an event, and the event's sequence.
+    /// Stores an event's last notified subscription and its sequence.
     package func update(_ event: ChangeEventRow) throws {
         let position = event.position
         try change(.updateChangeEvent) {
@@ -33,8 +33,8 @@ extension StorageTransaction {
     }
 
     /// Locks an event against other transactions until this one ends.
-    /// - Parameter position: the last notified subscription when the event was read.
-    /// - Returns: false if it was removed, has advanced since, or another transaction has it.
+    /// - Parameter position: the event's last notified subscription when the caller read the event.
+    /// - Returns: false if the event was removed, if its position has changed, or if another transaction has locked it.
     package func claimChangeEvent(id: Int64, at position: SubscriptionPosition?) throws -> Bool {
         try row(.claimChangeEvent) {
             try $0.bind(id)

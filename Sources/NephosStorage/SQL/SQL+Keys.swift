@@ -1,5 +1,5 @@
 extension SQL {
-    /// The statements about wrapped keys.
+    /// The statements that read and write wrapped keys.
     var keyText: String {
         switch self {
         case .keysOfSubject:
@@ -34,7 +34,7 @@ extension SQL {
 }
 
 extension StorageReader {
-    /// The keys of one kind and subject, ordered by ID (byte-wise).
+    /// The keys of one kind and subject in a zone, ordered by ID (byte-wise).
     package final func keys(zone: ZoneKey, kind: KeyRow.Kind, subject: String) throws -> [KeyRow] {
         try rows(.keysOfSubject) {
             try $0.bind(zone).bind(kind.rawValue).bind(subject)
@@ -43,7 +43,7 @@ extension StorageReader {
         }
     }
 
-    /// The keys of one kind, ordered by subject and ID (both byte-wise).
+    /// The keys of one kind in a zone, ordered by subject and ID (both byte-wise).
     package final func keys(zone: ZoneKey, kind: KeyRow.Kind) throws -> [KeyRow] {
         try rows(.keysOfKind) {
             try $0.bind(zone).bind(kind.rawValue)
@@ -54,19 +54,20 @@ extension StorageReader {
 }
 
 extension StorageTransaction {
-    /// Adds a key or replaces the one with its ID.
+    /// Adds a key, or replaces the key with the same ID.
     package func put(_ key: KeyRow) throws {
         try change(.putKey) {
             try $0.bind(key.zone).bind(key.kind.rawValue).bind(key.subject).bind(key.id).bind(key.body)
         }
     }
 
-    /// Removes a key; does nothing if it does not exist.
+    /// Removes a key. Does nothing if the key does not exist.
     package func removeKey(zone: ZoneKey, kind: KeyRow.Kind, subject: String, id: [UInt8]) throws {
         try change(.removeKey) { try $0.bind(zone).bind(kind.rawValue).bind(subject).bind(id) }
     }
 
-    /// Removes up to `limit` keys of a zone; returns the number of removed keys.
+    /// Removes up to `limit` keys of a zone.
+    /// - Returns: the number of removed keys.
     package func purgeKeys(zone: ZoneKey, limit: Int) throws -> Int {
         try change(.purgeKeys) { try $0.bind(zone).bind(limit: limit) }
     }

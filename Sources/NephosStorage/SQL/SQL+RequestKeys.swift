@@ -1,9 +1,9 @@
 extension SQL {
-    /// The statements about requests' outcomes.
+    /// The statements that read and write the outcomes of requests.
     var requestKeyText: String {
         switch self {
         case .requestKey: "SELECT digest, outcome, at FROM request_key WHERE account = $1 AND key = $2"
-        // A duplicate key fails the transaction: it is another run of the same request.
+        // A duplicate key fails the transaction, because another run of the same request has stored it.
         case .insertRequestKey:
             "INSERT INTO request_key (account, key, digest, outcome, at) VALUES ($1, $2, $3, $4, $5)"
         case .purgeRequestKeys:
@@ -24,8 +24,8 @@ extension SQL {
 }
 
 extension StorageReader {
-    /// The outcome of a request. With `isSure` false, an engine that reruns a write after a duplicate key may answer
-    /// nil without a lookup in the first run.
+    /// The outcome of a request; nil if none is stored. If `isSure` is false, an engine may answer nil without a lookup
+    /// in the first run, provided that it reruns a write after a duplicate key.
     package final func requestKey(account: Int64, key: String, isSure: Bool) throws -> RequestKeyRow? {
         if !isSure && connection.findsTakenKeysLater { return nil }
         return try row(.requestKey) {
@@ -35,18 +35,19 @@ extension StorageReader {
         }
     }
 
-    /// The first account after another one that has stored outcomes; nil if there is none.
+    /// The first account above `account` that has stored outcomes; nil if there is none.
     package final func requestKeyAccount(after account: Int64) throws -> Int64? {
         try row(.requestKeyAccount, bind: { try $0.bind(account) }, read: { $0.integer(0) })
     }
 
-    /// The time of the account's newest request that has `count` newer ones; nil if there are fewer.
+    /// The time of the account's newest request that has at least `count` newer requests; nil if no request has as
+    /// many.
     package final func requestKeyTime(account: Int64, behind count: Int) throws -> Int64? {
         try row(.requestKeyTime, bind: { try $0.bind(account).bind(limit: count) }, read: { $0.integer(0) })
     }
 
-    /// The time of the newest request, among the account's newest `count`, whose outcome together with those of all
-    /// newer ones exceeds `bytes`; nil if they fit.
+    /// The time of the newest request whose outcome, together with the outcomes of all newer requests, exceeds `bytes`.
+    /// Only the newest `count` requests of the account are examined. Nil if their outcomes fit.
     package final func requestKeyTime(account: Int64, beyond bytes: Int, of count: Int) throws -> Int64? {
         var total: Int64 = 0
         return try rows(.requestKeySizes) {
@@ -59,27 +60,29 @@ extension StorageReader {
         }?.at
     }
 
-    /// The time of the account's oldest request with a stored outcome.
+    /// The time of the account's oldest request with a stored outcome; nil if there is none.
     package final func oldestRequestKeyTime(account: Int64) throws -> Int64? {
         try row(.oldestRequestKeyTime, bind: { try $0.bind(account) }, read: { $0.integer(0) })
     }
 
-    /// The number of stored outcomes, at most `limit`.
+    /// The number of stored outcomes, counted up to `limit`.
     package final func countRequestKeys(limit: Int) throws -> Int {
         try row(.countRequestKeys, bind: { try $0.bind(limit: limit) }, read: { Int($0.integer(0)) }) ?? 0
     }
 }
 
 extension StorageTransaction {
-    /// Adds a request's outcome. Blocks while another transaction is about to add the same key.
-    /// - Throws: `StorageError` `.constraint` if the key exists, unless the write runs again for that.
+    /// Adds the outcome of a request. Blocks while another transaction is about to add the same key.
+    /// - Throws: `StorageError` `.constraint` if the key exists, unless the engine reruns the write after a duplicate
+    ///   key.
     package func insert(_ request: RequestKeyRow) throws {
         try change(.insertRequestKey) {
             try $0.bind(request.account).bind(request.key).bind(request.digest).bind(request.outcome).bind(request.at)
         }
     }
 
-    /// Removes up to `limit` outcomes of an account's requests before `time`, oldest first; returns the number removed.
+    /// Removes up to `limit` outcomes of an account's requests before `time`, the oldest first.
+    /// - Returns: the number of removed outcomes.
     package func purgeRequestKeys(account: Int64, before time: Int64, limit: Int) throws -> Int {
         try change(.purgeRequestKeys) { try $0.bind(account).bind(time).bind(limit: limit) }
     }

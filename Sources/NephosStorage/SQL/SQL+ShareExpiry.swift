@@ -1,5 +1,5 @@
 extension SQL {
-    /// The statements that purge departed records of shares, and ended shares.
+    /// The statements that purge ended shares and the departed records of shares.
     var shareExpiryText: String {
         switch self {
         case .expiredSharedRecords:
@@ -42,12 +42,12 @@ extension SQL {
 }
 
 extension StorageReader {
-    /// The change sequence of the last purged membership of an account; 0 if none was purged.
+    /// The change sequence of the account's last purged membership; 0 if none was purged.
     package final func membershipsForgotten(account: Int64) throws -> Int64 {
         try row(.forgottenMemberships, bind: { try $0.bind(account) }, read: { $0.integer(0) }) ?? 0
     }
 
-    /// Whether `purgeSharedRecords` or `purgeShares` has something to remove.
+    /// Whether `purgeSharedRecords` has rows to remove. The next method answers the same for `purgeShares`.
     package final func hasSharedRecord(goneBefore time: Int64) throws -> Bool {
         try row(.expiredSharedRecords, bind: { try $0.bind(time).bind(limit: 1) }, read: { _ in true }) ?? false
     }
@@ -63,13 +63,14 @@ extension StorageReader {
 }
 
 extension StorageTransaction {
-    /// Stores that a record which left the share at `sequence` has re-entered it.
+    /// Records that a record which left the share at `sequence` has re-entered it.
     package func noteReentry(share: Int64, leftAt sequence: Int64) throws {
         try change(.noteReentry) { try $0.bind(sequence).bind(share).bind(sequence) }
     }
 
-    /// Removes up to `limit` rows of records that left their shares before `time` (milliseconds since 1970), oldest
-    /// first, and stores the purged sequence in the shares. Returns the number of examined rows.
+    /// Removes up to `limit` rows of records that left their shares before `time` (in milliseconds since 1970), the
+    /// oldest first. Stores the last purged sequence in each share.
+    /// - Returns: the number of examined rows.
     package func purgeSharedRecords(goneBefore time: Int64, limit: Int) throws -> Int {
         let expired = try rows(.expiredSharedRecords) {
             try $0.bind(time).bind(limit: limit)
@@ -90,9 +91,10 @@ extension StorageTransaction {
         return expired.count
     }
 
-    /// Removes up to `limit` rows of records under shares that ended before `time` (milliseconds since 1970); with the
-    /// last of them the share's participants and memberships. The share itself stays if it is the last one of an
-    /// existing root, as its URL does. Returns the number of removed record rows.
+    /// Removes up to `limit` rows of records under shares that ended before `time` (in milliseconds since 1970). Once a
+    /// share has no such rows left, its participants and memberships are removed too. The share's own row stays if it
+    /// is the last share of an existing root record, because the root keeps the share's URL.
+    /// - Returns: the number of removed rows.
     package func purgeShares(endedBefore time: Int64, limit: Int) throws -> Int {
         let expired = try row(.expiredShares) {
             try $0.bind(time)
@@ -110,7 +112,7 @@ extension StorageTransaction {
         try change(.removeParticipants) { try $0.bind(share.id) }
         try change(.forgetMembershipsOfShare) { try $0.bind(share.endedAt).bind(share.id) }
         try change(.removeMemberships) { try $0.bind(share.id) }
-        // The root keeps its share's URL.
+        // The root record keeps the URL of its last share.
         let isLast = try lastShare(zone: share.zone, root: share.root)?.id == share.id
         let hasRoot =
             try share.root.isEmpty || record(zone: share.zone, named: share.root).map { !$0.isDeleted } ?? false

@@ -1,7 +1,7 @@
 extension SQL {
-    /// The statements of a store's verification: rows whose zone or account does not exist. A negative owner belongs to
-    /// the account with the positive number: its shared database, which has others' zones, or its uploads to other
-    /// databases.
+    /// The statements that find rows whose zone or account does not exist, for verification of the store. A negative
+    /// owner belongs to the account with the positive number. It stands for the account's shared database, which has
+    /// zones of other owners, or for the account's uploads to other databases.
     var verificationText: String {
         switch self {
         case .rowsWithoutZone:
@@ -38,14 +38,14 @@ extension SQL {
 }
 
 extension StorageReader {
-    /// Rows of all tables whose zone does not exist, live or deleted. Scans the tables.
+    /// The rows of all tables whose zone does not exist, neither live nor deleted. Scans the tables.
     package final func rowsWithoutZone(limit: Int) throws -> [StrayRows] {
         try rows(.rowsWithoutZone, bind: { try $0.bind(limit: limit) }) {
             StrayRows(table: $0.text(0), column: "zone", id: $0.integer(2), owner: $0.integer(1), count: $0.integer(3))
         }
     }
 
-    /// Rows of all tables whose account does not exist, live or deleted. Scans the tables.
+    /// The rows of all tables whose account does not exist, neither live nor deleted. Scans the tables.
     package final func rowsWithoutAccount(limit: Int) throws -> [StrayRows] {
         try rows(.rowsWithoutAccount, bind: { try $0.bind(limit: limit) }) {
             StrayRows(table: $0.text(0), column: $0.text(1), id: $0.integer(2), owner: nil, count: $0.integer(3))

@@ -1,6 +1,6 @@
-/// Every statement that runs after a store is open, written once for SQLite and PostgreSQL.
+/// Every statement that runs once a store is open, written once for both SQLite and PostgreSQL.
 ///
-/// Parameters first appear in the order of their numbers, so `$n` is also SQLite's nth parameter.
+/// Parameters first appear in the order of their numbers, so `$n` is also the nth parameter for SQLite.
 package enum SQL: Int, CaseIterable, Sendable {
     case savepoint, releaseSavepoint, rollbackToSavepoint
     case lastSequence, setLastSequence
@@ -143,13 +143,13 @@ package enum SQL: Int, CaseIterable, Sendable {
             "SELECT \(Self.recordColumns) FROM record WHERE owner = $1 AND zone = $2 AND name = $3"
         case .recordsByNames:
             "SELECT \(Self.recordColumns) FROM record WHERE owner = $1 AND zone = $2 AND name IN (\(Self.listed)) ORDER BY name"
-        // For a remote database: as many as fit $4 bytes.
+        // For a remote database: the records that fit in $4 bytes.
         case .expectedRecords:
             """
             SELECT \(Self.recordColumns) FROM record WHERE owner = $1 AND zone = $2 AND name IN (\(Self.listed))
                 AND length(fields) <= $4
             """
-        // The same, each with its row under its share.
+        // For a remote database: the same records, each with its row under its current share.
         case .expectedSharedRecords:
             """
             SELECT \(Self.recordColumns(of: "record")), \(Self.sharedRecordColumns(of: "shared")) FROM record
@@ -269,8 +269,8 @@ package enum SQL: Int, CaseIterable, Sendable {
             WHERE owner = $1 AND zone = $2 AND definition = $3 AND (value, name) > ($4, $5) AND value < $6
             ORDER BY value, name LIMIT $7
             """
-        // A cross join fixes the order of the tables, so that records are looked up in the order of the entries. A
-        // zone's id is unique across owners, so the record's owner need not be compared.
+        // A cross join fixes the order of the tables, so that records are looked up in the order of the index entries.
+        // A zone's ID is unique across owners, so the record's owner need not be compared.
         case .indexedRecords:
             """
             SELECT \(Self.recordColumns(of: "record")), value FROM index_entry AS entry CROSS JOIN record
@@ -291,7 +291,7 @@ package enum SQL: Int, CaseIterable, Sendable {
             """
             SELECT 1 FROM index_entry WHERE owner = $1 AND zone = $2 AND definition = $3 AND value = $4 AND name = $5
             """
-        // Positions, from 1, in lists of hexadecimal values and of names.
+        // The result has the positions of the missing entries, from 1, in two lists: hexadecimal values and names.
         case .missingIndexEntries:
             """
             SELECT wanted.key + 1 FROM (SELECT $1 AS owner, $2 AS zone, $3 AS definition) AS place
@@ -414,7 +414,7 @@ package enum SQL: Int, CaseIterable, Sendable {
                 SELECT account, destination, id FROM outbox WHERE due > 0 AND due <= $2 ORDER BY due, id LIMIT $3)
             RETURNING \(Self.outboxColumns)
             """
-        // For a remote connection; elsewhere single lookups are as fast.
+        // Used only by a remote connection. On other connections single lookups are as fast.
         case .firstOutbox: Self.outboxOfDestination.text
         case .removeOutbox: "DELETE FROM outbox WHERE account = $1 AND destination = $2 AND id = $3"
         case .removeOutboxOfSubject:
@@ -452,19 +452,19 @@ package enum SQL: Int, CaseIterable, Sendable {
 
     private static let subscriptionColumns = "owner, account, id, record_type, zone, body, since"
     private static let pushTokenColumns = "token, account, client, environment, device, polls, seen_at, handed_out"
-    /// The rows that `insertOutboxTogether` adds: one notification in as many outbox entries.
+    /// The number of rows that `insertOutboxTogether` adds: one notification in as many entries of the outbox.
     static let outboxRowsTogether = 16
     private static let outboxColumns = """
         account, destination, id, subject, notification, subscription, collapse, silent, created_at, payload, attempts,
         due
         """
 
-    /// A zone's columns after its owner, in reading order.
+    /// The columns of a zone after its owner, in reading order.
     package static let zoneColumns = """
         id, name, sequence, client_change_token, changed, purged_until, deleted, deletion_reason
         """
 
-    /// The columns written after a record's name, in this order.
+    /// The columns of a record after its name, in writing order.
     package static let contentColumns = [
         "sequence", "type", "deleted", "created_at", "created_by", "modified_at", "modified_by", "parent", "share",
         "checksum", "fields",
@@ -474,23 +474,23 @@ package enum SQL: Int, CaseIterable, Sendable {
         (first..<first + count).map { "$\($0)" }.joined(separator: ", ")
     }
 
-    /// The columns read of a record, in this order: `RecordRowView.Column`.
+    /// The columns of a record in reading order, as in `RecordRowView.Column`.
     package static let recordColumns = "name, id, \(contentColumns.joined(separator: ", "))"
 
     package static func recordColumns(of table: String) -> String { qualified(recordColumns, table) }
 
-    /// Columns qualified with their table.
+    /// Returns the columns, each qualified with the name of its table.
     package static func qualified(_ columns: String, _ table: String) -> String {
         columns.split { $0 == "," || $0.isWhitespace }.map { "\(table).\($0)" }.joined(separator: ", ")
     }
 
-    /// The texts of the list in the third parameter.
+    /// The texts of the JSON array in the third parameter.
     private static let listed = "SELECT value FROM json_each($3)"
 
     private static let indexRange = """
         FROM index_entry WHERE owner = $1 AND zone = $2 AND definition = $3 AND value >= $4 AND value < $5
         """
 
-    /// The names of the records that one purge removes.
+    /// Selects the names of the records that one call of `purgeRecords` removes.
     private static let firstNames = "SELECT name FROM record WHERE owner = $1 AND zone = $2 ORDER BY name LIMIT $3"
 }

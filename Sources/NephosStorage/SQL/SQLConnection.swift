@@ -1,65 +1,68 @@
-/// One connection to a SQL database, used by one thread at a time. Each engine supplies its own.
+/// One connection to a SQL database, which one thread uses at a time. Each engine supplies its own type.
 package protocol SQLConnection: AnyObject {
-    /// The SQL dialect.
     static var dialect: SQLDialect { get }
 
-    /// The statement, prepared on first use and cached, reset and ready for its first `bind`.
+    /// Returns the statement, ready for its first `bind`. The connection prepares it on first use and caches it.
     func prepare(_ sql: SQL) throws -> any SQLStatement
     /// Runs statements without parameters, and discards their rows.
     func execute(_ script: String) throws
 
-    /// Opens a transaction; a writing one takes the write lock at once.
+    /// Opens a transaction. A writing transaction takes the write lock at once.
     func begin(writing: Bool) throws
     func commit() throws
-    /// The total checkpoint time of its commits in nanoseconds; 0 for engines without a log of their own.
+    /// The total time in nanoseconds that the connection's commits spent on checkpoints; 0 for an engine without a
+    /// write-ahead log of its own.
     var checkpointNanoseconds: Int64 { get }
-    /// Rolls back the open transaction, if any. Cannot fail: a transaction that cannot be rolled back was never
-    /// committed.
+    /// Rolls back the open transaction, if any. It cannot fail, because a transaction that cannot be rolled back was
+    /// never committed.
     func rollback()
-    /// Whether a transaction is open. Some failures end it implicitly.
+    /// Whether a transaction is open. Some failures end a transaction implicitly.
     var isInTransaction: Bool { get }
 
-    /// Makes the open transaction exclude all other writes. Engines with serialised writes need not do anything.
-    /// - Throws: if the transaction has to restart for that.
+    /// Makes the open transaction exclude all other writes. An engine with serialised writes does nothing.
+    /// - Throws: an error if the transaction has to restart to get exclusive access.
     func runAlone() throws
 
-    /// Whether a statement costs a round trip to another process: then sets are sent as arrays, and a page is bounded
-    /// in its statement.
+    /// Whether a statement costs a round trip to another process. If so, sets are sent as arrays, and each statement
+    /// bounds its own page.
     static var isRemote: Bool { get }
-    /// No commit that is still to come has a change sequence below it.
+    /// A lower bound for the change sequences of all future commits.
     var horizon: Int64 { get }
-    /// Zones are looked up for their feeds.
+    /// Announces that the next zones are looked up for their change feeds.
     func expectFeeds()
-    /// A zone is looked up next, then its records of these names and, where that is not 0, as many of its shares.
+    /// Announces that the zone with this name is looked up next, and then its records with these names. If `shares` is
+    /// not 0, as many of its shares are looked up too.
     func expectZone(named name: String, records: [String], shares: Int)
-    /// Up to where a zone is complete, where that came with the zone.
+    /// The change sequence up to which a zone is complete; nil unless the lookup of the zone already returned it.
     func knownCompletion(of zone: ZoneKey) throws -> Int64?
-    /// As `StorageReader` and `StorageTransaction` have them.
+    /// Implements the method of the same name in `StorageReader`. The next three methods do so for `StorageReader` and
+    /// `StorageTransaction`.
     func isCurrent(_ version: Int64, of content: SharedContent) throws -> Bool
     func version(of content: SharedContent) throws -> Int64
     func advanceCatalog() throws
     func insertSubscribedType(_ recordType: String, owner: Int64) throws
-    /// - Returns: nil if the database keeps no version of them.
+    /// - Returns: the record types that gained subscribers after `version`; nil if the database keeps no versions of
+    ///   cached content.
     func subscribedTypes(after version: Int64) throws -> [(owner: Int64, recordType: String)]?
     func mayRepeat()
-    /// Whether a duplicate request key is detected on insertion, after which the write runs again.
+    /// Whether the database detects a duplicate request key only on insertion. The write then runs again.
     var findsTakenKeysLater: Bool { get }
-    /// Writes a record by the connection's own means.
-    /// - Returns: its number; nil to have it written by `SQL.updateRecord` and `SQL.putRecord`.
+    /// Writes a record by a method that only this connection has.
+    /// - Returns: the number of the record; nil to have the record written by `SQL.updateRecord` and `SQL.putRecord`.
     func put(_ record: RecordRow) throws -> RowNumber?
 
-    /// The version after the last migration (`[Migration].version`); 0 for a new store.
+    /// The version of the store's tables after their last migration (`[Migration].version`); 0 for a new store.
     func schemaVersion() throws -> Int
-    /// Sets the version in the open transaction.
+    /// Sets the version of the tables in the open transaction.
     func setSchemaVersion(_ version: Int) throws
 
-    /// Counts the work of its statements.
+    /// The meter that counts the work of the connection's statements.
     var meter: ReadMeter { get }
 
-    /// Reports a record that fails its checksum.
+    /// Reports a record that does not match its checksum.
     func noteDamage(_ record: RecordRowView)
 
-    /// Closes the connection. No call may follow.
+    /// Closes the connection. No other call may follow.
     func close()
 }
 
@@ -81,47 +84,49 @@ extension SQLConnection {
     package func put(_ record: RecordRow) throws -> RowNumber? { nil }
 }
 
-/// A prepared statement with its parameters and its current row, valid until it is prepared again.
+/// A prepared statement with its parameters and its current row. It is valid until the same statement is prepared
+/// again.
 package protocol SQLStatement: AnyObject {
-    /// Binds the next parameter: the first call is for `$1`.
+    /// Binds a value to the next parameter. The first call binds `$1`.
     @discardableResult func bind(_ value: Int64) throws -> Self
     @discardableResult func bind(_ value: String?) throws -> Self
     @discardableResult func bind(_ value: [UInt8]) throws -> Self
     @discardableResult func bind(_ values: [String]) throws -> Self
 
-    /// Moves to the next row; false when there is none.
+    /// Moves to the next row. Returns false if there is no further row.
     func step() throws -> Bool
     /// Runs an insertion to completion.
-    /// - Returns: the key of the added row; nil if none was added.
+    /// - Returns: the key of the added row; nil if no row was added.
     func insert() throws -> Int64?
-    /// Ends the execution. A statement that is not stepped to its end holds its snapshot until this call.
+    /// Ends the execution. A statement that was not stepped to its end holds its snapshot until this call.
     func reset()
-    /// The number of rows the execution changed.
+    /// The number of rows that the execution changed.
     var changes: Int { get }
 
-    /// Values of the current row; columns count from 0.
+    /// Returns the integer in a column of the current row. Columns count from 0 in this method and the next ones.
     func integer(_ column: Int) -> Int64
     func text(_ column: Int) -> String
     func optionalText(_ column: Int) -> String?
     func bytes(_ column: Int) -> [UInt8]
-    /// The text in the database's memory, valid until the next `step` or `reset`; empty for null.
+    /// Returns the text in the database's memory, which is valid until the next `step` or `reset`; empty for null.
     func textInPlace(_ column: Int) -> UnsafeRawBufferPointer
     func bytesInPlace(_ column: Int) -> UnsafeRawBufferPointer
 }
 
-/// The words in which the databases' SQL dialects differ. The migrations name them in braces.
+/// The keywords that differ between the SQL dialects of the databases. Migrations name them in braces.
 package struct SQLDialect: Sendable {
-    /// `{key}`: the type of an auto-incremented primary key that never reuses a number.
+    /// The text for `{key}`: the type of an auto-incremented primary key that never reuses a number.
     package var key: String
-    /// `{rowKey}`: the type of an auto-incremented primary key that may reuse the number of a deleted row.
+    /// The text for `{rowKey}`: the type of an auto-incremented primary key that may reuse the number of a deleted row.
     package var rowKey: String
-    /// `{integer}`: 64 bits.
+    /// The text for `{integer}`: the type of a 64-bit integer.
     package var integer: String
-    /// `{text}`: UTF-8, compared byte by byte.
+    /// The text for `{text}`: the type of a UTF-8 text that is compared byte by byte.
     package var text: String
-    /// `{bytes}`: any bytes.
+    /// The text for `{bytes}`: the type of arbitrary bytes.
     package var bytes: String
-    /// `{clustered}`: after a table's definition, stores its rows in the order of its primary key.
+    /// The text for `{clustered}`: the clause after a table's definition that stores the rows in the order of the
+    /// primary key.
     package var clustered: String
 
     package init(key: String, rowKey: String, integer: String, text: String, bytes: String, clustered: String) {
@@ -133,7 +138,7 @@ package struct SQLDialect: Sendable {
         self.clustered = clustered
     }
 
-    /// `script` in this dialect.
+    /// Returns `script` in this dialect.
     package func render(_ script: String) -> String {
         let words = [
             "key": key, "rowKey": rowKey, "integer": integer, "text": text, "bytes": bytes, "clustered": clustered,

@@ -1,5 +1,5 @@
 extension StorageReader {
-    /// All owners' live zones with a larger id, ordered by id.
+    /// The live zones of all owners with IDs above `id`, ordered by ID: at most `limit`.
     package final func zones(after id: Int64, limit: Int) throws -> [ZoneRow] {
         try rows(.zonesAfter, bind: { try $0.bind(id).bind(limit: limit) }) { row in
             ZoneRow(
@@ -8,7 +8,7 @@ extension StorageReader {
         }
     }
 
-    /// Every index, ordered by id.
+    /// The definitions of all indexes, ordered by ID.
     package final func indexDefinitions() throws -> [IndexDefinitionRow] {
         try rows(.indexDefinitions, bind: { _ in }) { row in
             let state = row.integer(3)
@@ -20,7 +20,8 @@ extension StorageReader {
         }
     }
 
-    /// The first entries of a range, after `position` if given, ordered by value and name (both byte-wise).
+    /// The first entries of a range, ordered by value and name (both byte-wise); the first ones after `position` if it
+    /// is not nil.
     package final func indexEntries(
         _ range: IndexRange, after position: IndexPosition?, limit: Int
     ) throws -> [IndexPosition] {
@@ -36,10 +37,10 @@ extension StorageReader {
         }
     }
 
-    /// The same entries, each with its record in the database's memory; entries of missing records are skipped. `body`
-    /// receives the record and a view of the entry's value; it may read anything but indexes, and returns whether to
-    /// continue. `expecting` is a hint of how many are needed: an engine that is another process first reads that many,
-    /// and more on demand.
+    /// Visits the same entries, each with its record in the database's memory. Entries of missing records are skipped.
+    /// `body` receives the record and a view of the entry's value, and returns whether to continue. It may read
+    /// anything except indexes. `expecting` is the expected number of entries: a remote engine first reads that many,
+    /// and reads more on demand.
     package final func visitIndexedRecords(
         _ range: IndexRange, after position: IndexPosition?, limit: Int, expecting: Int,
         _ body: (RecordRowView, IndexValueView) throws -> Bool
@@ -66,7 +67,7 @@ extension StorageReader {
         }
     }
 
-    /// Bytes of fields after which a piece of an index ends.
+    /// The size of fields in bytes after which one piece of the index's records ends.
     private static var indexedSize: Int { 4 << 20 }
 
     private final func visit(
@@ -97,7 +98,7 @@ extension StorageReader {
         }
     }
 
-    /// A function over the statement's concrete type: as `any` it would be retained for every row.
+    /// Generic over the statement's concrete type, because a statement of type `any` would be retained for every row.
     private final func visit(
         rowsOf statement: some SQLStatement, _ zone: ZoneKey, _ body: (RecordRowView, IndexValueView) throws -> Bool
     ) throws {
@@ -111,7 +112,8 @@ extension StorageReader {
         try row(.hasIndexEntry, bind: { try $0.bind(entry) }, read: { _ in true }) ?? false
     }
 
-    /// The missing ones of the entries of one index in one zone. Costs one round trip.
+    /// The entries, out of `entries`, that are missing in an index of a zone. All entries belong to one index and zone.
+    /// Costs one round trip.
     package final func missingIndexEntries(_ entries: [IndexEntryRow]) throws -> [IndexEntryRow] {
         guard type(of: connection).isRemote else { return try entries.filter { try !hasIndexEntry($0) } }
         guard let first = entries.first else { return [] }
@@ -123,13 +125,13 @@ extension StorageReader {
         }
     }
 
-    /// Bytes as hexadecimal digits.
+    /// Returns the bytes as hexadecimal digits.
     private static func digits(_ bytes: [UInt8]) -> String {
         let digits = Array("0123456789abcdef".utf8)
         return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 
-    /// The number of entries in a range, at most `limit`. The cost is proportional to the result.
+    /// The number of entries in a range, counted up to `limit`. The cost is proportional to the result.
     package final func countIndexEntries(_ range: IndexRange, limit: Int) throws -> Int {
         try row(
             .countIndexEntries, bind: { try $0.bind(range).bind(limit: limit) }, read: { Int($0.integer(0)) }) ?? 0
@@ -137,7 +139,8 @@ extension StorageReader {
 }
 
 extension StorageTransaction {
-    /// Adds an index to be built, under a new id. One of the same type and components must not exist.
+    /// Adds an index definition under a new ID; the index still has to be built. An index with the same type and
+    /// components must not exist.
     package func insertIndexDefinition(
         recordType: String, components: String, sequence: Int64
     ) throws -> IndexDefinitionRow {
@@ -147,7 +150,7 @@ extension StorageTransaction {
         return IndexDefinitionRow(id: id, recordType: recordType, components: components, definedAt: sequence)
     }
 
-    /// Stores the progress of an index's build, and whether it is ready.
+    /// Stores the progress of an index's build, and whether the index is ready.
     package func updateIndexDefinition(_ definition: IndexDefinitionRow) throws {
         try change(.updateIndexDefinition) {
             let state: Int64 = (definition.isReady ? 1 : 0) | (definition.leavesOut ? 2 : 0)
@@ -156,22 +159,23 @@ extension StorageTransaction {
         }
     }
 
-    /// Removes an index; its entries are removed separately.
+    /// Removes the definition of an index. The caller removes its entries separately.
     package func removeIndexDefinition(id: Int64) throws {
         try change(.removeIndexDefinition) { try $0.bind(id) }
     }
 
-    /// Adds an entry; adding one that exists changes nothing.
+    /// Adds an index entry. Does nothing if the entry exists.
     package func insert(_ entry: IndexEntryRow) throws {
         try change(.insertIndexEntry) { try $0.bind(entry).bind(entry.record) }
     }
 
-    /// Removes an entry; removing one that does not exist changes nothing.
+    /// Removes an index entry. Does nothing if the entry does not exist.
     package func remove(_ entry: IndexEntryRow) throws {
         try change(.removeIndexEntry) { try $0.bind(entry) }
     }
 
-    /// Removes the first entries of a range; returns the number removed.
+    /// Removes the first entries of a range: at most `limit`.
+    /// - Returns: the number of removed entries.
     package func removeIndexEntries(_ range: IndexRange, limit: Int) throws -> Int {
         try change(.removeIndexEntries) { try $0.bind(range).bind(limit: limit) }
     }

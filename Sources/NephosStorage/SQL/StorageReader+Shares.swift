@@ -1,5 +1,5 @@
 extension SQL {
-    /// The statements of shares.
+    /// The statements that read and write shares.
     var shareText: String {
         switch self {
         case .shareByID: "SELECT \(Self.shareColumns) FROM share WHERE id = $1"
@@ -90,7 +90,7 @@ extension SQL {
             SELECT \(Self.sharedRecordColumns) FROM shared_record
             WHERE owner = $1 AND zone = $2 AND share = $3 AND sequence > $4 ORDER BY sequence LIMIT $5
             """
-        // A cross join fixes the order of the tables: records are looked up in the order of the index by name.
+        // A cross join fixes the order of the tables, so that records are looked up in the order of the index by name.
         case .liveSharedRecords:
             """
             SELECT \(Self.recordColumns(of: "record")) FROM shared_record AS shared CROSS JOIN record
@@ -155,63 +155,63 @@ extension StorageReader {
         try row(.shareByID, bind: { try $0.bind(id) }, read: { ShareRow($0) })
     }
 
-    /// The live share whose URL ends in `guid`.
+    /// The live share whose URL ends in `guid`; nil if there is none.
     package final func share(guid: String) throws -> ShareRow? {
         try row(.shareByGUID, bind: { try $0.bind(guid) }, read: { ShareRow($0) })
     }
 
-    /// The live share whose record has that name.
+    /// The live share whose share record has that name; nil if there is none.
     package final func share(zone: ZoneKey, named name: String) throws -> ShareRow? {
         try row(.shareByName, bind: { try $0.bind(zone).bind(name) }, read: { ShareRow($0) })
     }
 
-    /// The newest share of a root, live or ended. An empty root is the whole zone.
+    /// The newest share of a root record, live or ended; nil if there is none. An empty root stands for the whole zone.
     package final func lastShare(zone: ZoneKey, root: String) throws -> ShareRow? {
         try row(.lastShareOfRoot, bind: { try $0.bind(zone).bind(root) }, read: { ShareRow($0) })
     }
 
-    /// The live shares of a zone, in the order of their creation.
+    /// The live shares of a zone, in the order of their creation: at most `limit`.
     package final func shares(zone: ZoneKey, limit: Int) throws -> [ShareRow] {
         try rows(.sharesOfZone, bind: { try $0.bind(zone).bind(limit: limit) }, read: { ShareRow($0) })
     }
 
     // MARK: Participants and memberships
 
-    /// A share's participants, ordered by the time of their addition and id.
+    /// The participants of a share, ordered by the time at which they were added, then by ID.
     package final func participants(share: Int64) throws -> [ShareParticipantRow] {
-        // A share has few participants, and an index to order them would cost more than sorting.
+        // A share has few participants, so sorting them costs less than an index in their order.
         try rows(.participantsOfShare, bind: { try $0.bind(share) }, read: { ShareParticipantRow($0) })
             .sorted { ($0.addedAt, $0.id) < ($1.addedAt, $1.id) }
     }
 
-    /// An account's rows in a share: a member has one.
+    /// The rows of an account among a share's participants. A member has one row.
     package final func participants(share: Int64, account: Int64) throws -> [ShareParticipantRow] {
         try rows(.participantsOfAccount, bind: { try $0.bind(share).bind(account) }, read: { ShareParticipantRow($0) })
     }
 
-    /// The participant with that one-time GUID.
+    /// The participant whose one-time URL ends in that GUID; nil if there is none.
     package final func participant(oneTimeGUID: String) throws -> ShareParticipantRow? {
         try row(.participantByGUID, bind: { try $0.bind(oneTimeGUID) }, read: { ShareParticipantRow($0) })
     }
 
-    /// An account's memberships, former ones included, ordered by share.
+    /// The memberships of an account, including former ones, ordered by share.
     package final func memberships(account: Int64) throws -> [MembershipRow] {
         try rows(.membershipsOfAccount, bind: { try $0.bind(account) }, read: { MembershipRow($0) })
     }
 
-    /// An account's memberships in one zone.
+    /// The memberships of an account in shares of one zone.
     package final func memberships(account: Int64, zone: ZoneKey) throws -> [MembershipRow] {
         try rows(.membershipsInZone, bind: { try $0.bind(account).bind(zone) }, read: { MembershipRow($0) })
     }
 
-    /// The accounts that are members of a share.
+    /// The accounts that are current members of a share.
     package final func members(share: Int64) throws -> [Int64] {
         try rows(.membersOfShare, bind: { try $0.bind(share) }, read: { $0.integer(0) })
     }
 
-    /// The live zone of that name, owned by the live account with that user record name, with the rows that determine
-    /// the account's access to it; nil if there is none or the account does not participate in it. Costs one round
-    /// trip.
+    /// The live zone with that name, owned by the live account with that user record name, and the rows that determine
+    /// the caller's access to the zone. Nil if the zone does not exist or the account does not participate in it. Costs
+    /// one round trip.
     package final func participantZone(
         named name: String, owner userRecordName: String, account: Int64, job kind: String
     ) throws -> ParticipantZone? {
@@ -241,7 +241,7 @@ extension StorageReader {
         }
     }
 
-    /// The same for engines in which a statement costs no round trip.
+    /// Returns the same result by several statements, for engines in which a statement costs no round trip.
     private final func participantZoneInSteps(
         named name: String, owner userRecordName: String, account: Int64, job kind: String
     ) throws -> ParticipantZone? {
@@ -260,18 +260,18 @@ extension StorageReader {
 
     // MARK: Shared records
 
-    /// A record's row under its current share; nil for none.
+    /// The row of a record under its current share; nil if the record is under no share.
     package final func sharedRecord(zone: ZoneKey, named name: String) throws -> SharedRecordRow? {
         if let row = expectedShare(zone: zone, named: name) { return row }
         return try row(.sharedRecordByName, bind: { try $0.bind(zone).bind(name) }, read: { SharedRecordRow($0) })
     }
 
-    /// The record's row under one share, whether or not it has left.
+    /// The row of a record under one share, even if the record has left the share; nil if there is none.
     package final func sharedRecord(zone: ZoneKey, named name: String, share: Int64) throws -> SharedRecordRow? {
         try row(.sharedRecordUnder, bind: { try $0.bind(zone).bind(name).bind(share) }, read: { SharedRecordRow($0) })
     }
 
-    /// The share's current and departed records that changed after `sequence`, ordered by sequence.
+    /// The current and departed records of a share that changed after `sequence`, ordered by sequence.
     package final func sharedRecords(
         zone: ZoneKey, share: Int64, after sequence: Int64, limit: Int
     ) throws -> [SharedRecordRow] {
@@ -282,8 +282,8 @@ extension StorageReader {
         }
     }
 
-    /// The live records of a type under the share after `name`, ordered by name, up to `size` bytes of fields, but at
-    /// least one.
+    /// The live records of one type under a share, with names after `name`, ordered by name. The page ends when their
+    /// fields reach `size` bytes, but has at least one record.
     package final func liveSharedRecords(
         zone: ZoneKey, share: Int64, type: String, after name: String, limit: Int, size: Int
     ) throws -> [RecordRow] {
@@ -301,7 +301,7 @@ extension StorageReader {
         }
     }
 
-    /// The sequence of the last change under the share; 0 for none.
+    /// The sequence of the last change under the share; 0 if there is none.
     package final func lastSharedSequence(zone: ZoneKey, share: Int64) throws -> Int64 {
         try row(.lastSharedSequence) {
             try $0.bind(zone).bind(share).bind(connection.horizon)
@@ -310,14 +310,14 @@ extension StorageReader {
         } ?? 0
     }
 
-    /// The zone with that key, live or deleted.
+    /// The live or deleted zone with that key; nil if there is none.
     package final func zone(_ key: ZoneKey) throws -> ZoneRow? {
         try row(.zoneByID, bind: { try $0.bind(key) }, read: { ZoneRow(owner: key.owner, $0) })
     }
 }
 
 extension StorageTransaction {
-    /// Inserts or replaces the share of that id.
+    /// Inserts the share, or replaces the share with the same ID.
     package func put(_ share: ShareRow) throws {
         try change(.putShare) {
             try $0.bind(share.id).bind(share.zone).bind(share.name).bind(share.root).bind(share.guid)
@@ -326,7 +326,7 @@ extension StorageTransaction {
         }
     }
 
-    /// Inserts or replaces the participant of that share and id.
+    /// Inserts the participant, or replaces the one with the same share and ID.
     package func put(_ participant: ShareParticipantRow) throws {
         try change(.putParticipant) {
             try $0.bind(participant.share).bind(participant.id).bind(participant.account).bind(participant.address)
@@ -340,7 +340,7 @@ extension StorageTransaction {
         try change(.removeParticipant) { try $0.bind(share).bind(id) }
     }
 
-    /// Inserts or replaces the membership of that account in that share.
+    /// Inserts the membership, or replaces the one of the same account and share.
     package func put(_ membership: MembershipRow) throws {
         try change(.putMembership) {
             try $0.bind(membership.account).bind(membership.share).bind(membership.zone).bind(membership.joined)
@@ -348,7 +348,7 @@ extension StorageTransaction {
         }
     }
 
-    /// Inserts or replaces the record's row under that share.
+    /// Inserts the row, or replaces the row of the same record and share.
     package func put(_ record: SharedRecordRow) throws {
         try change(.putSharedRecord) {
             try $0.bind(record.zone).bind(record.name).bind(record.share).bind(record.type).bind(record.entered)
@@ -358,13 +358,13 @@ extension StorageTransaction {
 }
 
 extension StorageTransaction {
-    /// Removes a deleted zone's rows of shared records.
+    /// Removes up to `limit` rows of shared records in a deleted zone.
     /// - Returns: the number of removed rows.
     func purgeSharedRecords(zone: ZoneKey, limit: Int) throws -> Int {
         try change(.purgeSharedRecords) { try $0.bind(zone).bind(limit: limit) }
     }
 
-    /// Removes the shares of a zone that is forgotten, and their participants. It was deleted at `sequence`.
+    /// Removes the shares of an expired zone, and their participants. The zone was deleted at `sequence`.
     func purgeShares(zone: ZoneKey, deletedAt sequence: Int64) throws {
         try change(.forgetMemberships) { try $0.bind(sequence).bind(zone) }
         for statement in [SQL.purgeParticipants, .purgeMemberships, .purgeShares] {
@@ -416,7 +416,7 @@ extension SharedRecordRow {
 }
 
 extension ZoneKey {
-    /// The owner's column and the next one.
+    /// Reads the owner from the column `column`, and the zone's ID from the next one.
     fileprivate init(_ row: any SQLStatement, at column: Int) {
         self.init(owner: OwnerID(rawValue: row.integer(column)), id: row.integer(column + 1))
     }

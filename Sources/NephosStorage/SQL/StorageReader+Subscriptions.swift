@@ -7,15 +7,15 @@ extension StorageReader {
             read: { SubscriptionRow($0) })
     }
 
-    /// An account's subscriptions to a database, ordered by id (byte-wise).
+    /// The subscriptions of an account to a database, ordered by ID (byte-wise).
     package final func subscriptions(owner: OwnerID, account: Int64) throws -> [SubscriptionRow] {
         try rows(
             .subscriptionsOfAccount, bind: { try $0.bind(owner.rawValue).bind(account) },
             read: { SubscriptionRow($0) })
     }
 
-    /// All accounts' subscriptions to a database for a record type (for all types if it is empty), ordered by account
-    /// and id, after `position` if given.
+    /// The subscriptions of all accounts to a database for one record type, ordered by account and ID. An empty type
+    /// selects the subscriptions for all types. If `position` is not nil, the result starts after it.
     package final func subscriptions(
         owner: OwnerID, recordType: String, after position: (account: Int64, id: String)?, limit: Int
     ) throws -> [SubscriptionRow] {
@@ -27,7 +27,7 @@ extension StorageReader {
         }
     }
 
-    /// The subscribed record types of each database; the empty one stands for all.
+    /// The record types with subscribers, by database. An empty type stands for all types.
     package final func subscribedTypes() throws -> [OwnerID: Set<String>] {
         var types: [OwnerID: Set<String>] = [:]
         var (owner, type) = (Int64.min, "")
@@ -47,33 +47,34 @@ extension StorageReader {
         try row(.pushToken, bind: { try $0.bind(token) }, read: { PushTokenRow($0) })
     }
 
-    /// An account's tokens, ordered by token (byte-wise).
+    /// The push tokens of an account, ordered by token (byte-wise).
     package final func pushTokens(account: Int64) throws -> [PushTokenRow] {
         try rows(.pushTokensOfAccount, bind: { try $0.bind(account) }, read: { PushTokenRow($0) })
     }
 
     // MARK: Outbox
 
-    /// The pending notifications of a destination, oldest first.
+    /// The pending notifications of a destination, the oldest first: at most `limit`.
     package final func outbox(account: Int64, destination: String, limit: Int) throws -> [OutboxRow] {
         try rows(
             .outboxOfDestination, bind: { try $0.bind(account).bind(destination).bind(limit: limit) },
             read: { OutboxRow($0) })
     }
 
-    /// An account's destinations with a pending notification of this subject, which is not empty.
+    /// The destinations of an account that have a pending notification with this subject. The subject must not be
+    /// empty.
     package final func outboxDestinations(account: Int64, subject: String) throws -> Set<String> {
         Set(
             try rows(
                 .outboxDestinationsOfSubject, bind: { try $0.bind(account).bind(subject) }, read: { $0.text(0) }))
     }
 
-    /// The notifications due at `now` or before, the longest overdue first.
+    /// The notifications that are due at `now` or earlier, the longest overdue first: at most `limit`.
     package final func dueOutbox(at now: Int64, limit: Int) throws -> [OutboxRow] {
         try rows(.dueOutbox, bind: { try $0.bind(now).bind(limit: limit) }, read: { OutboxRow($0) })
     }
 
-    /// The oldest pending notification of each of several destinations. Costs one round trip.
+    /// The oldest pending notification of each destination. Costs one round trip.
     package final func firstOutbox(of destinations: [OutboxDestinationKey]) throws -> [OutboxRow] {
         if destinations.isEmpty { return [] }
         if type(of: connection).isRemote {
@@ -88,15 +89,15 @@ extension StorageReader {
         }
     }
 
-    /// The next due time after `now`; nil if there is none.
+    /// The earliest due time after `now`; nil if there is none.
     package final func nextOutboxDue(after now: Int64) throws -> Int64? {
         try row(.nextOutboxDue, bind: { try $0.bind(now) }, read: { $0.integer(0) })
     }
 }
 
 extension StorageTransaction {
-    /// Inserts or replaces the subscription of that owner, account and id; an existing one keeps the sequence of its
-    /// first write.
+    /// Inserts the subscription, or replaces the one with the same owner, account and ID. A replaced subscription keeps
+    /// the sequence of its first write.
     package func put(_ subscription: SubscriptionRow) throws {
         try change(.putSubscription) {
             try $0.bind(subscription.owner.rawValue).bind(subscription.account).bind(subscription.id)
@@ -104,17 +105,18 @@ extension StorageTransaction {
         }
     }
 
-    /// - Returns: whether it existed.
+    /// Removes a subscription.
+    /// - Returns: whether the subscription existed.
     package func removeSubscription(owner: OwnerID, account: Int64, id: String) throws -> Bool {
         try change(.removeSubscription) { try $0.bind(owner.rawValue).bind(account).bind(id) } > 0
     }
 
-    /// Removes all accounts' subscriptions to the zone.
+    /// Removes the subscriptions of all accounts to the zone.
     package func removeSubscriptions(zone: ZoneKey) throws {
         try change(.removeSubscriptionsOfZone) { try $0.bind(zone) }
     }
 
-    /// Inserts or replaces the token.
+    /// Inserts the push token, or replaces the row of the same token.
     package func put(_ token: PushTokenRow) throws {
         try change(.putPushToken) {
             try $0.bind(token.token).bind(token.account).bind(token.client).bind(token.environment)
@@ -122,24 +124,24 @@ extension StorageTransaction {
         }
     }
 
-    /// Stores the last notification given to the client and not yet acknowledged, 0 for none.
+    /// Stores the last notification that the client received and has not acknowledged; 0 for none.
     package func noteHandedOut(_ id: Int64, token: String) throws {
         try change(.noteHandedOut) { try $0.bind(id).bind(token) }
     }
 
-    /// Removes a token. The pending notifications of its destinations stay.
+    /// Removes a push token. The pending notifications of its destinations stay.
     package func removePushToken(_ token: String) throws {
         try change(.removePushToken) { try $0.bind(token) }
     }
 
     /// Adds a notification.
-    /// - Throws: `StorageError` `.constraint` if the destination has a notification with its id.
+    /// - Throws: `StorageError` `.constraint` if the destination already has a notification with the same ID.
     package func insert(_ notification: OutboxRow) throws {
         try insert(notification, at: [OutboxPlace(notification)])
     }
 
-    /// Adds a notification to each of `places`; its own destination is ignored.
-    /// - Throws: `StorageError` `.constraint` if a destination has a notification with its id.
+    /// Adds a notification at each of `places`. The destination in the notification itself is ignored.
+    /// - Throws: `StorageError` `.constraint` if a destination already has a notification with the same ID.
     package func insert(_ notification: OutboxRow, at places: [OutboxPlace]) throws {
         var rest = places[...]
         while let first = rest.first {
@@ -157,8 +159,8 @@ extension StorageTransaction {
         }
     }
 
-    /// Returns the notifications due at `now` or before, as `dueOutbox`, and postpones them to `until`, in case they
-    /// are not settled before. Skips notifications that another transaction is claiming.
+    /// Returns the notifications that are due at `now` or earlier, as `dueOutbox` does, and postpones each to `until`,
+    /// in case it is not settled by then. Skips notifications that another transaction is claiming.
     package func claimDueOutbox(at now: Int64, until: Int64, limit: Int) throws -> [OutboxRow] {
         hasWritten = true
         let claimed = try rows(.claimDueOutbox) {
@@ -169,26 +171,27 @@ extension StorageTransaction {
         return claimed.sorted { $0.id < $1.id }
     }
 
-    /// Stores a delivery attempt and the next due time. Does nothing if the notification does not exist or its `due`
-    /// has changed.
+    /// Stores the number of delivery attempts and the next due time of a notification. Does nothing if the notification
+    /// does not exist or its `due` has changed.
     package func updateOutbox(_ row: OutboxRow, attempts: Int64, due: Int64) throws {
         try change(.updateOutbox) {
             try $0.bind(attempts).bind(due).bind(row.account).bind(row.destination).bind(row.id).bind(row.due)
         }
     }
 
-    /// - Returns: whether it existed.
+    /// Removes a notification of a destination.
+    /// - Returns: whether the notification existed.
     @discardableResult
     package func removeOutbox(account: Int64, destination: String, id: Int64) throws -> Bool {
         try change(.removeOutbox) { try $0.bind(account).bind(destination).bind(id) } > 0
     }
 
-    /// Removes a destination's pending notifications with this subject, which is not empty.
+    /// Removes the pending notifications of a destination with this subject. The subject must not be empty.
     package func removeOutbox(account: Int64, destination: String, subject: String) throws {
         try change(.removeOutboxOfSubject) { try $0.bind(account).bind(destination).bind(subject) }
     }
 
-    /// Removes a destination's pending notifications except the newest.
+    /// Removes the pending notifications of a destination except the newest `newest`.
     package func removeOutbox(account: Int64, destination: String, keeping newest: Int) throws {
         try change(.removeOldOutbox) { try $0.bind(account).bind(destination).bind(limit: newest) }
     }

@@ -1,33 +1,35 @@
-/// Typed reads over one snapshot, valid only inside the body that receives them. Texts are compared by their UTF-8
-/// bytes; a limit of zero or less returns nothing.
+/// Typed reads over one snapshot, valid only inside the body that receives the reader. Texts are compared by their
+/// UTF-8 bytes. A limit of zero or less returns no rows.
 package class StorageReader {
     final let connection: any SQLConnection
-    /// The reason why it is invalid: an operation failed, or the body returned.
+    /// The reason why the reader is invalid: an operation failed, or the body returned. Nil while the reader is valid.
     package fileprivate(set) final var failure: StorageError?
-    /// A few zones found in the snapshot; nil if they are not cached: a transaction's state changes, and other readers'
-    /// snapshots end with them.
+    /// The cache of zones that were found in the snapshot. Nil if zones are not cached, because the state of a
+    /// transaction changes.
     private(set) final var foundZones: [ZoneRow]?
-    /// Records that were read before they are visited, and names of which there is none.
+    /// The records that `expectRecords` read before they are visited, by name. The value nil stands for a name without
+    /// a record.
     private final var expected: [RecordPlace: RecordRow?] = [:]
-    /// Their rows under the shares that they are under, where those were asked for.
+    /// The rows of those records under their current shares, if `expectRecords` was asked for them.
     private final var expectedShares: [RecordPlace: SharedRecordRow?] = [:]
 
-    /// - Parameter foundZones: the zones that the last reader of the same snapshot found.
+    /// - Parameter foundZones: the zones that the last reader of the same snapshot found; nil if zones must not be
+    ///   cached.
     package init(_ connection: any SQLConnection, foundZones: [ZoneRow]? = nil) {
         self.connection = connection
         self.foundZones = foundZones
     }
 
-    /// Makes every later call fail. Called after the body returned.
+    /// Makes every later call fail, because the body has returned.
     package final func invalidate() {
         failure = StorageError(.other, "The reader or transaction was used after its body returned.")
     }
 
-    /// Makes every later call fail with this error.
+    /// Makes every later call fail with `error`.
     final func fail(_ error: StorageError) { failure = error }
 
-    /// Runs one statement. A failure is sticky: databases differ in what they accept after a failure, so nothing may
-    /// follow.
+    /// Runs one statement. After a failure every later statement fails too, because databases differ in the statements
+    /// that they accept then.
     final func run<T>(_ sql: SQL, _ body: (any SQLStatement) throws -> T) throws -> T {
         if let failure { throw failure }
         do {
@@ -40,7 +42,7 @@ package class StorageReader {
         }
     }
 
-    /// All rows of a statement.
+    /// Returns all rows of a statement.
     final func rows<Row>(
         _ sql: SQL, bind: (any SQLStatement) throws -> Void, read: (any SQLStatement) throws -> Row
     ) throws -> [Row] {
@@ -52,7 +54,7 @@ package class StorageReader {
         }
     }
 
-    /// The first row of a statement.
+    /// Returns the first row of a statement; nil if it has no rows.
     final func row<Row>(
         _ sql: SQL, bind: (any SQLStatement) throws -> Void, read: (any SQLStatement) throws -> Row
     ) throws -> Row? {
@@ -62,13 +64,13 @@ package class StorageReader {
         }
     }
 
-    /// The store's secret; nil before it is set.
+    /// The secret of the store; nil until it is set.
     package final func secret() throws -> [UInt8]? {
         try row(.secret, bind: { _ in }, read: { $0.bytes(0) })
     }
 
-    /// The change sequences that the store gave after the backups were taken that it was restored from, and lost; no row
-    /// has one of them.
+    /// The change sequences that the store issued after a backup was taken and lost when it was restored from that
+    /// backup. No row has one of these sequences.
     package final func lostSequences() throws -> [ClosedRange<Int64>] {
         try rows(.lostSequences, bind: { _ in }) { row in
             let first = row.integer(0)
@@ -76,28 +78,30 @@ package class StorageReader {
         }
     }
 
-    /// Advances where nothing that clients hold is good any more: the database was replaced by one that may lack some of it.
+    /// A number that grows when the database is replaced by one that may lack changes. All tokens of an earlier epoch
+    /// are then invalid.
     package final func tokenEpoch() throws -> Int64 {
         try row(.tokenEpoch, bind: { _ in }, read: { $0.integer(0) }) ?? 0
     }
 
     // MARK: Zones
 
-    /// Whether `expectZone` and `expectRecords` save ways to another process.
+    /// Whether `expectZone` and `expectRecords` save round trips to another process.
     package final var readsAhead: Bool { type(of: connection).isRemote }
 
-    /// Says that zones are looked up for their feeds: an engine that is another process reads with each how far it is complete.
+    /// Announces that zones are looked up for their change feeds. A remote engine then reads, together with each zone,
+    /// the change sequence up to which it is complete.
     package final func expectFeeds() { connection.expectFeeds() }
 
-    /// Says that a zone of this name is looked up next, then its records of these names and, where `shares` is not 0, as many of
-    /// its shares: an engine that is another process reads them together.
+    /// Announces that the zone with this name is looked up next, and then its records with these names. If `shares` is
+    /// not 0, as many of its shares are looked up too. A remote engine reads all of them together.
     package final func expectZone(named name: String, records: [String], shares: Int) {
         connection.expectZone(named: name, records: records, shares: shares)
     }
 
-    /// The live zone of that name.
+    /// The live zone with that name; nil if there is none.
     package final func zone(owner: OwnerID, named name: String) throws -> ZoneRow? {
-        // Byte by byte: `==` treats canonically equivalent names as equal.
+        // Compares byte by byte, because `==` treats canonically equivalent names as equal.
         let isWanted = { (zone: ZoneRow) in zone.key.owner == owner && zone.name.utf8.elementsEqual(name.utf8) }
         if failure == nil, let zone = foundZones?.first(where: isWanted) { return zone }
         let found = try row(.zoneByName) {
@@ -109,7 +113,7 @@ package class StorageReader {
         return found
     }
 
-    /// Caches a found zone, evicting another if the cache is full.
+    /// Caches a zone that was found. If the cache is full, the zone replaces another one.
     private final func note(_ zone: ZoneRow) {
         guard let count = foundZones?.count else { return }
         if count < Self.mostFoundZones {
@@ -121,12 +125,12 @@ package class StorageReader {
 
     private static var mostFoundZones: Int { 8 }
 
-    /// The live zones, ordered by name (byte-wise).
+    /// The live zones of an owner, ordered by name (byte-wise).
     package final func zones(owner: OwnerID) throws -> [ZoneRow] {
         try rows(.zones, bind: { try $0.bind(owner.rawValue) }, read: { ZoneRow(owner: owner, $0) })
     }
 
-    /// The live zones that changed after `sequence`, ordered by their last change.
+    /// The live zones of an owner that changed after `sequence`, ordered by their last change: at most `limit`.
     package final func zones(owner: OwnerID, changedAfter sequence: Int64, limit: Int) throws -> [ZoneRow] {
         try rows(.zonesByChange) {
             try $0.bind(owner.rawValue).bind(sequence).bind(connection.horizon).bind(limit: limit)
@@ -135,7 +139,8 @@ package class StorageReader {
         }
     }
 
-    /// The zones deleted after `sequence` and not recreated, in the order of their deletion; for one name the last.
+    /// The zones of an owner that were deleted after `sequence` and not recreated, in the order of their deletion. Of
+    /// several zones with one name, only the last is returned.
     package final func deletedZones(owner: OwnerID, after sequence: Int64, limit: Int) throws -> [ZoneRow] {
         try rows(.deletedZones) {
             try $0.bind(owner.rawValue).bind(sequence).bind(limit: limit)
@@ -144,16 +149,17 @@ package class StorageReader {
         }
     }
 
-    /// The last deleted zone of that name.
+    /// The last deleted zone with that name; nil if there is none.
     package final func lastDeletedZone(owner: OwnerID, named name: String) throws -> ZoneRow? {
         try row(.lastDeletedZone, bind: { try $0.bind(owner.rawValue).bind(name) }, read: { ZoneRow(owner: owner, $0) })
     }
 
-    /// No commit that is still to come has a change sequence below it; it never falls. `.max` in an engine that writes one
-    /// transaction after another.
+    /// A lower bound for the change sequences of all future commits, which never falls; `.max` in an engine that
+    /// serialises its writes.
     package final var horizon: Int64 { connection.horizon }
 
-    /// The same of the owner's database: of the sequences at which its zones changed or were deleted.
+    /// The change sequence up to which the owner's list of zones is complete: no future commit changes or deletes a
+    /// zone at or below it.
     package final func completeUpTo(owner: OwnerID) throws -> Int64 {
         let sequences = try [SQL.lastChangeOfZones, .lastDeletionOfZones].map { sql in
             try row(sql) {
@@ -165,12 +171,12 @@ package class StorageReader {
         return sequences.max() ?? 0
     }
 
-    /// The sequence of the last deletion among the zones of the owner's that were forgotten; 0 if none was.
+    /// The change sequence of the latest deletion among the owner's expired zones; 0 if no zone has expired.
     package final func zonesForgotten(owner: OwnerID) throws -> Int64 {
         try row(.forgottenZones, bind: { try $0.bind(owner.rawValue) }, read: { $0.integer(0) }) ?? 0
     }
 
-    /// Whether `purgeTombstones` has something to remove, and `forgetZones`.
+    /// Whether `purgeTombstones` has tombstones to remove. The next method answers the same for `forgetZones`.
     package final func hasTombstone(deletedBefore time: Int64) throws -> Bool {
         try row(.expiredTombstones) {
             try $0.bind(time).bind(connection.horizon).bind(limit: 1)
@@ -185,7 +191,7 @@ package class StorageReader {
 
     // MARK: Records
 
-    /// The record at the statement's current row.
+    /// Returns a view of the record at the statement's current row.
     @inline(__always)
     final func visited(_ zone: ZoneKey, _ row: some SQLStatement) -> RecordRowView {
         let record = RecordRowView(zone: zone, row)
@@ -193,21 +199,23 @@ package class StorageReader {
         return record
     }
 
-    /// A change sequence of the zone's that was committed, no number beyond it, up to which no other commit will show a
-    /// change any more; 0 where there is none. An engine that writes one transaction after another gives the zone's last.
+    /// The change sequence up to which the zone's feed is complete: a committed sequence of the zone at or below which
+    /// no future commit shows a change. 0 if there is none. An engine that serialises its writes returns the last
+    /// sequence of the zone.
     ///
-    /// It can fall: where a record changes whose sequence it was, while another write is under way.
+    /// The result can fall: a later change of the record that has this sequence gives the record another sequence,
+    /// while another write is still in progress.
     package final func completeUpTo(zone: ZoneKey) throws -> Int64 {
         if let known = try attempt({ try connection.knownCompletion(of: zone) }) { return known }
         return try row(.lastSequenceOfZone, bind: { try $0.bind(zone).bind(connection.horizon) }) { $0.integer(0) } ?? 0
     }
 
-    /// The record or tombstone of that name.
+    /// The record or tombstone with that name; nil if there is none.
     package final func record(zone: ZoneKey, named name: String) throws -> RecordRow? {
         try row(.recordByName, bind: { try $0.bind(zone).bind(name) }, read: { visited(zone, $0).row })
     }
 
-    /// The zone's record or tombstone with that number in this snapshot.
+    /// The record or tombstone of the zone with that number in this snapshot; nil if there is none.
     package final func record(_ number: RowNumber, zone: ZoneKey) throws -> RecordRow? {
         try row(
             .recordByNumber, bind: { try $0.bind(number.value).bind(zone) },
@@ -224,8 +232,8 @@ package class StorageReader {
         }
     }
 
-    /// Visits the record or tombstone in the database's memory: `body` is called at most once, and may read anything
-    /// but records.
+    /// Visits the record or tombstone in the database's memory. `body` is called at most once, and may read anything
+    /// except records.
     package final func visitRecord(
         zone: ZoneKey, named name: String, _ body: (RecordRowView) throws -> Void
     ) throws {
@@ -238,9 +246,9 @@ package class StorageReader {
         }
     }
 
-    /// Says that records of these names are visited next: an engine that is another process reads them at once, as many as
-    /// have `size` bytes of fields.
-    /// - Parameter withShares: whether the shares are asked for that they are under.
+    /// Announces that records with these names are visited next. A remote engine reads them in one round trip, as many
+    /// as fit in `size` bytes of fields.
+    /// - Parameter withShares: whether the rows of the records under their current shares are read too.
     package final func expectRecords(zone: ZoneKey, named names: [String], size: Int, withShares: Bool) throws {
         guard type(of: connection).isRemote, names.count > 1 || withShares else { return }
         var shares: [SharedRecordRow?] = []
@@ -256,19 +264,20 @@ package class StorageReader {
         for (record, share) in zip(found, shares) {
             expectedShares[RecordPlace(zone: zone, name: Array(record.name.utf8))] = .some(share)
         }
-        // Where the last of them are left out there may be others, which are then read one by one.
+        // If the size limit left out records, missing names prove nothing. Those names are then looked up one by one.
         let isWhole = found.reduce(0) { $0 + $1.fields.count } < size
         if isWhole { for name in names { expected[RecordPlace(zone: zone, name: Array(name.utf8))] = .some(nil) } }
         for record in found { expected[RecordPlace(zone: zone, name: Array(record.name.utf8))] = record }
     }
 
-    /// What was read before of the share that a record is under; nil where that is not known.
+    /// Returns a record's row under its current share as `expectRecords` read it. The inner nil stands for a record
+    /// under no share, and the outer nil for an unknown one.
     final func expectedShare(zone: ZoneKey, named name: String) -> SharedRecordRow?? {
         expectedShares.isEmpty ? nil : expectedShares[RecordPlace(zone: zone, name: Array(name.utf8))]
     }
 
-    /// The zone's records and tombstones written after `sequence`, ordered by sequence. Ends with the row at which
-    /// their fields reach `size` bytes, or at `limit`.
+    /// The records and tombstones of the zone written after `sequence`, ordered by sequence. The page ends with the row
+    /// at which the fields reach `size` bytes, or at `limit` rows.
     package final func records(
         zone: ZoneKey, after sequence: Int64, limit: Int, size: Int
     ) throws -> [RecordRow] {
@@ -277,7 +286,8 @@ package class StorageReader {
         return rows
     }
 
-    /// Visits the same rows in the database's memory: calls `body` once for each in order, which may run other reads.
+    /// Visits the same rows in the database's memory, in order. `body` is called once for each row, and may run other
+    /// reads.
     package final func visitRecords(
         zone: ZoneKey, after sequence: Int64, limit: Int, size: Int, _ body: (RecordRowView) throws -> Void
     ) throws {
@@ -293,7 +303,8 @@ package class StorageReader {
         }
     }
 
-    /// The zone's records and tombstones written after `sequence`, of any size.
+    /// The records and tombstones of the zone written after `sequence`, ordered by sequence: at most `limit`, whatever
+    /// their size.
     package final func records(zone: ZoneKey, after sequence: Int64, limit: Int) throws -> [RecordRow] {
         try records(zone: zone, after: sequence, limit: limit, size: .max)
     }
@@ -307,8 +318,9 @@ package class StorageReader {
 
     // MARK: References
 
-    /// The edges to `target` of one of `kinds`, ordered by source name (byte-wise) and kind, with sources after
-    /// `source` if given. `limit` counts sources: all edges of one source are returned together.
+    /// The edges of the given kinds to `target`, ordered by source name (byte-wise) and kind. If `source` is not nil,
+    /// only edges from sources after it are returned. `limit` counts sources, because all edges from one source are
+    /// returned together.
     package final func references(
         zone: ZoneKey, to target: String, kinds: [ReferenceRow.Kind], after source: String?, limit: Int
     ) throws -> [ReferenceRow] {
@@ -319,7 +331,7 @@ package class StorageReader {
         return kinds.count == 1 ? edges : Self.firstSources(limit, of: edges)
     }
 
-    /// Scans one range of the index, so its cost grows with `limit` and not with the number of edges.
+    /// Scans one range of the index, so that the cost grows with `limit` and not with the number of edges.
     private final func references(
         zone: ZoneKey, to target: String, kind: ReferenceRow.Kind, after source: String?, limit: Int
     ) throws -> [ReferenceRow] {
@@ -332,7 +344,7 @@ package class StorageReader {
         }
     }
 
-    /// The edges of the first `limit` sources by name.
+    /// Returns the edges from the first `limit` sources, by name.
     private static func firstSources(_ limit: Int, of edges: [ReferenceRow]) -> [ReferenceRow] {
         let sorted = edges.sorted { left, right in
             let (leftName, rightName) = (left.source.utf8, right.source.utf8)
@@ -350,8 +362,8 @@ package class StorageReader {
         return Array(sorted[..<(end ?? sorted.endIndex)])
     }
 
-    /// The transitive edges of a kind to `target`: the length of the longest path, and the number of edges; both among
-    /// the first `limit` edges in breadth-first order.
+    /// The transitive edges of one kind that lead to `target`: the length of the longest path, and the number of edges.
+    /// Both count only the first `limit` edges in breadth-first order.
     package final func extent(
         zone: ZoneKey, below target: String, kind: ReferenceRow.Kind, limit: Int
     ) throws -> (depth: Int, count: Int) {
@@ -362,7 +374,7 @@ package class StorageReader {
         } ?? (0, 0)
     }
 
-    /// All edges from `source`.
+    /// All edges from the record `source`.
     package final func references(zone: ZoneKey, from source: String) throws -> [ReferenceRow] {
         try rows(.referencesFrom) {
             try $0.bind(zone).bind(source)
@@ -376,7 +388,7 @@ package class StorageReader {
 
     // MARK: Schema and jobs
 
-    /// All record types of the schema, those without fields included.
+    /// All record types of the schema, including types without fields.
     package final func recordTypes() throws -> [String] {
         try rows(.recordTypes, bind: { _ in }, read: { $0.text(0) })
     }
@@ -388,7 +400,7 @@ package class StorageReader {
         }
     }
 
-    /// The first jobs, oldest first.
+    /// The first `limit` jobs, the oldest first.
     package final func jobs(limit: Int) throws -> [JobRow] {
         try rows(.jobs) {
             try $0.bind(limit: limit)
@@ -397,7 +409,7 @@ package class StorageReader {
         }
     }
 
-    /// The jobs after a position, ordered by owner and id.
+    /// The jobs after a position, ordered by owner and ID: at most `limit`.
     package final func jobs(after position: JobPosition, limit: Int) throws -> [JobRow] {
         try rows(.jobsAfter) {
             try $0.bind(position.owner.rawValue).bind(position.id).bind(limit: limit)
@@ -407,7 +419,8 @@ package class StorageReader {
     }
 }
 
-/// A record's zone and name, compared byte by byte: different names may be equal strings.
+/// A record's zone and name. Names are compared byte by byte, because `==` treats different names as equal if they are
+/// canonically equivalent.
 private struct RecordPlace: Hashable {
     var zone: ZoneKey
     var name: [UInt8]
@@ -418,7 +431,8 @@ extension SQLStatement {
         try bind(zone.owner.rawValue).bind(zone.id)
     }
 
-    /// A negative limit means "all" to SQLite and is an error in PostgreSQL; here it means none.
+    /// A negative limit means "all" to SQLite and is an error in PostgreSQL. This method turns it into 0, which returns
+    /// no rows.
     @discardableResult func bind(limit: Int) throws -> Self {
         try bind(Int64(max(0, limit)))
     }

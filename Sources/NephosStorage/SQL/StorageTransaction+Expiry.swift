@@ -1,7 +1,8 @@
 extension StorageTransaction {
-    /// Removes up to `limit` tombstones of records that were deleted before `time`, the oldest first, and keeps in their
-    /// zones up to which sequence it did. Each goes only with the sequence that it was seen with: one that was written
-    /// meanwhile stays; and none beyond `completeUpTo`. Returns how many it looked at.
+    /// Removes up to `limit` tombstones of records that were deleted before `time`, the oldest first. Stores the last
+    /// purged sequence in each zone. A tombstone stays if its record was written after this call read it, or if its
+    /// sequence is not below `horizon`.
+    /// - Returns: the number of examined tombstones.
     package func purgeTombstones(deletedBefore time: Int64, limit: Int) throws -> Int {
         let expired = try rows(.expiredTombstones) {
             try $0.bind(time).bind(connection.horizon).bind(limit: limit)
@@ -18,7 +19,7 @@ extension StorageTransaction {
                 try $0.bind(tombstone.zone).bind(tombstone.name).bind(tombstone.sequence)
             }
             if removed > 0 {
-                // The keys of its encrypted values.
+                // Removes the keys of the record's encrypted values.
                 for kind in [KeyRow.Kind.recordKey, .leftRecord] {
                     try change(.removeKeysOfSubject) {
                         try $0.bind(tombstone.zone).bind(kind.rawValue).bind(tombstone.name)
@@ -30,8 +31,9 @@ extension StorageTransaction {
         return expired.count
     }
 
-    /// Removes up to `limit` zones that were deleted before `time` and hold no record any more, and keeps up to which
-    /// sequence it did. Returns how many it removed.
+    /// Removes up to `limit` zones that were deleted before `time` and have no records left. Stores the last expired
+    /// sequence for each owner.
+    /// - Returns: the number of removed zones.
     package func forgetZones(deletedBefore time: Int64, limit: Int) throws -> Int {
         let expired = try rows(.expiredZones) {
             try $0.bind(time).bind(limit: limit)

@@ -1,8 +1,8 @@
-// Batched loads and writes. If a statement costs no round trip, single statements are as fast; a remote connection
-// pipelines statements whose outcome is not awaited with the next one.
+// Loads and writes of several rows. On a connection without round trips, single statements are as fast. A remote
+// connection pipelines statements, so that a statement does not wait for the outcome of the one before it.
 
 extension StorageReader {
-    /// The existing records and tombstones of these names, in any order. Costs one round trip.
+    /// The existing records and tombstones with these names, in any order. Costs one round trip.
     package func records(zone: ZoneKey, named names: [String]) throws -> [RecordRow] {
         if names.isEmpty { return [] }
         if type(of: connection).isRemote && names.count > 1 {
@@ -21,7 +21,7 @@ extension StorageReader {
         }
     }
 
-    /// All edges to one of `targets` of one of `kinds`, in any order. Costs one round trip.
+    /// All edges of the given kinds to any of `targets`, in any order. Costs one round trip.
     package func references(
         zone: ZoneKey, to targets: [String], kinds: [ReferenceRow.Kind]
     ) throws -> [ReferenceRow] {
@@ -52,12 +52,12 @@ extension StorageReader {
 }
 
 extension StorageTransaction {
-    /// Writes records in order, each as `put(_:)` does.
-    /// - Returns: their numbers.
+    /// Writes the records in order, each as `put(_:)` does.
+    /// - Returns: the numbers of the records.
     @discardableResult
     package func put(_ records: [RecordRow]) throws -> [RowNumber] { try records.map { try put($0) } }
 
-    /// Adds and removes edges. Idempotent.
+    /// Adds edges. Idempotent. The next method removes edges.
     package func insert(_ references: [ReferenceRow]) throws {
         try change(.insertReference, for: references) { try $0.bind($1) }
     }
@@ -66,13 +66,13 @@ extension StorageTransaction {
         try change(.removeReference, for: references) { try $0.bind($1) }
     }
 
-    /// Removes all edges from `sources`.
+    /// Removes all edges from any of `sources`.
     package func removeReferences(zone: ZoneKey, from sources: [String]) throws {
         if sources.isEmpty { return }
         try change(.removeReferencesFromAny) { try $0.bind(zone).bind(sources) }
     }
 
-    /// Adds and removes entries. Idempotent. Many added entries are sorted in index order first.
+    /// Adds index entries. Idempotent. Many entries are first sorted in index order. The next method removes entries.
     package func insert(_ entries: [IndexEntryRow]) throws {
         try change(.insertIndexEntry, for: entries) { try $0.bind($1).bind($1.record) }
     }
@@ -81,7 +81,7 @@ extension StorageTransaction {
         try change(.removeIndexEntry, for: entries) { try $0.bind($1) }
     }
 
-    /// Runs a statement for each of `rows`.
+    /// Runs a statement once for each of `rows`.
     private func change<Row>(_ sql: SQL, for rows: [Row], _ bind: (any SQLStatement, Row) throws -> Void) throws {
         if rows.isEmpty { return }
         hasWritten = true

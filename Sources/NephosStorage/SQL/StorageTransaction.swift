@@ -1,9 +1,10 @@
-/// Typed reads and writes in one transaction; reads see its own writes.
+/// Typed reads and writes in one transaction. Reads see the transaction's own writes.
 package final class StorageTransaction: StorageReader {
     private let sequence: SequenceCounter
-    /// Whether a statement ran that may have changed rows.
+    /// Whether the transaction ran a statement that may have changed rows.
     var hasWritten = false
-    /// The zones passed to `noteChange`; the commit stores them, once for all transactions of a group.
+    /// The zones that were passed to `noteChange`, each with its last change sequence. The commit stores them once for
+    /// all transactions of a group.
     package private(set) var changedZones: [ZoneKey: Int64] = [:]
 
     package init(_ connection: any SQLConnection, sequence: SequenceCounter) {
@@ -11,36 +12,39 @@ package final class StorageTransaction: StorageReader {
         super.init(connection)
     }
 
-    /// The next change sequence: unique, and larger than those of all writes that were answered before this one began.
+    /// Returns the next change sequence. It is unique, and larger than the sequences of all writes that were answered
+    /// before this write began.
     package func nextSequence() throws -> Int64 {
         if let failure { throw failure }
         return try sequence.next()
     }
 
-    /// A change sequence that the sequences of rows may be compared with: it separates what committed before this write from
-    /// what commits after it.
+    /// Returns a change sequence that separates all writes committed before this one from all writes committed after
+    /// it. So callers may compare it with the sequences of rows.
     package func nextSeparatingSequence() throws -> Int64 {
         try runAlone()
         return try nextSequence()
     }
 
-    /// Has the transaction run while no other write of the store does: for what happens seldom. A change sequence that is
-    /// taken after it is above those of all writes that commit before this one, and below those of all that commit after.
-    /// - Throws: where the body has to run again for that.
+    /// Makes the transaction exclude all other writes of the store; meant for rare operations. A change sequence that
+    /// is taken afterwards is above the sequences of all writes that commit before this one, and below those of all
+    /// writes that commit after it.
+    /// - Throws: an error if the body has to run again to get exclusive access.
     package func runAlone() throws {
         if let failure { throw failure }
         try connection.runAlone()
     }
 
-    /// Declares that a rerun of the body after its own commit changes nothing (idempotent): it reruns if the answer to
-    /// the commit is lost. A body that stores its request's outcome is idempotent anyway.
+    /// Declares that the body is idempotent: running it again after its own commit changes nothing. So the engine
+    /// reruns it if the answer to the commit is lost. A body that stores the outcome of its request is idempotent
+    /// anyway.
     package func mayRepeat() { connection.mayRepeat() }
 
-    /// A number for a notification: unique, and larger than those of all writes that were answered before this one
-    /// began.
+    /// Returns an ID for a notification. It is unique, and larger than the IDs of all writes that were answered before
+    /// this write began.
     package func nextOutboxID() throws -> Int64 { try nextSequence() }
 
-    /// Runs a statement without result rows; returns the number of changed rows.
+    /// Runs a statement without result rows. Returns the number of changed rows.
     @discardableResult
     func change(_ sql: SQL, _ bind: (any SQLStatement) throws -> Void) throws -> Int {
         hasWritten = true
@@ -51,7 +55,7 @@ package final class StorageTransaction: StorageReader {
         }
     }
 
-    /// Runs an insertion and returns the new row's id.
+    /// Runs an insertion. Returns the ID of the new row.
     func insert(_ sql: SQL, _ bind: (any SQLStatement) throws -> Void) throws -> Int64 {
         hasWritten = true
         return try run(sql) { statement in
@@ -63,20 +67,20 @@ package final class StorageTransaction: StorageReader {
 
     // MARK: Zones
 
-    /// Sets the store's secret, unless it has one.
+    /// Sets the secret of the store, unless the store has one.
     package func setSecret(_ secret: [UInt8]) throws {
         try change(.setSecret) { try $0.bind(secret) }
     }
 
-    /// Adds a live zone under a new id.
-    /// - Throws: `StorageError` `.constraint` if the owner has a live zone of that name.
+    /// Adds a live zone under a new ID.
+    /// - Throws: `StorageError` `.constraint` if the owner already has a live zone with that name.
     package func insertZone(owner: OwnerID, name: String, sequence: Int64) throws -> ZoneRow {
         let id = try insert(.insertZone) { try $0.bind(owner.rawValue).bind(name).bind(sequence).bind(sequence) }
         return ZoneRow(key: ZoneKey(owner: owner, id: id), name: name, sequence: sequence, changed: sequence)
     }
 
-    /// Marks a zone deleted at `sequence` and `time` (milliseconds since 1970), for a reason that is opaque here. Its
-    /// records stay until they are purged.
+    /// Marks a zone as deleted at the change sequence `sequence` and at `time` (in milliseconds since 1970). The code
+    /// for the reason is opaque to the storage layer. The zone's records stay until they are purged.
     /// - Throws: `StorageError` `.constraint` if the zone is not live.
     package func markZoneDeleted(_ zone: ZoneKey, sequence: Int64, at time: Int64, reason: Int64) throws {
         let changed = try change(.markZoneDeleted) { try $0.bind(sequence).bind(time).bind(reason).bind(zone) }
@@ -85,38 +89,40 @@ package final class StorageTransaction: StorageReader {
         }
     }
 
-    /// Stores, as of the commit, that the zone changed at the last given sequence. Writers of one zone must not block
-    /// each other for it: an engine in which they would stores it outside of the zone's row.
+    /// Records that the zone changed. The commit stores the last issued sequence as that of the change. Writers of one
+    /// zone must not block each other for this, so an engine in which they would block stores it outside of the zone's
+    /// row.
     package func noteChange(zone: ZoneKey) throws {
         if let failure { throw failure }
         changedZones[zone] = sequence.last
     }
 
-    /// Stores the token that a zone's modifying client supplied, nil for none; like `noteChange` without a row that
-    /// blocks the zone's writers.
+    /// Stores the token that the client which modifies the zone supplied; nil for none. Like `noteChange`, it does not
+    /// make the writers of one zone block each other.
     package func setClientChangeToken(_ token: String?, zone: ZoneKey) throws {
         try change(.setClientChangeToken) { try $0.bind(token).bind(zone) }
     }
 
-    /// Removes up to `limit` records of a deleted or forgotten zone, with their edges and about as many records' index
-    /// entries; returns the number of removed records, or `limit` if index entries may remain.
+    /// Removes up to `limit` records of a deleted or expired zone, with their edges and the index entries of about as
+    /// many records.
+    /// - Returns: the number of removed records, or `limit` if index entries may remain.
     /// - Throws: `StorageError` `.constraint` if the zone is live.
     package func purgeRecords(zone: ZoneKey, limit: Int) throws -> Int {
         let isDeleted = try row(.zoneDeletion, bind: { try $0.bind(zone) }, read: { $0.integer(0) != 0 })
-        // A forgotten zone may have rows left.
+        // An expired zone has no row in the table of zones, but its content may have rows left.
         guard isDeleted != false else {
             throw StorageError(.constraint, "Zone \(zone.id) of owner \(zone.owner.rawValue) is not a deleted zone.")
         }
         try change(.purgeReferencesOfRecords) { try $0.bind(zone).bind(limit: limit) }
         let purged = try change(.purgeRecords) { try $0.bind(zone).bind(limit: limit) }
-        // Edges of missing source records, if any.
+        // Removes edges whose source record is missing, if any.
         if purged < limit { try change(.purgeReferences) { try $0.bind(zone) } }
         if try purgeSharedRecords(zone: zone, limit: limit) >= limit { return limit }
         return try purgeIndexEntries(zone: zone, limit: limit) ? purged : limit
     }
 
-    /// Removes entries of a zone's first index: ten times `limit`, as a record has several entries.
-    /// - Returns: whether the zone has no entries left.
+    /// Removes entries of the zone's first index: up to ten times `limit`, because a record has several entries.
+    /// - Returns: whether the zone has no index entries left.
     private func purgeIndexEntries(zone: ZoneKey, limit: Int) throws -> Bool {
         let first = try row(.firstIndexOfZone, bind: { try $0.bind(zone) }, read: { $0.integer(0) })
         guard let first else { return true }
@@ -128,8 +134,9 @@ package final class StorageTransaction: StorageReader {
 
     // MARK: Records and references
 
-    /// Inserts or replaces the record or tombstone of that name; a row that was read keeps its number.
-    /// - Returns: its number.
+    /// Inserts the record or tombstone, or replaces the row with the same name. A row that was read before keeps its
+    /// number.
+    /// - Returns: the number of the record.
     @discardableResult
     package func put(_ record: RecordRow) throws -> RowNumber {
         hasWritten = true
@@ -156,29 +163,29 @@ package final class StorageTransaction: StorageReader {
         return RowNumber(number ?? 0)
     }
 
-    /// Adds an edge; adding one that exists changes nothing.
+    /// Adds an edge. Does nothing if the edge exists.
     package func insert(_ reference: ReferenceRow) throws {
         try change(.insertReference) { try $0.bind(reference) }
     }
 
-    /// Removes an edge; removing one that does not exist changes nothing.
+    /// Removes an edge. Does nothing if the edge does not exist.
     package func remove(_ reference: ReferenceRow) throws {
         try change(.removeReference) { try $0.bind(reference) }
     }
 
     // MARK: Schema and jobs
 
-    /// Adds a record type; adding one that exists changes nothing.
+    /// Adds a record type. Does nothing if the type exists.
     package func insertRecordType(_ name: String) throws {
         try change(.insertRecordType) { try $0.bind(name) }
     }
 
-    /// Adds a field or changes its type.
+    /// Adds a field to the schema, or changes the field's type.
     package func put(_ field: SchemaFieldRow) throws {
         try change(.putSchemaField) { try $0.bind(field.recordType).bind(field.field).bind(field.type) }
     }
 
-    /// Adds a job under a new id.
+    /// Adds a job under a new ID.
     package func insert(_ job: JobRow) throws {
         try change(.insertJob) { try $0.bind(job.kind).bind(job.zone).bind(job.subject) }
     }
@@ -188,14 +195,14 @@ package final class StorageTransaction: StorageReader {
     }
 
     /// Locks a job against other transactions until this one ends.
-    /// - Returns: false if it was removed or another transaction has it.
+    /// - Returns: false if the job was removed, or if another transaction has locked it.
     package func claim(_ job: JobRow) throws -> Bool {
         try row(.claimJob, bind: { try $0.bind(job.id) }, read: { _ in true }) ?? false
     }
 }
 
 extension SQLStatement {
-    /// Binds a record's columns after its name, in the order of `SQL.contentColumns`.
+    /// Binds the columns of a record after its name, in the order of `SQL.contentColumns`.
     @discardableResult package func bind(contentOf record: RecordRow) throws -> Self {
         try bind(record.sequence).bind(record.type).bind(record.isDeleted ? 1 : 0).bind(record.createdAt)
             .bind(record.createdBy).bind(record.modifiedAt).bind(record.modifiedBy).bind(record.parent)
@@ -207,8 +214,8 @@ extension SQLStatement {
     }
 }
 
-/// Generates change sequences in memory. If one counter serves all writes, the writer stores the last one with each
-/// commit; a failed write's number is not reused while the store is open, so there may be gaps.
+/// Generates change sequences in memory. If one counter serves all writes, the writer stores the last sequence with
+/// each commit. A failed write's sequence is not reused while the store is open, so there may be gaps.
 package final class SequenceCounter {
     package private(set) var last: Int64
     private var limit = Int64.max
@@ -218,7 +225,7 @@ package final class SequenceCounter {
         self.last = last
     }
 
-    /// - Parameter start: returns the first and the last number of its range, called on first use.
+    /// - Parameter start: returns the first and the last sequence of the counter's range. It is called on first use.
     package init(_ start: @escaping () throws -> (first: Int64, last: Int64)) {
         last = 0
         self.start = start

@@ -48,7 +48,7 @@ extension StorageConformance {
             }
             let whole = IndexRange(zone: zone, definition: 1, from: [], to: [255, 255, 0])
             try expect(keys(try await engine.entries(whole)), equals: keys(all))
-            // Page by page, each behind the last entry of the one before it.
+            // Reads page by page: each page begins after the last entry of the previous page.
             var paged: [IndexPosition] = []
             while true {
                 let last = paged.last
@@ -68,7 +68,7 @@ extension StorageConformance {
             let values: [[UInt8]] = [[], [0], [7, 255], [255]]
             try await engine.write { transaction in
                 for (index, name) in trickyTexts.enumerated() {
-                    // A record of the other zone must not be taken for one of this.
+                    // A record of another zone with the same name must not appear in this zone's result.
                     let number = try transaction.put(
                         .sample(
                             name == "10" ? other : zone, name, sequence: Int64(1000 + index),
@@ -95,7 +95,8 @@ extension StorageConformance {
                     let last = found.last.map { IndexPosition(value: $0.value, name: $0.record.name) }
                     let page = try await engine.read { reader in
                         var page: [(value: [UInt8], record: RecordRow)] = []
-                        // One more than is wanted, as `body` says when it has enough.
+                        // The limit is one more than the page needs, because `body` returns false once the page is
+                        // full.
                         try reader.visitIndexedRecords(range, after: last, limit: limit + 1, expecting: 1) {
                             record, value in
                             _ = try reader.record(zone: zone, named: "10")
@@ -127,7 +128,7 @@ extension StorageConformance {
                             try await engine.read { try $0.countIndexEntries(range, limit: limit) },
                             equals: min(limit, inside.count), "count from \(from) to \(to)")
                     }
-                    // A position in front of the range is no reason to begin there.
+                    // A position before the range must not move the start of the page before the range.
                     let after = try await engine.read {
                         try $0.indexEntries(range, after: IndexPosition(value: [], name: "r"), limit: .max)
                     }
@@ -226,7 +227,8 @@ extension StorageConformance {
         },
     ]
 
-    /// Positions by the bytes of their names, which equal strings may not share.
+    /// Returns the positions with the UTF-8 bytes of their names. Names that are equal as strings may have different
+    /// bytes.
     private static func keys(_ positions: [IndexPosition]) -> [[Bytes]] {
         positions.map { [Bytes(String(describing: $0.value)), Bytes($0.name)] }
     }

@@ -1,14 +1,15 @@
 import NephosStorage
 
 extension StorageConformance {
-    /// What is as long as the service lets it be. PostgreSQL has room for 2,704 bytes in an index's row, after compression.
+    /// The checks with values of the maximum length that the service allows. PostgreSQL allows at most 2,704 bytes per
+    /// row of an index, after compression.
     static let longest: [StorageCheck] = [
         .engine("The longest names have room wherever they are, and so have the longest index entries") { engine in
             let name = text(255, from: "!"..."~")
-            // A character of a zone's name has up to four bytes in UTF-8.
+            // The longest zone name: each character has up to four bytes in UTF-8.
             let zone = try await engine.makeZone(text(255, from: "\u{20000}"..."\u{2A6D0}"))
             let target = text(255, from: "!"..."~")
-            // Of an index over 8 strings (`Limits.fieldsPerIndex`), each with a tag and an end.
+            // The longest index value: 8 strings (`Limits.fieldsPerIndex`), each with a tag and a terminator.
             let value = (0..<8 * (1 + 256 + 2)).map { _ in UInt8.random(in: .min ... .max) }
             try await engine.write { transaction in
                 try transaction.insert(IndexEntryRow(zone: zone, definition: 1, value: value, name: name))
@@ -27,7 +28,7 @@ extension StorageConformance {
         }
     ]
 
-    /// A text that cannot be compressed.
+    /// A random text, which cannot be compressed.
     private static func text(_ count: Int, from range: ClosedRange<Unicode.Scalar>) -> String {
         var scalars = String.UnicodeScalarView()
         for _ in 0..<count {

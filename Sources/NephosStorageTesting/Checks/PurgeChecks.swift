@@ -42,7 +42,7 @@ extension StorageConformance {
         .engine("Old tombstones go, the oldest first, and their zones keep up to which sequence") { engine in
             let zones = try await ["A", "B"].asyncMap { try await engine.makeZone($0) }
             var sequences: [Int64] = []
-            // One of them in 1970, by a clock that was not set.
+            // One deletion has a time in 1970, as a clock that was never set reports it.
             for (index, deletedAt) in [30, 0, 20, 40].enumerated() {
                 sequences.append(
                     try await engine.write { transaction in

@@ -74,7 +74,7 @@ extension StorageConformance {
             try expect(both.0, equals: "Zone")
             try expect(both.1, equals: ["Other", "Zone"])
             try expect(try await engine.read(expecting: .lookup) { _ in 1 }, equals: 1)
-            // What was answered is seen, by whatever way it is read.
+            // A read after an answered write sees the write, whichever method reads.
             for sequence in 0..<20 {
                 let fields = "\(sequence)"
                 try await engine.save(zone, "a", fields: fields)
@@ -111,7 +111,8 @@ extension StorageConformance {
             let first = try await engine.write { try $0.put(.sample(zone, "a", sequence: 10)) }
             let second = try await engine.write { try $0.put(.sample(other, "a", sequence: 11)) }
             try expect(Set([0, first.value, second.value]).count, equals: 3, "numbers")
-            // With the number that it was read with, without one, and with one that is another record's.
+            // Writes the record with the number from its last read, without a number, and with the number of another
+            // record.
             for (sequence, number) in [(12, first), (13, RowNumber()), (14, second)] as [(Int64, RowNumber)] {
                 var row = RecordRow.sample(zone, "a", sequence: sequence, fields: "{\(sequence)}")
                 row.number = number

@@ -17,7 +17,7 @@ extension StorageConformance {
                 try expect(try reader.requestKeyTime(account: 1, behind: 1), equals: 2)
                 try expect(try reader.requestKeyTime(account: 1, behind: 3), equals: nil)
                 try expect(try reader.requestKeyTime(account: 2, behind: 0), equals: 9)
-                // Each outcome has two bytes.
+                // The outcome of each request has two bytes.
                 let beyond = try [0, 1, 2, 5, 6].map { try reader.requestKeyTime(account: 1, beyond: $0, of: 9) }
                 try expect(beyond, equals: [3, 3, 2, 1, nil])
                 try expect(try reader.requestKeyTime(account: 1, beyond: 5, of: 2), equals: nil)

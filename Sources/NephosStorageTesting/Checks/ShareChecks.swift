@@ -20,7 +20,7 @@ extension StorageConformance {
             try expect(try await engine.read { try $0.share(zone: zone, named: "share 7") }, equals: nil)
             try expect(try await engine.read { try $0.shares(zone: zone, limit: 9) }, equals: [])
             try expect(try await engine.read { try $0.lastShare(zone: zone, root: "root") }, equals: share)
-            // Its name and its GUID are free again.
+            // The name and the GUID of the ended share can be used again.
             let next = ShareRow(
                 id: 11, zone: zone, name: "share 7", root: "root", guid: "guid 7", publicPermission: 1)
             try await engine.write { try $0.put(next) }
@@ -178,7 +178,8 @@ extension StorageConformance {
             try expect(others.count, equals: 3)
             try expect(try await engine.read { try $0.zone(kept)?.name }, equals: "Kept")
             try expect(try await engine.read { try $0.zone(zone) }, equals: nil)
-            // Who took part in what is forgotten cannot be told that it went.
+            // The service cannot report the end of an expired share to its participants, so their accounts have a
+            // purged membership.
             try expect(try await engine.read { try $0.membershipsForgotten(account: 1) } > 0, equals: true)
             try expect(try await engine.read { try $0.membershipsForgotten(account: 2) }, equals: 0)
         },
@@ -194,7 +195,7 @@ extension StorageConformance {
             try expect(try await engine.write { try $0.purgeSharedRecords(goneBefore: 35, limit: 1) }, equals: 1)
             try expect(try await engine.read { try $0.share(id: 1)?.purgedUntil }, equals: 11)
             try expect(try await engine.write { try $0.purgeSharedRecords(goneBefore: 35, limit: 9) }, equals: 1)
-            // The larger sequence stays.
+            // The share keeps the larger sequence.
             try expect(try await engine.read { try $0.share(id: 1)?.purgedUntil }, equals: 11)
             let left = try await engine.read { try $0.sharedRecords(zone: zone, share: 1, after: 0, limit: 9) }
             try expect(left.map(\.name), equals: ["r2", "r3"])
@@ -204,7 +205,7 @@ extension StorageConformance {
             try await engine.write { try $0.noteReentry(share: 1, leftAt: 9) }
             try await engine.write { try $0.noteReentry(share: 1, leftAt: 5) }
             try expect(try await engine.read { try $0.share(id: 1)?.reenteredAt }, equals: 9)
-            // A share that is written keeps what purges noted.
+            // Writing a share does not change the values that purges have stored.
             try await engine.write { try $0.put(ShareRow.sample(zone, 1, root: "root")) }
             try expect(try await engine.read { try $0.share(id: 1)?.purgedUntil }, equals: 11)
             try expect(try await engine.read { try $0.share(id: 1)?.reenteredAt }, equals: 9)
@@ -276,7 +277,7 @@ extension StorageConformance {
                 ShareRow.sample(zone, 1, root: "a"), .sample(zone, 2, root: "b"), .sample(zone, 3, root: "c"),
                 .sample(other, 4, root: "d"),
             ]
-            // The third share is not the account's, and the fifth is gone.
+            // The account has no row in the third share, and the fifth share does not exist.
             let memberships = [(1, zone, 0), (2, zone, 9), (3, zone, 0), (4, other, 0), (5, zone, 9)].map {
                 MembershipRow(account: 7, share: $0.0, zone: $0.1, joined: 5, left: $0.2)
             }

@@ -203,7 +203,7 @@ extension StorageConformance {
             try await engine.write { transaction in
                 try transaction.updateOutbox(OutboxRow.sample("e", id: 2, due: 10), attempts: 3, due: 40)
                 try transaction.updateOutbox(OutboxRow.sample("e", id: 99, due: 10), attempts: 3, due: 1)
-                // Another server has it by now.
+                // Another server has claimed the notification meanwhile.
                 try transaction.updateOutbox(OutboxRow.sample(id: 1, due: 29), attempts: 9, due: 1)
             }
             let later = try await engine.read { try $0.dueOutbox(at: 40, limit: 9) }
@@ -263,7 +263,8 @@ extension StorageConformance {
             try expect(try await ids("d"), equals: [])
         },
         .engine("A notification is added for many destinations at once, and they are known by its subject") { engine in
-            // One and two rounds of the statement that adds several, and some that are left.
+            // The counts are below, equal to and above the number of rows that one statement adds (16), with and
+            // without a remainder.
             for count in [1, 15, 16, 37] {
                 let account = Int64(count)
                 let places = (1...count).map { OutboxPlace(destination: "d\($0)", id: Int64($0), due: Int64($0 % 3)) }
@@ -322,7 +323,7 @@ extension SubscriptionRow {
 }
 
 extension OutboxRow {
-    /// A notification with a value of its own in every column.
+    /// A notification with a distinct value in every column.
     fileprivate static func sample(
         account: Int64 = 1, _ destination: String = "d", id: Int64, subject: String = "", due: Int64 = 0
     ) -> OutboxRow {

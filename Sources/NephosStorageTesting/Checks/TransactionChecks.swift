@@ -145,7 +145,7 @@ extension StorageConformance {
         },
     ]
 
-    /// Takes out of a body what must stay in it. The suite uses it from one task after the other.
+    /// Lets the suite use a reader or transaction after its body has returned. Only one task at a time uses it.
     private final class Kept: @unchecked Sendable {
         var transaction: StorageTransaction?
         var reader: StorageReader?

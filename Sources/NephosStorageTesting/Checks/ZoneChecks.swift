@@ -1,7 +1,7 @@
 import NephosStorage
 
 extension StorageConformance {
-    /// A job, an event and a subscription.
+    /// Adds a job, an event and a subscription for the zone.
     private static func putTasks(
         of zone: ZoneKey, account: Int64, in transaction: StorageTransaction
     ) throws {
@@ -26,7 +26,7 @@ extension StorageConformance {
                     (record.createdBy, record.modifiedBy) = (owner.rawValue, 0)
                     try transaction.put(record)
                     try transaction.insert(ReferenceRow(zone: zone, target: "t", kind: .parent, source: "r"))
-                    // An account's shared database has others' zones.
+                    // The account's shared database has zones of other owners.
                     let shared = OwnerID(rawValue: -owner.rawValue)
                     for key in [zone, ZoneKey(owner: shared, id: zone.id), ZoneKey(owner: owner, id: 0)] {
                         try putTasks(of: key, account: owner.rawValue, in: transaction)
@@ -36,7 +36,7 @@ extension StorageConformance {
             }
             let none = try await engine.read { try ($0.rowsWithoutZone(limit: 9), $0.rowsWithoutAccount(limit: 9)) }
             try expect(none.0 + none.1, equals: [])
-            // A zone that does not exist, another owner's zone, accounts that do not exist.
+            // A missing zone, and a zone of another owner. The missing accounts follow below.
             let strays = [ZoneKey(owner: zone.owner, id: 77), ZoneKey(owner: OwnerID(rawValue: 55), id: zone.id)]
             try await engine.write { transaction in
                 for (index, stray) in strays.enumerated() {
@@ -99,7 +99,7 @@ extension StorageConformance {
                     try order.map { try reader.zone(owner: .everyone, named: $0).map { Array($0.name.utf8) } }
                 }
             }
-            // Those that are equal as strings come one directly after the other.
+            // Names that are equal as strings follow each other directly.
             for order in [names, names.reversed(), (names + names).shuffled()] {
                 try expect(try await found(order), equals: order.map { Array($0.utf8) })
             }

@@ -1,6 +1,6 @@
 import NephosWire
 
-/// `nephos accounts`: lists the accounts of a container, and deletes one.
+/// The command `nephos accounts`, which lists the accounts of a container or deletes one.
 struct AccountsCommand {
     enum Action: String, CaseIterable {
         case list, delete

@@ -1,6 +1,6 @@
 import NephosWire
 
-/// `nephos deletions`: the tombstones that change feeds keep.
+/// The command `nephos deletions`, about the tombstones that change feeds keep.
 struct DeletionsCommand {
     enum Action: String, CaseIterable {
         case forget
@@ -29,7 +29,7 @@ struct DeletionsCommand {
     private var olderThan: Int64
     private var confirmation: Confirmation
 
-    /// Runs to completion; the exit status reports success.
+    /// Runs the command to completion. The exit status reports success or failure.
     static func main(_ arguments: [String]) throws(UsageError) {
         if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
         let command = try DeletionsCommand(arguments)

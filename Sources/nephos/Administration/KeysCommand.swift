@@ -1,6 +1,6 @@
 import NephosWire
 
-/// `nephos keys`: the devices that have an account's keys for encrypted values.
+/// The command `nephos keys`, about the devices that have an account's keys for encrypted values.
 struct KeysCommand {
     enum Action: String, CaseIterable {
         case list, code, approve, revoke, recovery, recover, compare, accept, reset
@@ -19,7 +19,7 @@ struct KeysCommand {
             }
         }
 
-        /// The name of the secret that the action reads.
+        /// The name of the secret that the action reads; nil if it reads none.
         var secret: String? {
             switch self {
             case .approve: "code"
@@ -73,7 +73,7 @@ struct KeysCommand {
 
     private var command: DeviceCommand
 
-    /// Runs to completion; the exit status reports success.
+    /// Runs the command to completion. The exit status reports success or failure.
     static func main(_ arguments: [String]) throws(UsageError) {
         if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
         KeysProgram.run(try KeysCommand(arguments).command)

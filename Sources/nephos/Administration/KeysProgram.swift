@@ -1,14 +1,14 @@
 import Glibc
 import NephosWire
 
-/// `nephos-keys`, the executable beside this one.
+/// The program `nephos-keys`, an executable beside this one.
 enum KeysProgram {
-    /// Replaces this process by `nephos-keys`, which reads the command from its standard input.
+    /// Replaces this process with `nephos-keys`, which reads the command from its standard input.
     static func run(_ command: DeviceCommand) -> Never {
         guard let path else { Console.fail("the path of this executable is unknown: /proc/self/exe cannot be read.") }
         var ends: [Int32] = [-1, -1]
         let bytes = command.encoded()
-        // A pipe holds 64 KiB, which no command exceeds.
+        // A pipe holds 64 KiB, which is more than any command has.
         guard bytes.count < 65_536, pipe(&ends) == 0, write(ends[1], bytes, bytes.count) == bytes.count,
             close(ends[1]) == 0, dup2(ends[0], STDIN_FILENO) == STDIN_FILENO
         else { Console.fail("nephos-keys cannot be started: \(String(cString: strerror(errno)))") }

@@ -1,6 +1,6 @@
 import NephosWire
 
-/// `nephos roles`: the accounts' roles, which a schema defines.
+/// The command `nephos roles`, about the roles of accounts. A schema defines the roles.
 struct RolesCommand {
     enum Action: String, CaseIterable {
         case list, assign, revoke
@@ -30,7 +30,7 @@ struct RolesCommand {
     private var account: String?
     private var role = ""
 
-    /// Runs to completion; the exit status reports success.
+    /// Runs the command to completion. The exit status reports success or failure.
     static func main(_ arguments: [String]) throws(UsageError) {
         if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
         let command = try RolesCommand(arguments)

@@ -1,10 +1,10 @@
 import NephosWire
 
-/// The key of a share's encrypted values, in the fragment of the share's URL.
+/// The key for a share's encrypted values, which is in the fragment of the share's URL.
 extension ShareCommand {
-    /// Has `nephos-keys` store the key of an accepted share for the account; returns if there is none.
-    /// - Parameter fragment: the URL's fragment: a key, or a title.
-    /// - Throws: `Cloud.Failure` if there is a key that cannot be stored.
+    /// Lets `nephos-keys` store the key of an accepted share for the account. Does nothing if the fragment has no key.
+    /// - Parameter fragment: the fragment of the URL, which is a key or a title; nil without a fragment.
+    /// - Throws: `Cloud.Failure` if the key cannot be stored.
     static func takeKey(of joined: RecordInfo, _ fragment: String, _ address: CloudAddress) throws(Cloud.Failure) {
         guard fragment.hasPrefix("k="), joined.participantRole != .owner else { return }
         guard case .server(let server) = address.place, let token = address.token else {

@@ -3,7 +3,7 @@ import NephosService
 import NephosStorage
 import NephosWire
 
-/// `nephos share`: the records and zones that accounts share, their participants, and the acceptance of a share.
+/// The command `nephos share`, about shared records and zones and their participants. It also accepts shares.
 struct ShareCommand {
     enum Action: String, CaseIterable {
         case list, accept
@@ -70,7 +70,7 @@ struct ShareCommand {
         address.database = "public"
         try Cloud.run(on: address) { cloud in
             let request = ShortGUIDsRequest(shortGUIDs: [.init(value: guid)])
-            // The named container need not be the share's.
+            // The container that the user named may not be the container of the share.
             let found = try info(cloud.request("records/resolve", request, as: RecordInfosResponse.self))
             let joined = try info(
                 cloud.request("records/accept", request, in: found.containerIdentifier, as: RecordInfosResponse.self))
@@ -89,14 +89,15 @@ struct ShareCommand {
         }
     }
 
-    /// The server of a share's URL; nil for a bare short GUID.
+    /// Returns the server of a share's URL; nil if the text is only a short GUID.
     private static func server(_ url: String) -> ServerAddress? {
         guard let path = url.firstRange(of: "/share/") else { return nil }
         return try? ServerAddress(String(url[..<path.lowerBound]))
     }
 
-    /// Sets an address's container and environment to the share's.
-    /// - Throws: `UsageError` if options name others, or nothing determines them.
+    /// Sets the container and environment of an address to those of the share.
+    /// - Throws: `UsageError` if options name a different container or environment, or if neither the options nor the
+    ///   share determine them.
     private static func locate(
         _ guid: String, _ address: inout CloudAddress, _ arguments: Arguments
     ) throws(UsageError) {
@@ -120,13 +121,14 @@ struct ShareCommand {
         (address.container, address.environment) = (store.container, store.environment)
     }
 
-    /// The stores that may contain a share, by the routing key in its URL; nil if the place cannot list its stores.
+    /// Returns the stores that may contain a share, by the routing key in its URL; nil if the stores at this place
+    /// cannot be listed.
     private static func stores(of guid: String, at place: CloudAddress.Place) throws(UsageError) -> [StoreID]? {
         let known: [StoreID]
         var isComplete = true
         switch place {
         case .dataDirectory(let path):
-            // `Cloud` refuses a missing directory.
+            // A missing directory fails later, in `Cloud`.
             guard let stores = try? StoredDirectory(path: path).existingStores() else { return nil }
             known = stores
         case .server(let server):
@@ -143,13 +145,13 @@ struct ShareCommand {
         return found.isEmpty && !isComplete ? nil : found
     }
 
-    /// The last component of a URL, without a title.
+    /// Returns the last component of a URL, without its title; nil if there is none.
     private static func shortGUID(_ url: String) -> String? {
         let path = url.prefix { $0 != "#" && $0 != "?" }
         return path.split(separator: "/").last.map(String.init)
     }
 
-    /// The fragment of a URL: the key of encrypted values, or a title.
+    /// Returns the fragment of a URL, which is the key for encrypted values or a title; nil without a fragment.
     private static func fragment(_ url: String) -> String? {
         url.firstIndex(of: "#").map { String(url[url.index(after: $0)...]) }
     }
@@ -165,7 +167,7 @@ struct ShareCommand {
     }
 }
 
-/// `nephos why`: an account's permissions on a record, and the reasons.
+/// The command `nephos why`, which explains the permissions of an account on a record.
 struct WhyCommand {
     static let options =
         [

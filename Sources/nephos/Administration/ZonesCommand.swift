@@ -1,12 +1,13 @@
 import NephosWire
 
-/// `nephos zones`: the zones of accounts, and the operations of an account's user on them without the app.
+/// The command `nephos zones`. It lists the zones of accounts, and changes them as the account's user could, without
+/// the app.
 struct ZonesCommand {
     enum Action: String, CaseIterable {
         case list, remove
         case resetEncryption = "reset-encryption"
 
-        /// The reason of the zones' deletion; nil if none is deleted.
+        /// The reason with which the action deletes zones; nil if it deletes none.
         var reason: ZoneDeletionReason? {
             switch self {
             case .list: nil
@@ -45,11 +46,11 @@ struct ZonesCommand {
     private var action: Action
     private var address: CloudAddress
     private var account: String?
-    /// Nil for all.
+    /// The names of the zones; nil for all zones.
     private var zones: [String]?
     private var confirmation: Confirmation
 
-    /// Runs to completion; the exit status reports success.
+    /// Runs the command to completion. The exit status reports success or failure.
     static func main(_ arguments: [String]) throws(UsageError) {
         if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
         let command = try ZonesCommand(arguments)

@@ -2,9 +2,9 @@ import NephosHTTP
 import NephosService
 import NephosWire
 
-/// The files of assets. Only one piece of a file is in memory at a time.
+/// Transfers of asset files. Only one piece of a file is in memory at a time.
 extension Cloud {
-    /// The upload URL of each field, in their order.
+    /// Returns an upload URL for each field, in the order of the fields.
     func uploadAddresses(_ fields: [AssetField], in zone: ZoneIDDictionary?) throws -> [String] {
         var addresses: [String] = []
         for start in stride(from: 0, to: fields.count, by: Limits.uploadTokensPerRequest) {
@@ -18,7 +18,7 @@ extension Cloud {
     }
 
     /// Uploads a file.
-    /// - Returns: the value of its field.
+    /// - Returns: the value that a record's field needs to refer to the file.
     func upload(_ file: String, size: Int64, to address: String) throws -> AssetValue {
         let parts = try AssetAddressParts(address)
         if let local {
@@ -36,8 +36,8 @@ extension Cloud {
         return try (decoded(answer) as UploadedFile).singleFile
     }
 
-    /// Downloads a file to a path that does not exist.
-    /// - Throws: `FileFailure` if the service refuses, `Failure` if it cannot be reached.
+    /// Downloads a file. No file may exist at the path.
+    /// - Throws: `FileFailure` if the service refuses the download, or `Failure` if the service cannot be reached.
     func download(_ address: String, to file: String) throws {
         let parts = try AssetAddressParts(address)
         if let local {
@@ -62,7 +62,7 @@ extension Cloud {
         }
     }
 
-    /// Why a record's file is not available.
+    /// The reason why the file of a record is not available.
     struct FileFailure: Error {
         var message: String
     }
@@ -102,9 +102,9 @@ extension Cloud {
     }
 }
 
-/// The parts of a file's URL (`AssetAddress`).
+/// The components of a file's URL (`AssetAddress`).
 struct AssetAddressParts {
-    /// The request target, sent to the command's server whatever host the URL names.
+    /// The request target. It is sent to the server of the command, whatever host the URL names.
     let target: String
     /// The name of the content; empty in an upload URL.
     let content: String
@@ -116,7 +116,7 @@ struct AssetAddressParts {
             throw Cloud.Failure(message: "the service answers with an address that is none: \(address)")
         }
         target = String(address[slash...])
-        // `/assets/1/{container}/{environment}/{content}/{token}/…`
+        // The path is `/assets/1/{container}/{environment}/{content}/{token}/…`.
         let parts = target.split(separator: "/").map(String.init)
         guard parts.count > 5, parts[0] == AssetAddress.module, parts[1] == AssetAddress.version else {
             throw Cloud.Failure(message: "the service answers with an address that is not one of Nephos: \(address)")

@@ -6,18 +6,18 @@ import NephosService
 import NephosStorage
 import NephosWire
 
-/// The cloud of a command. A data directory answers the same requests as a server, without a socket.
+/// The cloud that a command works on. A data directory answers the same requests as a server, without a socket.
 ///
-/// Its methods block: they are for the main thread of a command.
+/// Its methods block, so only the main thread of a command calls them.
 final class Cloud {
-    /// A failure, for standard error.
+    /// A failure that the command prints on standard error.
     struct Failure: Error, CustomStringConvertible {
         var message: String
-        /// The raw value of the `CKError.Code` in the service's answer.
+        /// The raw value of the `CKError.Code` in the answer of the service; nil if the answer has none.
         var clientErrorCode: Int?
         var description: String { message }
 
-        /// Whether the service has no such container in the environment (`CKError.Code.badContainer`).
+        /// Whether the environment of the service has no such container (`CKError.Code.badContainer`).
         var isMissingContainer: Bool { clientErrorCode == 5 }
 
         init(message: String, clientErrorCode: Int? = nil) {
@@ -26,7 +26,7 @@ final class Cloud {
         }
     }
 
-    /// A service in this process.
+    /// A service that runs in this process.
     struct Local {
         let responder: Responder
         let service: NephosService
@@ -34,12 +34,13 @@ final class Cloud {
 
     let address: CloudAddress
     let container: String
-    /// Nil for a server.
+    /// The service in this process; nil if a server answers the requests.
     let local: Local?
-    /// The data directory that `close` closes.
+    /// The data directory that `close` closes; nil if this object opened none.
     private let opened: DataDirectory?
 
-    /// Returns the same cloud with another account, database, environment or container, which need not exist.
+    /// Returns the same cloud with the account, database, environment or container of another address. They need not
+    /// exist.
     func with(_ address: CloudAddress) -> Cloud { Cloud(address, address.container ?? container, local) }
 
     private init(_ address: CloudAddress, _ container: String, _ local: Local?) {
@@ -49,14 +50,14 @@ final class Cloud {
         opened = nil
     }
 
-    /// A cloud that this process already serves, and continues to serve.
-    /// - Throws: `Failure` if no container is named.
+    /// Creates a cloud on a service that already runs in this process and continues to run.
+    /// - Throws: `Failure` if the address names no container.
     convenience init(_ address: CloudAddress, servedBy local: Local) throws(Failure) {
         guard let container = address.container else { throw Failure(message: "which container?") }
         self.init(address, container, local)
     }
 
-    /// - Throws: `UsageError` if no container is named, `Failure`, `StorageError`.
+    /// - Throws: `UsageError` if the address names no container; `Failure`; `StorageError`.
     init(_ address: CloudAddress) throws {
         self.address = address
         switch address.place {
@@ -71,7 +72,7 @@ final class Cloud {
             guard access(path, F_OK) == 0 else { throw Failure(message: "there is no directory \(path).") }
             let stores = try DataDirectory(path: path, options: SQLiteOptions(log: ServiceEnvironment.system.log))
             container = try Self.container(address, in: stores, path)
-            // The server decides on the retention of tombstones, and on its other background jobs.
+            // This service runs no background jobs. The server decides, for instance, how long tombstones are kept.
             let service = NephosService(
                 stores: stores,
                 configuration: ServiceConfiguration(deletionRetention: nil, worksInBackground: false))
@@ -80,7 +81,7 @@ final class Cloud {
         }
     }
 
-    /// The selected container, which must exist.
+    /// Returns the container that the address selects, which must exist.
     private static func container(_ address: CloudAddress, in stores: DataDirectory, _ path: String) throws -> String {
         let known = try stores.existingStores().filter { $0.environment == address.environment }.map(\.container)
         let list = known.isEmpty ? "none" : known.joined(separator: ", ")
@@ -98,7 +99,7 @@ final class Cloud {
         return container
     }
 
-    /// Runs a command; the exit status reports success.
+    /// Runs a command on a cloud. The exit status reports success or failure.
     static func run(on address: CloudAddress, _ command: (Cloud) throws -> Void) throws(UsageError) {
         do {
             let cloud = try Cloud(address)
@@ -116,41 +117,41 @@ final class Cloud {
     }
 
     /// Sends a message and decodes the answer.
-    /// - Parameter other: another container than the named one.
-    /// - Throws: `Failure` if the service refuses.
+    /// - Parameter other: the container of the request; nil for the container of the address.
+    /// - Throws: `Failure` if the service refuses the request.
     func request<Answer: WireMessage>(
         _ action: String, _ message: some WireMessage, in other: String? = nil, as: Answer.Type
     ) throws -> Answer {
         try answer(to: message, at: address.target(action, container: other ?? container))
     }
 
-    /// Sends a request without a message, such as `zones/list`.
+    /// Sends a request without a message, such as `zones/list`, and decodes the answer.
     func read<Answer: WireMessage>(_ action: String, as: Answer.Type) throws -> Answer {
         try decoded(try send(nil, to: address.target(action, container: container)))
     }
 
-    /// Sends an administrator's request.
+    /// Sends an administrator's request and decodes the answer.
     func administer<Answer: WireMessage>(
         _ action: String, _ message: some WireMessage, as: Answer.Type
     ) throws -> Answer {
         try answer(to: message, at: address.administrationTarget(action, container: container))
     }
 
-    /// Checks that the container exists: reading must not create it.
+    /// Checks that the container exists, because reading must not create it.
     func checkContainerExists() throws {
         _ = try administer("accounts/list", ListAccountsRequest(), as: AccountsResponse.self)
     }
 
-    /// Checks that the container and the account whose database is read exist: reading must create neither.
+    /// Checks that the container exists, and the account whose database is read, because reading must create neither.
     func checkExists() throws {
         guard let account = address.databaseAccount else { return try checkContainerExists() }
         _ = try administer("zones/list", ListAccountZonesRequest(account: account), as: AccountZonesResponse.self)
     }
 
-    /// The names of all accounts of the container.
+    /// Returns the names of all accounts in the container.
     func accountNames() throws -> [String] { try accounts().map(\.name) }
 
-    /// All accounts of the container.
+    /// Returns all accounts in the container.
     func accounts() throws -> [AccountsResponse.Account] {
         var accounts: [AccountsResponse.Account] = []
         var request = ListAccountsRequest()
@@ -162,7 +163,7 @@ final class Cloud {
         return accounts
     }
 
-    /// The names of the record types in the container's schema.
+    /// Returns the names of the record types in the schema of the container.
     func recordTypes() throws -> [String] {
         let target = address.administrationTarget("schema/export", container: container)
         let (status, body) = try send(nil, to: target)
@@ -173,7 +174,7 @@ final class Cloud {
         return Self.recordTypes(inSchema: String(decoding: body, as: UTF8.self))
     }
 
-    /// Returns the record types of an exported schema, whose layout is fixed: each type begins its own line.
+    /// Returns the record types of an exported schema. Its layout is fixed: each type starts on a line of its own.
     static func recordTypes(inSchema text: String) -> [String] {
         text.split(separator: "\n").compactMap { line in
             let words = line.split(separator: " ")
@@ -201,7 +202,7 @@ final class Cloud {
         }
     }
 
-    /// Posts a body; without one gets the target.
+    /// Sends a POST request with a body, or a GET request if the body is nil.
     private func send(_ body: [UInt8]?, to target: String) throws -> (status: Int, body: [UInt8]) {
         guard let responder = local?.responder else {
             guard case .server(let server) = address.place else { return (0, []) }
@@ -220,7 +221,7 @@ final class Cloud {
         return (response.status, response.body)
     }
 
-    /// Closes the opened resources in order.
+    /// Closes everything that this object opened, in the right order.
     func close() {
         guard let opened, let service = local?.service else { return }
         waiting { await service.close() }

@@ -1,7 +1,7 @@
 import Glibc
 import NephosSQLite
 
-/// The cloud and account of a command: a running server, or the data directory of a stopped one.
+/// The cloud and the account of a command. The cloud is a running server, or the data directory of a stopped one.
 struct CloudAddress {
     enum Place: Hashable, CustomStringConvertible {
         case server(ServerAddress)
@@ -15,7 +15,7 @@ struct CloudAddress {
         }
     }
 
-    /// The options for the container and the server or directory.
+    /// The options that name the container, and the server or the directory.
     static let containerOptions = [
         CommandOption("--url", "URL", "The running server. Default: NEPHOS_URL, or http://127.0.0.1:8484"),
         CommandOption("--data", "DIR", "The data directory of a server that is not running."),
@@ -42,7 +42,7 @@ struct CloudAddress {
     var container: String?
     var environment: String
     var database: String
-    /// Nil if signed out.
+    /// The web authentication token; nil without an account.
     var token: String?
     var apiToken: String
 
@@ -73,20 +73,20 @@ struct CloudAddress {
         apiToken = Self.variable("NEPHOS_API_TOKEN") ?? "nephos"
     }
 
-    /// The local CloudKit's account of the private or shared database.
+    /// The name of the account whose private or shared database is accessed, in the local CloudKit; nil without one.
     var databaseAccount: String? {
         guard database != "public", let token, token.hasPrefix("dev:") else { return nil }
         return String(token.dropFirst(4))
     }
 
-    /// The target of an action, such as `records/query`.
+    /// Returns the request target of an action, such as `records/query`.
     func target(_ action: String, container: String) -> String {
         let path = ["database", "1", container, environment, database].map(Self.escaped).joined(separator: "/")
         let token = token.map { "&ckWebAuthToken=" + Self.escaped($0) } ?? ""
         return "/\(path)/\(action)?ckAPIToken=\(Self.escaped(apiToken))\(token)"
     }
 
-    /// The target of an administrator's action, such as `zones/list`.
+    /// Returns the request target of an administrator's action, such as `zones/list`.
     func administrationTarget(_ action: String, container: String) -> String {
         "/" + ["nephos", "1", container, environment].map(Self.escaped).joined(separator: "/") + "/" + action
     }

@@ -2,9 +2,9 @@ import FoundationEssentials
 import NephosHTTP
 import NephosWire
 
-/// A server's address: `http://host:port`, or https.
+/// The address of a server, `http://host:port` or with https.
 struct ServerAddress: Hashable, CustomStringConvertible {
-    /// Without a trailing slash, and with its port.
+    /// The URL with its port, without a trailing slash.
     let description: String
 
     init(_ text: String) throws(UsageError) {
@@ -22,10 +22,10 @@ struct ServerAddress: Hashable, CustomStringConvertible {
     }
 }
 
-/// Sends a command's requests to a server. It blocks, for the main thread of a command, and has no time-out for an
-/// answer.
+/// A connection that sends the requests of a command to a server. It blocks, so only the main thread of a command uses
+/// it. Waiting for an answer has no time-out.
 struct ServerConnection {
-    /// Why there is no answer.
+    /// The reason why the server did not answer.
     struct Failure: Error, CustomStringConvertible {
         var description: String
     }
@@ -42,8 +42,8 @@ struct ServerConnection {
         try request(.get, target)
     }
 
-    /// - Parameter target: path and query.
-    /// - Returns: the status and the body.
+    /// - Parameter target: the path and query of the request.
+    /// - Returns: the status and the body of the answer.
     func request(
         _ method: HTTPRequest.Method, _ target: String, contentType: String = "application/json", body: [UInt8] = []
     ) throws(Failure) -> (status: Int, body: [UInt8]) {
@@ -56,7 +56,7 @@ struct ServerConnection {
         return (response.status, response.body)
     }
 
-    /// Posts a file, streaming it from the disk.
+    /// Sends a file in a POST request, streaming it from the disk.
     func upload(_ target: String, file: String) throws(Failure) -> (status: Int, body: [UInt8]) {
         var request = HTTPRequest(.post, address.description + target)
         request.headers = [("Content-Type", "application/octet-stream")]
@@ -65,7 +65,8 @@ struct ServerConnection {
         return (response.status, response.body)
     }
 
-    /// Gets a file, streaming it to the disk. Any status but success leaves no file, and returns a body.
+    /// Downloads a file by a GET request, streaming it to the disk. Any status except success leaves no file and
+    /// returns the body of the answer.
     func download(_ target: String, to file: String) throws(Failure) -> (status: Int, body: [UInt8]) {
         var request = HTTPRequest(.get, address.description + target)
         request.destination = .file(path: file)

@@ -2,7 +2,7 @@ import Glibc
 import NephosService
 import NephosWire
 
-/// The directory of an export's asset files. Each is named by its content, so that no content is stored twice.
+/// The directory for the asset files of an export. Each file is named by its content, so no content is stored twice.
 struct AssetFolder {
     static let option = CommandOption(
         "--assets", "DIRECTORY",
@@ -13,7 +13,7 @@ struct AssetFolder {
 
     let path: String
 
-    /// A directory for writing, created if it is missing.
+    /// Creates the directory for writing, if it is missing.
     init(making path: String) throws(Cloud.Failure) {
         self.path = path
         guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
@@ -22,7 +22,7 @@ struct AssetFolder {
         try check()
     }
 
-    /// A directory for reading.
+    /// Opens an existing directory for reading.
     init(reading path: String) throws(Cloud.Failure) {
         self.path = path
         try check()
@@ -38,9 +38,9 @@ struct AssetFolder {
 
     // MARK: Export
 
-    /// Downloads the file of an asset that was just read.
-    /// - Returns: the asset in an export's form: without the members that the service generates anew for each answer.
-    /// - Throws: `Cloud.FileFailure` for a file that is not available.
+    /// Downloads the file of an asset whose record was just read.
+    /// - Returns: the asset in the form of an export, without the members that the service generates for each answer.
+    /// - Throws: `Cloud.FileFailure` if the file is not available.
     func take(_ asset: AssetValue, from cloud: Cloud) throws -> AssetValue {
         guard let address = asset.downloadURL else { throw Cloud.FileFailure(message: "it has no address") }
         let name = try AssetAddressParts(address).content
@@ -67,8 +67,8 @@ struct AssetFolder {
 
     // MARK: Import
 
-    /// Uploads the files that an operation's assets name.
-    /// - Returns: the operation with the values from the uploads' answers.
+    /// Uploads the files that the assets of an operation name.
+    /// - Returns: the operation with the values that the uploads returned.
     func upload(_ operation: RecordOperation, to cloud: Cloud) throws -> RecordOperation {
         let record = operation.record
         var (fields, files): ([AssetField], [File]) = ([], [])
@@ -97,7 +97,7 @@ struct AssetFolder {
         var asset: AssetValue
     }
 
-    /// The file of an asset, which must have the asset's size.
+    /// Returns the file of an asset. Its size must be the size in the asset.
     private func file(of asset: AssetValue, field: String) throws(Cloud.Failure) -> File {
         guard let name = asset.content, AssetAddress.isContent(name) else {
             throw Cloud.Failure(message: "field '\(field)': nephosContent is not the name of a file's content.")
@@ -115,12 +115,12 @@ struct AssetFolder {
 }
 
 extension RecordOperation {
-    /// Whether it has assets with files in a directory.
+    /// Whether the operation has assets whose files are in a directory.
     var namesFiles: Bool {
         record.fields.entries.contains { $0.field.value?.assets.contains { $0.content != nil } ?? false }
     }
 
-    /// - Parameter values: the assets that replace those with files, in their order.
+    /// - Parameter values: the assets that replace those with files, in the same order.
     fileprivate func replacingFiles(by values: [AssetValue]) -> RecordOperation {
         var operation = self
         var rest = values[...]

@@ -1,6 +1,6 @@
 import NephosWire
 
-/// `nephos export`: databases, or a zone of one, as a line for each record.
+/// The command `nephos export`, which writes databases, or one zone, with one line per record.
 struct ExportCommand {
     static let options =
         [
@@ -45,13 +45,13 @@ struct ExportCommand {
     private var zone: String?
     private var output: String?
     private var assets: String?
-    /// The named accounts.
+    /// The names of the accounts whose databases are exported.
     private var accounts: [String]
     private var isAll: Bool
-    /// The environments exported with `--all`.
+    /// The names of the environments that `--all` exports.
     private var environments: [String]
 
-    /// Runs to completion; the exit status reports success.
+    /// Runs the command to completion. The exit status reports success or failure.
     static func main(_ arguments: [String]) throws(UsageError) {
         if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
         let command = try ExportCommand(arguments)
@@ -82,7 +82,7 @@ struct ExportCommand {
 
     private func run(on cloud: Cloud) throws {
         let databases = try databases(cloud)
-        // Fails before an earlier export is overwritten.
+        // A missing database fails here, before an earlier export is overwritten.
         for address in databases { try cloud.with(address).checkExists() }
         let folder = try assets.map(AssetFolder.init(making:))
         let writer = ExportWriter(try OutputFile(output), folder)
@@ -90,7 +90,7 @@ struct ExportCommand {
         try writer.finish()
     }
 
-    /// The exported databases, in an order that depends only on their names.
+    /// Returns the databases to export, in an order that depends only on their names.
     private func databases(_ cloud: Cloud) throws -> [CloudAddress] {
         if !isAll {
             return accounts.count < 2 ? [address] : Set(accounts).sorted().map { privateDatabase(of: $0, address) }
@@ -107,7 +107,7 @@ struct ExportCommand {
                 missing = failure
                 continue
             }
-            // Reading the public database needs no account, and reading as an account would create the account.
+            // Reading the public database needs no account. With an account, the request would create that account.
             (database.database, database.token) = ("public", nil)
             databases.append(database)
             databases += names.sorted().map { privateDatabase(of: $0, database) }
@@ -152,14 +152,14 @@ struct ExportCommand {
                 return zone
             }.sorted { $0.zoneID.zoneName < $1.zoneID.zoneName }
         guard let zone else { return zones }
-        // A missing zone fails when its records are read.
+        // With a missing zone, reading the zone's records fails and reports it.
         let missing = ZoneDictionary(zoneID: ZoneIDDictionary(zoneName: zone), atomic: true)
         return [zones.first { $0.zoneID.zoneName == zone } ?? missing]
     }
 
     private static let defaultZone = ZoneIDDictionary.defaultZoneName
 
-    /// All records of a type in a zone, ordered by name.
+    /// Reads all records of one type in a zone, ordered by name.
     private func records(
         of type: String, in zone: String, _ cloud: Cloud, _ take: (RecordDictionary) throws -> Void
     ) throws {

@@ -1,29 +1,29 @@
 import Glibc
 import NephosWire
 
-/// Writes the lines of an export, with a header before those of each database.
+/// Writes the lines of an export. A header precedes the lines of each database.
 final class ExportWriter {
     private let file: OutputFile
     private var progress = Progress("exported")
-    /// The pending header of the current database; nil once it is written.
+    /// The header of the current database, until it is written; nil afterwards.
     private var header: ExportHeader?
-    /// The header of the first database.
+    /// The header of the first database; nil before it begins.
     private var first: ExportHeader?
     private var isEmpty = true
-    /// The directory of asset files; nil to leave them out.
+    /// The directory for asset files; nil to omit the files.
     private let assets: AssetFolder?
     private var leftOut = LeftOut()
 
-    /// Counts of content that an export cannot represent.
+    /// The counts of content that an export cannot represent.
     private struct LeftOut {
         var encrypted = 0
         var sealed = 0
         var files = 0
-        /// Files that the service no longer has as they were saved.
+        /// The number of files that the service no longer has as they were saved.
         var lost = 0
     }
 
-    /// The maximum number of lost files listed by name.
+    /// The maximum number of lost files per export that are listed by name.
     private static let listed = 20
 
     init(_ file: OutputFile, _ assets: AssetFolder?) {
@@ -31,7 +31,7 @@ final class ExportWriter {
         self.assets = assets
     }
 
-    /// - Parameter isKeptEmpty: whether the header is also written for a database without lines.
+    /// - Parameter isKeptEmpty: whether the header is written even if the database has no lines.
     func begin(_ header: ExportHeader, isKeptEmpty: Bool) throws {
         if first == nil { first = header }
         self.header = header
@@ -86,7 +86,7 @@ final class ExportWriter {
 
     func finish() throws {
         if isEmpty {
-            // An export without any line names its source.
+            // An export without lines still names its source.
             header = first
             try writeHeader()
         }
@@ -107,7 +107,7 @@ final class ExportWriter {
     }
 }
 
-/// The output of an export: a file, or standard output.
+/// The output of an export, which is a file or standard output.
 final class OutputFile {
     private static let bufferSize = 64 * 1024
 

@@ -1,6 +1,6 @@
 import NephosWire
 
-/// `nephos import`: saves the records of an export by `nephos export`.
+/// The command `nephos import`, which saves the records of an export by `nephos export`.
 struct ImportCommand {
     static let options = [AssetFolder.option] + CloudAddress.options + [CommandOption("--help", nil, "Show this help.")]
 
@@ -21,7 +21,7 @@ struct ImportCommand {
 
         """
 
-    /// Runs to completion; the exit status reports success.
+    /// Runs the command to completion. The exit status reports success or failure.
     static func main(_ arguments: [String]) throws(UsageError) {
         if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
         let arguments = try Arguments(arguments, options: options, command: "import", wordLimit: 1)
@@ -42,8 +42,10 @@ struct ImportCommand {
         }
     }
 
-    /// Imports a file into the cloud of this process; `make` returns the cloud for its header's address.
-    /// - Parameter assets: the directory of the asset files; nil for none.
+    /// Imports a file into the service in this process.
+    /// - Parameters:
+    ///   - assets: the directory of the asset files; nil for none.
+    ///   - make: returns the cloud for the address in a header of the export.
     static func run(_ path: String, assets: String?, on make: (CloudAddress) throws -> Cloud) throws {
         let lines = try LineReader(path)
         let given = assets.map { [AssetFolder.option.name, $0] } ?? []
@@ -60,7 +62,7 @@ struct ImportCommand {
         }
     }
 
-    /// The export's source, overridden by options.
+    /// Returns the source of the export, with the values of options in place of its own.
     static func address(_ header: ExportHeader, _ arguments: Arguments) throws(UsageError) -> CloudAddress {
         var address = try CloudAddress(arguments)
         if !arguments.has("--container") { address.container = header.container }

@@ -1,17 +1,18 @@
 import Glibc
 import NephosService
 
-/// Reads a file or standard input line by line, with at most one line in memory.
+/// Reads a file or standard input line by line. At most one line is in memory.
 final class LineReader {
-    /// Bytes of an operation on the largest record that a service accepts, including JSON's escapes.
+    /// The maximum size of a line in bytes: an operation on the largest record that a service accepts, including the
+    /// escapes of JSON.
     static let longestLine = 8 * Limits.requestSize
 
     let path: String
-    /// Bytes of the file; nil if unknown, such as for a pipe.
+    /// The size of the file in bytes; nil if it is unknown, as for a pipe.
     let size: Int?
-    /// The number of the line that was read last, from 1.
+    /// The number of the line that was last read, counted from 1; 0 before.
     private(set) var line = 0
-    /// Bytes consumed so far.
+    /// The number of bytes that were read so far.
     private(set) var position = 0
 
     private let descriptor: Int32
@@ -31,7 +32,7 @@ final class LineReader {
 
     deinit { if descriptor != STDIN_FILENO { close(descriptor) } }
 
-    /// The next line, without its terminator; nil at the end. Skips empty lines.
+    /// Returns the next line without its terminator; nil at the end. Skips empty lines.
     func next() throws -> [UInt8]? {
         while true {
             let end = buffer[start...].firstIndex(of: UInt8(ascii: "\n"))

@@ -1,6 +1,6 @@
 import NephosWire
 
-/// The targets of references that are neither waiting to be saved nor stored.
+/// Finds targets of references that are neither stored nor among the operations to save.
 enum MissingTargets {
     struct Missing {
         var line: Int
@@ -25,7 +25,7 @@ enum MissingTargets {
 
     private static let namesPerRequest = 200
 
-    /// Nil if all targets will exist.
+    /// Returns the first missing target; nil if all targets will exist.
     static func first(of waiting: WaitingOperations, in cloud: Cloud) throws -> Missing? {
         var names: Set<Name> = []
         try waiting.visit { line, _ in names.insert(Name(line.operation)) }
@@ -44,7 +44,7 @@ enum MissingTargets {
         return try missing ?? absent(asked, cloud)
     }
 
-    /// The first of the names, by line, that no record has.
+    /// Returns the first name, in the order of the lines, that no record has; nil if all exist.
     private static func absent(_ names: [Name: Missing], _ cloud: Cloud) throws -> Missing? {
         if names.isEmpty { return nil }
         let sorted = names.sorted { $0.value.line < $1.value.line }
@@ -64,7 +64,7 @@ enum MissingTargets {
 }
 
 extension RecordOperation {
-    /// The records that must exist before this one: the targets of references with an action, and the parent.
+    /// The records that must exist before this one: its parent, and the targets of its references with an action.
     var neededRecords: [ReferenceValue] {
         let fields = record.fields.entries.flatMap { $0.field.value?.neededRecords ?? [] }
         guard case .set(let parent) = record.parent else { return fields }

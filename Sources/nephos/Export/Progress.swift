@@ -1,16 +1,16 @@
 import Glibc
 
-/// A command's progress: a line that is overwritten, on a terminal only.
+/// The progress of a command: one line that is overwritten. It is shown only on a terminal.
 struct Progress {
-    /// Records between two checks of the clock.
+    /// The number of records between two checks of the clock.
     private static let step = 100
 
     private let verb: String
-    /// The total bytes; nil if unknown.
+    /// The total size in bytes; nil if it is unknown.
     private let total: Int?
     private let isShown = isatty(STDERR_FILENO) == 1
     private(set) var count = 0
-    /// The bytes processed so far.
+    /// The number of bytes that were processed so far.
     var position = 0
 
     init(_ verb: String, total: Int? = nil) {

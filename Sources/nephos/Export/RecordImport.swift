@@ -1,23 +1,24 @@
 import NephosWire
 
-/// Saves the lines of an export in batches, database by database.
+/// Saves the lines of an export in batches, one database after another.
 struct RecordImport {
-    /// "The maximum number of operations in a request is 200" (CloudKit Web Services): a strict server accepts it too.
+    /// The maximum number of operations per request: "The maximum number of operations in a request is 200" (CloudKit
+    /// Web Services). A strict server accepts as many too.
     private static let operationsPerRequest = 200
     private static let bytesPerRequest = 1024 * 1024
 
     private let lines: LineReader
     private let arguments: Arguments
-    /// The target database of the current lines.
+    /// The database into which the current lines are saved.
     private var cloud: Cloud
-    /// The directory of asset files; nil if none was named.
+    /// The directory of the asset files; nil if the user named none.
     private let assets: AssetFolder?
     private var progress: Progress
     private var batch: [NumberedOperation] = []
     private var batchSize = 0
-    /// Operations deferred because their referenced records did not exist yet.
+    /// The operations that wait because records they refer to do not exist yet.
     private var deferred = WaitingOperations()
-    /// Fields of existing records that the export cannot represent, and that are kept.
+    /// The number of fields in existing records that the import keeps because the export cannot represent them.
     private var keptFields = 0
 
     init(_ lines: LineReader, _ cloud: Cloud, _ arguments: Arguments) throws {
@@ -51,13 +52,13 @@ struct RecordImport {
         }
     }
 
-    /// The first bytes of a header, as `ExportHeader` writes it.
+    /// The first bytes of a header as `ExportHeader` writes it.
     private static let headerStart = Array(#"{"nephosExport""#.utf8)
 
-    /// The options for the target of a single database's records.
+    /// The options that name the database for the records of a single database.
     private static let placeOptions = ["--database", "--account", "--token"]
 
-    /// Refuses these options for an export of several databases, before anything is imported.
+    /// Refuses these options for an export of several databases, before any record is imported.
     static func checkOptions(_ arguments: Arguments, for path: String) throws {
         guard let option = placeOptions.first(where: arguments.has) else { return }
         let lines = try LineReader(path)
@@ -70,7 +71,7 @@ struct RecordImport {
         }
     }
 
-    /// Switches to another database.
+    /// Continues with another database. The line is its header.
     private mutating func begin(_ line: [UInt8]) throws {
         do {
             let header = try ExportHeader(decoding: line)
@@ -117,7 +118,7 @@ struct RecordImport {
         }
     }
 
-    /// The operation with its files uploaded.
+    /// Uploads the files of an operation, and returns the operation with the uploaded assets.
     private func withFiles(_ operation: RecordOperation) throws -> RecordOperation {
         guard operation.namesFiles else { return operation }
         let place = "\(lines.path):\(lines.line): record '\(operation.record.recordName ?? "")'"
@@ -141,8 +142,8 @@ struct RecordImport {
         batchSize = 0
     }
 
-    /// Saves the deferred operations. Records that refer to each other need the same request; if they are too many for
-    /// one, they are first saved without their references.
+    /// Saves the deferred operations. Records that refer to each other must be in one request. If they are too many for
+    /// one request, they are first saved without their references.
     private mutating func finish() throws {
         var waiting = deferred
         deferred = WaitingOperations()
@@ -155,7 +156,7 @@ struct RecordImport {
                     "\(lines.path):\(missing.line): record '\(missing.recordName)' refers to '\(missing.target)', which is in"
                     + " none of the lines and not in the database. \(progress.count) records are imported.")
         }
-        // The second pass counts these records, once they are complete.
+        // The second pass counts these records again, once they are complete.
         let (count, kept) = (progress.count, keptFields)
         _ = try save(waiting) { $0.withoutNeeds }
         progress.advance(by: count - progress.count)
@@ -197,7 +198,7 @@ struct RecordImport {
         progress.advance(by: batch.count - (missing.count - before))
     }
 
-    /// Counts the fields of an existing record that the import keeps.
+    /// Counts the fields that the import keeps in an existing record.
     private mutating func note(_ saved: RecordDictionary, keeping names: [String]) throws {
         if names.isEmpty { return }
         let fields = try saved.fields.decoded()

@@ -1,16 +1,16 @@
 import NephosWire
 
-/// A record of an export, as the body of `records/modify` that saves it again: its name, type, zone, fields and parent.
-/// The service's own values (change tag, times, users) are generated anew on import.
+/// A record of an export, in the form of the `records/modify` body that saves it again: name, type, zone, fields and
+/// parent. An import generates the service's own values (change tag, times, users) anew.
 enum RecordLine {
     struct Encoded {
         var line: [UInt8]
-        /// The number of the record's encrypted fields: they could not be decrypted elsewhere without the account's
-        /// keys.
+        /// The number of encrypted fields in the record. Without the account's keys they could not be decrypted
+        /// elsewhere.
         var encrypted: Int
     }
 
-    /// - Parameter file: returns an asset in an export's form; nil leaves the field out.
+    /// - Parameter file: returns an asset in the form of an export; nil to omit the field.
     static func encode(
         _ record: RecordDictionary, in zone: String, file: (AssetValue, String) throws -> AssetValue?
     ) throws -> Encoded {
@@ -24,7 +24,7 @@ enum RecordLine {
                 zoneID: zone == ZoneIDDictionary.defaultZoneName ? nil : ZoneIDDictionary(zoneName: zone),
                 fields: RecordFields(kept.map(withoutZones)),
                 parent: record.parent.map { .set($0.withoutZone) } ?? .keep))
-        // If the record still exists, an import keeps the fields that the line cannot represent.
+        // If the record still exists, an import keeps the fields that this line cannot represent.
         let names = Set(kept.map(\.name))
         operation.record.keep = fields.map(\.name).filter { !names.contains($0) }
         return Encoded(
@@ -35,7 +35,7 @@ enum RecordLine {
         _ entry: RecordFields.Entry, _ file: (AssetValue, String) throws -> AssetValue?
     ) throws -> RecordFields.Entry? {
         guard let assets = entry.field.value?.assets, !assets.isEmpty else { return entry }
-        // Continues after an asset that is left out, so that all such assets are counted.
+        // Continues after an omitted asset, so that all omitted assets are counted.
         let taken = try assets.compactMap { try file($0, entry.name) }
         if taken.count < assets.count { return nil }
         var (entry, rest) = (entry, taken[...])
@@ -43,7 +43,7 @@ enum RecordLine {
         return entry
     }
 
-    /// Removes zones from references, which then stay in the record's zone, whatever its owner.
+    /// Removes the zones from references. The references then refer to the record's own zone, whatever account owns it.
     private static func withoutZones(_ entry: RecordFields.Entry) -> RecordFields.Entry {
         var entry = entry
         entry.field.value = entry.field.value?.withoutZones

@@ -1,13 +1,13 @@
 import Glibc
 import NephosWire
 
-/// An operation of an export, with its line number.
+/// An operation of an export, with the number of its line.
 struct NumberedOperation {
     var line: Int
     var operation: RecordOperation
 }
 
-/// Deferred operations, in a temporary file: there may be as many as the export has lines.
+/// The operations that wait, in a temporary file, because there may be as many as the export has lines.
 final class WaitingOperations {
     private(set) var count = 0
     private var file: (path: String, output: OutputFile)?
@@ -31,7 +31,7 @@ final class WaitingOperations {
         return output
     }
 
-    /// Passes the operations to `body` in order, in batches that fit a request.
+    /// Passes the operations to `body` in order, in batches that fit in one request.
     func forEachBatch(limit: Int, bytes: Int, _ body: ([NumberedOperation]) throws -> Void) throws {
         var (batch, size): ([NumberedOperation], Int) = ([], 0)
         try visit { operation, length in

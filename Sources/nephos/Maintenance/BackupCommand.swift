@@ -5,7 +5,7 @@ import NephosStorage
 import NephosThreads
 import Synchronization
 
-/// `nephos backup`: consistent snapshots of stores while a server runs.
+/// The command `nephos backup`, which takes consistent snapshots of stores while a server runs.
 struct BackupCommand {
     static let options = StoredData.options + [CommandOption("--help", nil, "Show this help.")]
 
@@ -41,13 +41,14 @@ struct BackupCommand {
         let objects = try await data.objects()
         defer { objects?.close() }
         let stores = try data.stores(in: source)
-        // Locks the directory, so that no server starts on an incomplete one.
+        // The lock on the directory keeps a server from starting on an incomplete directory.
         let target = try DataDirectory(path: path)
         defer { target.close() }
         var problems = 0
         for id in stores {
             let files = data.files(of: id, in: source, objects)
-            // Before the database's snapshot, so that its files stay until they are copied.
+            // The files are held before the snapshot of the database is taken, so that its files stay until they are
+            // copied.
             let hold = try await files.threads.run { try files.holdFiles() }
             try await BlockingPool.network.run {
                 try source.copyDatabase(id, to: path, asNewIncarnation: false)
@@ -63,7 +64,7 @@ struct BackupCommand {
     }
 }
 
-/// `nephos restore`: restores a backup by `nephos backup` as stores of a new incarnation.
+/// The command `nephos restore`, which restores a backup by `nephos backup`. The restored stores are new incarnations.
 struct RestoreCommand {
     static let options = StoredData.options + [CommandOption("--help", nil, "Show this help.")]
 
@@ -104,11 +105,11 @@ struct RestoreCommand {
         for id in stores where target.exists(id) {
             throw Cloud.Failure(message: "\(data.path) has the store \(id.text) already. Nothing was changed.")
         }
-        // One damaged store prevents the restoration of all.
+        // If one store is damaged, no store is restored.
         for id in stores { try await BlockingPool.network.run { try source.check(id) } }
         var problems = 0
         for id in stores {
-            // The files first, so that every existing store has its files.
+            // Files are restored before their store, so that every existing store has its files.
             let directory = try StoredDirectory(path: data.path)
             let copied = try await StoredFiles.copy(id, in: source, from: source.assets(of: id)) {
                 data.files(of: $0, in: directory, objects)
@@ -123,14 +124,14 @@ struct RestoreCommand {
     }
 }
 
-/// Copies the files that a database names.
+/// Copies the asset files that a database names.
 enum StoredFiles {
     struct Copied {
         var count = 0
         var bytes: Int64 = 0
         var problems: [String] = []
 
-        /// Reports the restored and the missing files.
+        /// Reports which files were restored and which are missing.
         func tell(of id: StoreID, in directory: StoredDirectory) async throws {
             let stored = try await RecordCount(try directory.snapshot(id))
             var text = "\(id.text): \(stored.records) records, \(count) files with \(bytes) bytes"
@@ -141,7 +142,7 @@ enum StoredFiles {
     }
 
     /// - Parameters:
-    ///   - directory: the directory of the database.
+    ///   - directory: the directory that contains the database.
     ///   - target: returns the destination of the files.
     static func copy(
         _ id: StoreID, in directory: StoredDirectory, from source: any AssetStore,

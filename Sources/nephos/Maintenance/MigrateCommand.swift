@@ -2,7 +2,7 @@ import NephosPostgres
 import NephosSQLite
 import NephosStorage
 
-/// `nephos migrate`: migrates stores from files to PostgreSQL, or back.
+/// The command `nephos migrate`, which moves stores from files to PostgreSQL or back.
 struct MigrateCommand {
     static let options = [
         CommandOption(

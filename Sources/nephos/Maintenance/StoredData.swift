@@ -6,7 +6,7 @@ import NephosService
 import NephosStorage
 import NephosWire
 
-/// The stores of an operator's command, and the location of their asset files.
+/// The stores that an operator's command works on, and the location of their asset files.
 struct StoredData {
     static let options =
         [
@@ -24,7 +24,7 @@ struct StoredData {
         storage = try ObjectStorageArguments(arguments)
     }
 
-    /// Runs a command's body; the exit status reports success.
+    /// Runs the body of a command. The exit status reports success or failure.
     static func run(_ body: @escaping @Sendable () async throws -> Void) throws(UsageError) {
         let failure = waiting { () async -> (any Error)? in
             do {
@@ -43,14 +43,14 @@ struct StoredData {
         }
     }
 
-    /// The selected stores of a directory.
-    /// - Throws: `Cloud.Failure` if there are none.
+    /// Returns the selected stores of a directory.
+    /// - Throws: `Cloud.Failure` if no store is selected.
     func stores(in directory: StoredDirectory) throws -> [StoreID] {
         try chosen(of: try directory.existingStores(), in: directory.path)
     }
 
-    /// The selected ones of all stores of a place.
-    /// - Throws: `Cloud.Failure` if there are none.
+    /// Returns the selected stores, out of all stores of a place.
+    /// - Throws: `Cloud.Failure` if no store is selected.
     func chosen(of all: [StoreID], in place: String) throws -> [StoreID] {
         let found = all.filter { container == nil || $0.container == container }
         guard !found.isEmpty else {
@@ -68,7 +68,7 @@ struct StoredData {
 
     func objects() async throws -> ObjectRequests? { try await storage.requests() }
 
-    /// The files of a store's assets.
+    /// Returns the storage of a store's asset files.
     func files(of id: StoreID, in directory: StoredDirectory, _ objects: ObjectRequests?) -> any AssetStore {
         guard let objects else { return directory.assets(of: id) }
         return ObjectAssetStore(objects, id, spool: ObjectStorageProvider.spool(directory.path, id))

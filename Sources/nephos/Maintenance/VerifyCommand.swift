@@ -5,7 +5,7 @@ import NephosService
 import NephosStorage
 import NephosThreads
 
-/// `nephos verify`: checks the integrity of stores.
+/// The command `nephos verify`, which checks the integrity of stores.
 struct VerifyCommand {
     static let options =
         StoredData.options + [
@@ -58,7 +58,7 @@ struct VerifyCommand {
         guard let text = arguments["--storage"] else { return try StoredData.run { try await run(data, removal) } }
         if removal != nil { throw UsageError("'--remove-orphans' and '--storage' exclude each other.") }
         let address = try StorageAddress.parse(text, option: "--storage")
-        // Finding stray rows scans whole tables.
+        // Searching for stray rows scans whole tables.
         let options = PostgresOptions(
             connections: 2, statementMilliseconds: 3_600_000,
             acceptsUnsafeServer: arguments.has("--accept-unsafe-storage"))
@@ -87,7 +87,8 @@ struct VerifyCommand {
         if !isWhole { throw Cloud.Failure(message: "not everything is whole.") }
     }
 
-    /// - Returns: whether there are no defects.
+    /// Reports the defects of a store.
+    /// - Returns: true if there are none.
     private static func tell(_ findings: StoreVerification.Findings, of id: StoreID, _ broken: [String] = []) -> Bool {
         Console.print("\(id.text): \(findings.records) records, \(findings.files) files with \(findings.bytes) bytes\n")
         for problem in broken + findings.problems { Console.print("  \(problem)\n") }
@@ -99,7 +100,7 @@ struct VerifyCommand {
     /// - Parameter removal: asks before files without a row are deleted; nil to delete none.
     private static func run(_ data: StoredData, _ removal: Confirmation?) async throws {
         let directory = try StoredDirectory(path: data.path)
-        // An upload in progress has no row yet: uploads are refused while files without a row are deleted.
+        // An upload in progress has no row yet. So uploads are refused while files without a row are deleted.
         let lock = try removal.map { _ in try DataDirectory(path: data.path) }
         defer { lock?.close() }
         let objects = try await data.objects()
@@ -124,7 +125,7 @@ struct VerifyCommand {
         if !isWhole { throw Cloud.Failure(message: "not everything is whole.") }
     }
 
-    /// - Parameter all: whether every file is listed, as before their deletion.
+    /// - Parameter all: whether every file is listed, as before a deletion.
     private static func list(_ orphans: [String], all: Bool) {
         if orphans.isEmpty { return }
         let named = orphans.prefix(all ? .max : 20)

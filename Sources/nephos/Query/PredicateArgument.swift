@@ -1,7 +1,7 @@
 import FoundationEssentials
 import NephosWire
 
-/// A placeholder's value in a command line: `KIND:VALUE`.
+/// The value of a placeholder in a command line, as `KIND:VALUE`.
 enum PredicateArgument {
     static let kinds = "string, int, double, date, reference or location"
 
@@ -41,7 +41,8 @@ enum PredicateArgument {
         return try? Date(text, strategy: .iso8601)
     }
 
-    /// Parses a reference. Without a zone, it refers to the zone of the referencing record.
+    /// Parses a reference; nil for invalid text. A reference without a zone refers to the zone of the record that
+    /// contains it.
     private static func reference(_ text: String) -> ReferenceValue? {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         guard parts.count <= 2, parts.allSatisfy({ !$0.isEmpty }) else { return nil }

@@ -1,6 +1,6 @@
 import NephosWire
 
-/// `nephos query`: finds records, counts them, or explains a query's plan.
+/// The command `nephos query`, which finds records, counts them, or explains the plan of a query.
 struct QueryCommand {
     static let options =
         [
@@ -41,14 +41,14 @@ struct QueryCommand {
         """
 
     private var address: CloudAddress
-    /// Nil to list the types.
+    /// The query; nil to list the record types instead.
     private var request: QueryRecordsRequest?
-    /// The searched zone of the shared database; nil in the others.
+    /// The zone of the shared database to search; nil in the other databases.
     private var shared: SharedZoneChoice?
     private var limit = 200
     private var printsJSON: Bool
 
-    /// Runs to completion; the exit status reports success.
+    /// Runs the command to completion. The exit status reports success or failure.
     static func main(_ arguments: [String]) throws(UsageError) {
         if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
         let command = try QueryCommand(arguments)

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import NephosWire
 
-/// Records for people: a line with the name, then a line for each field.
+/// Formats records for people: one line with the name, then one line per field.
 enum RecordText {
     static func lines(_ record: RecordDictionary) -> [String] {
         let zone = record.zoneID.map { " in \($0.zoneName)" } ?? ""
@@ -26,7 +26,7 @@ enum RecordText {
         }
     }
 
-    /// A text on one line, with terminal commands escaped.
+    /// Returns a text on one line, with control characters for terminals escaped.
     private static func quoted(_ text: String) -> String {
         var quoted = "\""
         for scalar in text.unicodeScalars {

@@ -1,13 +1,13 @@
 import NephosWire
 
-/// Selects one of the zones shared with an account, by its name and its owner's; either may be omitted if the other is
-/// unambiguous.
+/// Selects one of the zones that are shared with an account, by the zone's name and by its owner. Either may be omitted
+/// if the other alone is unambiguous.
 struct SharedZoneChoice {
     var zone: String?
-    /// The name of an account, or of its user record.
+    /// The name of the owner's account, or of its user record; nil for any owner.
     var owner: String?
 
-    /// - Throws: `Cloud.Failure` if none or several of them match.
+    /// - Throws: `Cloud.Failure` if no zone matches, or several do.
     func zoneID(in cloud: Cloud) throws -> ZoneIDDictionary {
         let zones = try cloud.read("zones/list", as: ZonesResponse.self).zones.compactMap { result in
             if case .zone(let zone) = result { zone.zoneID } else { nil }

@@ -5,8 +5,8 @@ import NephosService
 import NephosStorage
 import NephosWire
 
-/// A schema in a data directory without a running server. The next server that opens the directory continues a change's
-/// background jobs (building indexes, removing records).
+/// A schema in a data directory, without a running server. The next server that opens the directory runs the background
+/// jobs of a change (building indexes, removing records).
 struct DirectorySchema: SchemaPlace {
     private let service: NephosService
     private let context: RequestContext
@@ -64,7 +64,7 @@ struct DirectorySchema: SchemaPlace {
 
     func close() { _ = try? ask { service, _ in await service.close() } }
 
-    /// Blocks the main thread, which does not belong to the cooperative pool.
+    /// Blocks the main thread until the service answers. That thread does not belong to the cooperative pool.
     private func ask<Answer: Sendable>(
         _ command: @escaping @Sendable (NephosService, RequestContext) async throws -> Answer
     ) throws(SchemaFailure) -> Answer {

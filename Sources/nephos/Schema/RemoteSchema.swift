@@ -2,7 +2,7 @@ import NephosHTTP
 import NephosService
 import NephosWire
 
-/// A schema on a running server, accessed over HTTP.
+/// A schema on a running server, which is accessed over HTTP.
 struct RemoteSchema: SchemaPlace {
     static let localURL = "http://127.0.0.1:8484"
 
@@ -50,7 +50,7 @@ struct RemoteSchema: SchemaPlace {
     private func report(_ action: String, _ text: String) throws(SchemaFailure) -> SchemaReport {
         let (status, body) = try answer(.post, action, text)
         guard let report = try? SchemaReport(decoding: body) else { throw notUnderstood }
-        // A refusal has findings; any other error has only a reason.
+        // A refused schema has a report with findings. Any other error has only a reason.
         if status == 200 || !report.isAllowed { return report }
         throw failure(status, body)
     }

@@ -3,15 +3,16 @@ import Glibc
 import NephosService
 import NephosWire
 
-/// `nephos schema`: the schema operations of Apple's `cktool`, on a running server or in a data directory.
+/// The command `nephos schema`, with the schema operations of Apple's `cktool`. It works on a running server or in a
+/// data directory.
 struct SchemaCommand {
     enum Action: String, CaseIterable {
         case export, `import`, validate, drop, reset, deploy, indexes
 
-        /// Whether it reads a schema.
+        /// Whether the action reads a schema file.
         var readsFile: Bool { self == .import || self == .validate }
 
-        /// The number of words after it.
+        /// The number of words that follow the action.
         var wordCount: Int { readsFile ? 1 : self == .drop ? 2 : 0 }
     }
 
@@ -76,7 +77,7 @@ struct SchemaCommand {
     var container: String?
     var environment: ContainerEnvironment
     var file: String?
-    /// The field that `drop` removes.
+    /// The field that the action `drop` removes; nil for other actions.
     var dropped: DropFieldRequest?
     var output: String?
     var confirmation: Confirmation
@@ -164,7 +165,7 @@ struct SchemaCommand {
             data, container: container, environment: environment, mayMakeContainer: action == .import)
     }
 
-    /// Reports the findings and the changes.
+    /// Prints the findings and the changes of a report.
     private func finish(_ report: SchemaReport) throws(SchemaFailure) {
         for finding in report.findings { Console.warn(line(finding)) }
         guard report.isAllowed else {
@@ -181,7 +182,7 @@ struct SchemaCommand {
         }
     }
 
-    /// `app.ckdb:6:25: error: …`, the format of compilers.
+    /// Returns a finding in the format of compilers, such as `app.ckdb:6:25: error: …`.
     private func line(_ finding: SchemaReport.Finding) -> String {
         var place = file.map { $0 == "-" ? "<stdin>" : $0 } ?? "schema"
         if let line = finding.line, let column = finding.column { place += ":\(line):\(column)" }
@@ -236,13 +237,13 @@ struct SchemaCommand {
     }
 }
 
-/// Why a command failed.
+/// The reason why a schema command failed.
 struct SchemaFailure: Error, Hashable {
     var message: String
     init(_ message: String) { self.message = message }
 }
 
-/// The location of a schema.
+/// The place that contains a schema: a server or a data directory.
 protocol SchemaPlace {
     func exportSchema() throws(SchemaFailure) -> String
     func importSchema(_ text: String) throws(SchemaFailure) -> SchemaReport
