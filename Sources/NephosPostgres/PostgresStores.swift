@@ -15,6 +15,8 @@ package final class PostgresStores: StoreProvider {
     /// The connection that stores are looked for on: anybody may name any.
     private let looking = Mutex<PostgresConnection?>(nil)
     package let blanks: (any StoreProvider)?
+    /// The files of stores without an asset directory, by store.
+    private let temporaryAssets = Mutex<[StoreID: AssetDirectory]>([:])
 
     /// Looks whether the server may be used, and makes the schema of the stores, if there is none. Blocks.
     /// - Parameters:
@@ -153,7 +155,14 @@ package final class PostgresStores: StoreProvider {
 
     package func assets(of id: StoreID) throws -> any AssetStore {
         guard let assetDirectory else {
-            return AssetDirectory(temporary: String(UInt64.random(in: .min ... .max), radix: 36))
+            // An idle store is closed and opened again, and has its files then.
+            return temporaryAssets.withLock { stores in
+                if let assets = stores[id] { return assets }
+                let assets = AssetDirectory(
+                    temporary: String(UInt64.random(in: .min ... .max), radix: 36), outlivesClose: true)
+                stores[id] = assets
+                return assets
+            }
         }
         return AssetDirectory(path: "\(assetDirectory)/\(id.container)/\(id.environment).assets")
     }

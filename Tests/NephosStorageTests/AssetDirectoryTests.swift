@@ -38,4 +38,27 @@ import Testing
         #expect(try files.open(other) == nil)
         files.close()
     }
+
+    @Test(arguments: [true, false])
+    func `a temporary directory that outlives a close keeps its files until it is released`(outlives: Bool) throws {
+        let name = "ab" + String(repeating: "0", count: 30)
+        var files: AssetDirectory? = AssetDirectory(
+            temporary: "outliving\(UInt32.random(in: .min ... .max))", outlivesClose: outlives)
+        for _ in 0..<2 {
+            let file = try #require(try files?.makeFile())
+            try [7].withUnsafeBytes { try file.write($0) }
+            // The second time the file is there already, if the first one was kept.
+            if try files?.open(name) == nil {
+                try file.publish(as: name)
+                try file.settle()
+            } else {
+                file.discard()
+            }
+            files?.close()
+            #expect(try (files?.files(after: "", limit: 10) == [name]) == outlives)
+        }
+        let reader = try files?.open(name)
+        #expect((reader != nil) == outlives)
+        files = nil
+    }
 }

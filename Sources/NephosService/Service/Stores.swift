@@ -12,6 +12,8 @@ actor Stores {
     private struct Open {
         let store: Store
         var users = 0
+        /// The number of uses so far.
+        var uses = 0
         /// The time of the store's last use, in milliseconds since 1970.
         var usedAt: Int64
     }
@@ -95,6 +97,7 @@ actor Stores {
         while true {
             let store = ready.withLock { ready -> Store? in
                 ready[id]?.users += 1
+                ready[id]?.uses += 1
                 return ready[id]?.store
             }
             if let store { return store }
@@ -364,9 +367,10 @@ actor Stores {
         guard closing[id] == nil, let open = ready.withLock({ $0[id] }), open.users == 0, await open.store.isIdle()
         else { return false }
         let store = ready.withLock { ready -> Store? in
-            guard let open = ready[id], open.users == 0 else { return nil }
+            // A use since the check may have begun an upload or a poll.
+            guard let now = ready[id], now.users == 0, now.uses == open.uses else { return nil }
             ready[id] = nil
-            return open.store
+            return now.store
         }
         guard let store else { return false }
         let task = Task { await store.close() }

@@ -8,8 +8,9 @@ import Synchronization
 /// after the commit of its row. So an entry that the next start finds names a file that may lack a row.
 package final class AssetDirectory: AssetStore {
     private let path: String
-    /// Whether closing the store removes the directory.
     private let isTemporary: Bool
+    /// Whether `close` keeps a temporary directory, for a store that is opened again.
+    private let outlivesClose: Bool
     private let isMade = Mutex(false)
     /// Whether the file system reports cached pages. A network file system does not, and opening a file on it blocks.
     private let isLocal = Atomic(false)
@@ -18,11 +19,14 @@ package final class AssetDirectory: AssetStore {
     package init(path: String) {
         self.path = path
         isTemporary = false
+        outlivesClose = true
     }
 
-    /// A store in a directory among the system's temporary files. Closing the store removes the directory. Its files
-    /// are not made durable.
-    package init(temporary name: String) {
+    /// A store in a directory among the system's temporary files, which is removed at the latest with this object. Its
+    /// files are not made durable.
+    /// - Parameter outlivesClose: whether `close` keeps the directory, for a store that is opened again.
+    package init(temporary name: String, outlivesClose: Bool = false) {
+        self.outlivesClose = outlivesClose
         path = "\(Self.temporaryFolder)/\(Self.temporaryPrefix)\(getpid())-\(name)"
         isTemporary = true
         _ = Self.sweep
@@ -40,7 +44,7 @@ package final class AssetDirectory: AssetStore {
         }
     }()
 
-    deinit { close() }
+    deinit { if isTemporary { remove() } }
 
     fileprivate var uploads: String { "\(path)/uploads" }
 
@@ -133,7 +137,10 @@ package final class AssetDirectory: AssetStore {
     }
 
     package func close() {
-        guard isTemporary else { return }
+        if isTemporary, !outlivesClose { remove() }
+    }
+
+    private func remove() {
         isMade.withLock { isMade in
             if isMade { FileSystem.removeAll(path) }
             isMade = false

@@ -30,13 +30,15 @@ struct DiskFailureTests {
 final class FullStores: StoreProvider {
     let isFull = Atomic(false)
     let isHanging = Atomic(false)
+    let isReadHanging = Atomic(false)
     let writes = Atomic(0)
     private let hanging = Mutex<[CheckedContinuation<Void, Never>]>([])
-    /// How many writes hang.
+    /// How many writes and reads hang.
     var hangingCount: Int { hanging.withLock { $0.count } }
 
     func goOn() {
         isHanging.store(false, ordering: .relaxed)
+        isReadHanging.store(false, ordering: .relaxed)
         for continuation in hanging.withLock({ waiting in
             defer { waiting = [] }
             return waiting
@@ -44,6 +46,9 @@ final class FullStores: StoreProvider {
     }
 
     private let provider: any StoreProvider = MemoryStores()
+    let keepsStores: Bool
+
+    init(keepsStores: Bool = false) { self.keepsStores = keepsStores }
 
     func open(_ id: StoreID) throws -> any StorageEngine { Engine(self, try provider.open(id)) }
     func assets(of id: StoreID) throws -> any AssetStore { try provider.assets(of: id) }
@@ -60,7 +65,10 @@ final class FullStores: StoreProvider {
         }
 
         func read<T: Sendable>(_ body: @escaping @Sendable (StorageReader) throws -> T) async throws -> T {
-            try await engine.read(body)
+            if stores.isReadHanging.load(ordering: .relaxed) {
+                await withCheckedContinuation { continuation in stores.hanging.withLock { $0.append(continuation) } }
+            }
+            return try await engine.read(body)
         }
 
         func write<T: Sendable>(

@@ -251,6 +251,28 @@ struct StoresTests {
         await cloud.service.close()
     }
 
+    @Test func `a store is not closed if an upload begins during the check for idleness`() async throws {
+        let stores = FullStores(keepsStores: true)
+        let cloud = TestCloud(ServiceConfiguration(), stores: stores)
+        try await save("a", cloud, "iCloud.test")
+        let answer = try await cloud.service.assetUploads(
+            AssetUploadRequest(tokens: [AssetField(recordName: "a", recordType: "Note", fieldName: "file")]),
+            TestDatabase(cloud).context)
+        let token = try #require(answer.tokens.first?.url.split(separator: "/").last.map(String.init))
+        await cloud.service.settle()
+        stores.isReadHanging.store(true, ordering: .relaxed)
+        cloud.advance(milliseconds: Limits.storeIdleTime)
+        await eventually { stores.hangingCount == 1 }
+        stores.isReadHanging.store(false, ordering: .relaxed)
+        let upload = try await cloud.service.beginUpload(
+            token, size: 1, container: "iCloud.test", .development, requestID: "R")
+        stores.goOn()
+        for _ in 0..<1000 { await Task.yield() }
+        try await upload.append([7])
+        _ = try await upload.finish()
+        await cloud.service.close()
+    }
+
     @Test func `a share in a closed store is found from another container, and by its page`() async throws {
         defer { directory.remove() }
         let (cloud, _) = try cloud()
