@@ -69,8 +69,8 @@ open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendab
         set { blocks.recordWithIDWasDeleted = newValue }
     }
 
-    /// Whether more changes exist, which another operation with the token fetches. It is valid once the operation has
-    /// finished.
+    /// Whether the service has more changes. Another operation with this operation's new token fetches them. The value
+    /// is valid after this operation finishes.
     open var moreComing: Bool { end.moreComing }
 
     /// Called once, at the end, with the token to store and the error, which is nil on success.

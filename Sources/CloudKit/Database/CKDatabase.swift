@@ -17,7 +17,7 @@ open class CKDatabase: NSObject, @unchecked Sendable {
         /// The database of records that other users share with the account, in zones that those users own.
         case shared = 3
 
-        // Not `CaseIterable`, as in Apple's framework, because apps that need the conformance add it themselves.
+        // `Scope` does not conform to `CaseIterable`. Apple's does not either, so apps declare the conformance themselves.
         static let all: [Scope] = [.public, .private, .shared]
     }
 

@@ -65,8 +65,8 @@ struct AssetTokens: Sendable {
         var zone: ZoneKey
         /// The ID of the reader's account; 0 for no account.
         var account: Int64
-        /// The record that must still refer to the file, and be readable by the account, at the time of the download.
-        /// Empty if the zone is in the account's own database.
+        /// The name of the record that, at the time of the download, must still refer to the file and be readable by
+        /// the account. Empty if the zone is in the account's own database.
         var recordName = ""
         var content: [UInt8]
         var size: Int64

@@ -10,7 +10,7 @@ struct FoundCascade: Sendable {
     private(set) var plan = CascadeDelete()
     /// The names of all deleted records, both explicitly and by the cascade.
     private(set) var dead: Set<String> = []
-    /// Whether a remaining record may prevent the deletion of one of the deleted records.
+    /// Whether a record that stays might prevent the deletion of a record in the cascade.
     private(set) var isHeld = false
     /// The names of the cascaded records in storage order.
     private(set) var inStoredOrder: [String] = []

@@ -71,7 +71,8 @@ final class QueryPage {
         return run.result
     }
 
-    /// Whether an index may contain records that the caller may not read. Then only returned records may be counted.
+    /// Whether an index can contain records that the caller has no permission to read. If so, only returned records are
+    /// counted.
     var isRestricted: Bool { query.restriction != nil || zones.contains(where: \.hidesRecords) }
 
     /// The number of matching records, if the index alone determines it; nil if records must be read, or if there are

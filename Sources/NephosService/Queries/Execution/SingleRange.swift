@@ -1,8 +1,8 @@
 import NephosStorage
 import NephosWire
 
-/// The index range of a query whose candidates come from one range in order, as with most queries. One statement reads
-/// the range's entries together with their records.
+/// The index range of a query that reads all its candidates from one range, in the order of the results. Most queries
+/// are of this kind. One statement reads the range's entries together with their records.
 struct SingleRange {
     let range: IndexRange
     /// The number of bytes of an entry's value that precede the sort key.

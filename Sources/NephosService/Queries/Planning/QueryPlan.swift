@@ -130,7 +130,7 @@ struct RecordsTooLarge: Error {}
 
 /// A scan of a location index in rings around a point.
 struct DistanceScan: Sendable {
-    /// One range for each prefix. The cells follow the prefix.
+    /// The scan, with one range for each prefix. In an index key the cell comes after the prefix.
     var scan: QueryScan
     var center: LocationValue
     /// The radius in metres; nil for the whole globe, followed by the records without a location.
