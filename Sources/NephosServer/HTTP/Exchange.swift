@@ -246,7 +246,11 @@ final class Exchange {
         guard let native = made else { return .NO }
         defer { MHD_destroy_response(native) }
         for header in response.headers {
-            guard MHD_add_response_header(native, header.name, header.value) == .YES else { return .NO }
+            // `withCString` does not copy, as passing the string would.
+            let isAdded = header.name.withCString { name in
+                header.value.withCString { MHD_add_response_header(native, name, $0) }
+            }
+            guard isAdded == .YES else { return .NO }
         }
         if bridge.isStopping.load(ordering: .acquiring) { MHD_add_response_header(native, "Connection", "close") }
         return MHD_queue_response(connection, UInt32(response.status), native)

@@ -9,13 +9,21 @@ actor Stores {
     private static let opening = BlockingPool("opening", .init(threads: Limits.openingThreads))
 
     /// An open store and its current users.
-    private struct Open {
+    ///
+    /// `@unchecked`: the lock of `ready` guards the variables. A class, because each request changes them: a change of a
+    /// struct in a dictionary allocates.
+    private final class Open: @unchecked Sendable {
         let store: Store
         var users = 0
         /// The number of uses so far.
         var uses = 0
         /// The time of the store's last use, in milliseconds since 1970.
         var usedAt: Int64
+
+        init(_ store: Store, usedAt: Int64) {
+            self.store = store
+            self.usedAt = usedAt
+        }
     }
 
     private nonisolated let provider: any StoreProvider
@@ -96,9 +104,10 @@ actor Stores {
     private nonisolated func borrow(_ id: StoreID) async throws -> Store {
         while true {
             let store = ready.withLock { ready -> Store? in
-                ready[id]?.users += 1
-                ready[id]?.uses += 1
-                return ready[id]?.store
+                guard let open = ready[id] else { return nil }
+                open.users += 1
+                open.uses += 1
+                return open.store
             }
             if let store { return store }
             try await open(id)
@@ -108,8 +117,9 @@ actor Stores {
     private nonisolated func giveBack(_ id: StoreID) {
         let now = environment.now()
         ready.withLock { ready in
-            ready[id]?.users -= 1
-            ready[id]?.usedAt = now
+            guard let open = ready[id] else { return }
+            open.users -= 1
+            open.usedAt = now
         }
     }
 
@@ -210,7 +220,7 @@ actor Stores {
             try await self.makeRoom()
             let store = try await self.open(id, from: self.provider, self.endDraft(id), isMade: true)
             let now = environment.now()
-            ready.withLock { $0[id] = Open(store: store, usedAt: now) }
+            ready.withLock { $0[id] = Open(store, usedAt: now) }
         }
         opening[id] = task
         // After a failure, the next caller opens the store again.
@@ -364,13 +374,15 @@ actor Stores {
     /// Closes a store, unless it is in use or has pending work.
     /// - Returns: whether the store was closed.
     private func close(_ id: StoreID) async -> Bool {
-        guard closing[id] == nil, let open = ready.withLock({ $0[id] }), open.users == 0, await open.store.isIdle()
-        else { return false }
+        let unused = ready.withLock { ready in
+            ready[id].flatMap { open in open.users == 0 ? (store: open.store, uses: open.uses) : nil }
+        }
+        guard closing[id] == nil, let unused, await unused.store.isIdle() else { return false }
         let store = ready.withLock { ready -> Store? in
             // A use since the check may have begun an upload or a poll.
-            guard let now = ready[id], now.users == 0, now.uses == open.uses else { return nil }
+            guard let open = ready[id], open.users == 0, open.uses == unused.uses else { return nil }
             ready[id] = nil
-            return now.store
+            return open.store
         }
         guard let store else { return false }
         let task = Task { await store.close() }
