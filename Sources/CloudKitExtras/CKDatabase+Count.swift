@@ -6,10 +6,10 @@ extension CKDatabase {
     ///
     ///     let unread = try await database.count(matching: CKQuery(recordType: "Note", predicate: isUnread))
     ///
-    /// The query's order is ignored. A nil zone means all zones, as with `records(matching:)`. If an index answers the
-    /// whole condition, the service counts its entries. Otherwise it reads the records that may match, about 20,000 per
-    /// request, in as many requests as necessary. During concurrent writes, the number is right for a moment between
-    /// the beginning and the end of a long count.
+    /// The query's sort order is ignored. If `zoneID` is nil, the query covers all zones, as with `records(matching:)`.
+    /// If an index answers the whole condition, the service counts index entries. Otherwise it reads the records that
+    /// can match, about 20,000 per request, in as many requests as necessary. If the count takes several requests
+    /// during concurrent writes, the number is correct for a moment between its beginning and its end.
     /// - Throws: `CKError`, with the errors of a query.
     public func count(matching query: CKQuery, inZoneWith zoneID: CKRecordZone.ID? = nil) async throws -> Int {
         var total = 0

@@ -8,8 +8,8 @@ extension CKDatabase {
     ///     // index list, stars (QUERYABLE, SORTABLE): list EQUALS inbox; 21 entries read
     ///     // 21 entries read, 20 records read, 20 records returned, and there are more
     ///
-    /// The first query of its shape creates the indexes that it needs and waits for them; the explanation describes the
-    /// run after that.
+    /// The first query with a new combination of conditions creates the indexes that it needs and waits for them. The
+    /// explanation describes the run after that.
     /// - Throws: `CKError`, with the errors of a query.
     public func explain(
         _ query: CKQuery, inZoneWith zoneID: CKRecordZone.ID? = nil,

@@ -7,11 +7,12 @@ extension CKQuery {
     ///         recordType: "Note", predicate: NSPredicate(format: "stars > 3 OR NOT tags CONTAINS 'draft'"))
     ///     let (notes, cursor) = try await database.records(matching: query.extended)
     ///
-    /// The predicate may join conditions with `OR`, negate any condition with `NOT`, and search one field for words
-    /// (`title TOKENMATCHES[cdl] %@`), to a depth of 24 levels. Every API that takes a query takes it: operations, the
-    /// conveniences of `CKDatabase`, and cursors. The same query without this property is refused with
-    /// `.invalidArguments`, as by Apple's service, so a query that passes tests without it works there too.
+    /// The predicate can join conditions with `OR`, negate any condition with `NOT`, and search one field for words
+    /// (`title TOKENMATCHES[cdl] %@`), to a maximum depth of 24 levels. Every API that takes a query accepts the
+    /// extended query: operations, the convenience methods of `CKDatabase`, and cursors. Without this property, the
+    /// query is refused with `.invalidArguments`, as Apple's service refuses it. So a query that passes tests without
+    /// this property works with Apple's service too.
     ///
-    /// Each side of an `OR` is looked up in an index; a `NOT` that no index answers is checked on records.
+    /// The service looks up each side of an `OR` in an index. It checks a `NOT` that no index answers on the records.
     public var extended: CKQuery { extendedCopy() }
 }

@@ -1,12 +1,12 @@
 import NephosWire
 
-/// The plan and the cost of a query's page: how the service found its records. Not part of Apple's API.
+/// The plan and the cost of one page of a query: how the service found the page's records. Not part of Apple's API.
 public struct QueryExplanation: Hashable, Sendable, CustomStringConvertible {
     /// One scan of an index.
     public struct Scan: Hashable, Sendable {
-        /// The fields of the index, by their names in the schema; empty for the list of all records of the type.
+        /// The names in the schema of the index's fields; empty for the list of all records of the type.
         public var fields: [String]
-        /// The kind of each field's index: `QUERYABLE`, `SORTABLE`, `SEARCHABLE` or `LOCATION`.
+        /// The kinds of index, one per field: `QUERYABLE`, `SORTABLE`, `SEARCHABLE` or `LOCATION`.
         public var options: [String]
         /// The conditions that the index answered, as text.
         public var conditions: String
@@ -14,23 +14,23 @@ public struct QueryExplanation: Hashable, Sendable, CustomStringConvertible {
         public var entriesRead: Int
     }
 
-    /// The scanned indexes, in the order in which the scans began.
+    /// The index scans, in the order in which they began.
     public var scans: [Scan]
-    /// The conditions that no index answered alone, as text: they were checked on records.
+    /// The conditions that no index answered alone, as text. The service checked them on the records.
     public var checkedOnRecords: [String]
-    /// The number of index entries read, including those that were counted to choose an index.
+    /// The number of index entries read, including the entries that were counted to choose an index.
     public var entriesRead: Int
     /// The number of records examined.
     public var recordsRead: Int
     /// The number of records in the page.
     public var recordsReturned: Int
-    /// The schema's line for an index that would answer more of the query; nil if none would. An index over several
+    /// The schema's line for an index that would answer more of the query; nil if no index would. An index over several
     /// fields exists only if the schema declares it.
     public var helpfulIndex: String?
-    /// Whether more records may match than the page has.
+    /// Whether more records can match than the page contains.
     public var hasMore: Bool
 
-    /// The explanation as `nephos query --explain` prints it.
+    /// The explanation in the form in which `nephos query --explain` prints it.
     public let description: String
 
     init(_ explanation: NephosWire.QueryExplanation, hasMore: Bool) {

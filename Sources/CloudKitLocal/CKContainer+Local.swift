@@ -1,7 +1,7 @@
 public import CloudKit
 
 extension CKContainer {
-    /// A container of a new cloud in memory, for tests. Not part of Apple's API.
+    /// Returns a container of a new in-memory cloud, for tests. Not part of Apple's API.
     ///
     ///     let container = try CKContainer.local()
     /// - Throws: `LocalCloudError`.

@@ -3,8 +3,8 @@ import Foundation
 import NephosService
 import NephosWire
 
-/// The schemas of a cloud's containers, in the CloudKit Schema Language. Not part of Apple's API: there, the console
-/// and `cktool` manage them.
+/// The schemas of a cloud's containers, in the CloudKit Schema Language. These methods are not part of Apple's API: for
+/// Apple's service, the console and `cktool` manage schemas.
 extension LocalCloud {
     /// Returns the schema of a container in one of its environments.
     /// - Throws: `LocalCloudError`.
@@ -17,9 +17,9 @@ extension LocalCloud {
         }
     }
 
-    /// Replaces the whole schema of a container in development, and drops all that `text` omits.
+    /// Replaces the whole schema of a container in development, and drops all types and fields that `text` omits.
     /// - Throws: `LocalCloudError` with the problem and its position, if the text is no schema, breaks a rule, or drops
-    ///   a type or field that records use or production has. Then the schema is unchanged.
+    ///   a type or field that records use or production has. If it throws, the schema is unchanged.
     public func importSchema(
         _ text: String, into container: String = LocalCloud.defaultContainerIdentifier
     ) async throws {
@@ -28,7 +28,7 @@ extension LocalCloud {
         }
     }
 
-    /// Adds the schema of a container in development to the one in production. Copies no records.
+    /// Merges the schema of a container in development into the schema in production. Copies no records.
     /// - Throws: `LocalCloudError`.
     public func deploySchema(of container: String = LocalCloud.defaultContainerIdentifier) async throws {
         try await change(container) { service, context throws(ServiceError) in
@@ -36,8 +36,8 @@ extension LocalCloud {
         }
     }
 
-    /// Resets the schema of a container in development to the one in production, and erases all its records in
-    /// development.
+    /// Replaces the schema of a container in development by the schema in production, and erases all records of the
+    /// container in development.
     /// - Throws: `LocalCloudError`.
     public func resetSchema(of container: String = LocalCloud.defaultContainerIdentifier) async throws {
         try await change(container) { service, context throws(ServiceError) in
@@ -47,7 +47,7 @@ extension LocalCloud {
 
     /// Assigns a role of the schema to an account that has used the container. The account gets the role's permissions
     /// in the public database.
-    /// - Throws: `LocalCloudError`, if there is no such account, or the schema defines no such role.
+    /// - Throws: `LocalCloudError`, if the account does not exist, or the schema does not define the role.
     public func assignRole(
         _ role: String, toAccount account: String = LocalCloud.defaultAccount,
         inContainer container: String = LocalCloud.defaultContainerIdentifier,
@@ -59,7 +59,7 @@ extension LocalCloud {
     }
 
     /// Revokes a role that `assignRole` assigned.
-    /// - Throws: `LocalCloudError`, if there is no such account, or the schema defines no such role.
+    /// - Throws: `LocalCloudError`, if the account does not exist, or the schema does not define the role.
     public func revokeRole(
         _ role: String, fromAccount account: String = LocalCloud.defaultAccount,
         inContainer container: String = LocalCloud.defaultContainerIdentifier,

@@ -18,27 +18,27 @@ public final class LocalCloud: Sendable {
     let service: NephosService
     private let stores: any StoreProvider
     private struct Registration {
-        /// The registration ID that CloudKit returned to `becomeDefault`.
+        /// The ID of the registration that CloudKit returned to `becomeDefault`.
         var id: UUID
         var environment: CloudKitEnvironment.Name
     }
 
     private let registration = Mutex<Registration?>(nil)
 
-    /// A cloud in memory, initially empty; its data ends with this object.
+    /// Creates an empty cloud in memory. Its data exists as long as the cloud.
     /// - Throws: `LocalCloudError`.
     public convenience init() throws {
         self.init(stores: MemoryStores())
     }
 
-    /// A cloud in a directory, which is created if it is missing. The data is durable.
+    /// Creates a cloud in a directory, which is created if it is missing. The data is durable.
     ///
-    /// Only one process, with one cloud, can use a directory at a time.
+    /// Only one cloud of one process can use a directory at a time.
     /// - Throws: `LocalCloudError`, if the directory is in use or cannot be read or written.
     public convenience init(directory: URL) throws {
         guard directory.isFileURL else { throw LocalCloudError("\(directory) is no directory of this machine.") }
         do {
-            // A failing disk is an error, and must not end the app's process.
+            // A failing disk must cause an error, not terminate the app's process.
             let options = SQLiteOptions(
                 mapped: 0, log: ServiceEnvironment.system.log)
             self.init(stores: try DataDirectory(path: directory.path, options: options))
@@ -47,7 +47,7 @@ public final class LocalCloud: Sendable {
         }
     }
 
-    /// A cloud over the caller's stores, with the caller's clock and identifiers.
+    /// Creates a cloud with the caller's stores, clock and identifiers.
     package init(stores: any StoreProvider, environment: ServiceEnvironment = .system) {
         self.stores = stores
         var configuration = ServiceConfiguration()
@@ -55,7 +55,8 @@ public final class LocalCloud: Sendable {
         service = NephosService(stores: stores, environment: environment, configuration: configuration)
     }
 
-    /// Returns a container as an account sees it. A nil `account` is signed out and can only read the public database.
+    /// Returns a container as an account accesses it. If `account` is nil, the container is signed out and can only
+    /// read the public database.
     public func container(
         _ identifier: String = LocalCloud.defaultContainerIdentifier, account: String? = LocalCloud.defaultAccount,
         environment: CloudKitEnvironment.Name = .development
@@ -65,14 +66,14 @@ public final class LocalCloud: Sendable {
             service: LocalService(self, container: identifier, account: account, environment: environment))
     }
 
-    /// The default container of this class's methods.
+    /// The container identifier that this class's methods use by default.
     public static let defaultContainerIdentifier = "iCloud.local"
-    /// The default account of this class's methods.
+    /// The name of the account that this class's methods use by default.
     public static let defaultAccount = "me"
 
     /// Makes `CKContainer.default()` and `CKContainer(identifier:)` return containers of this cloud for an account, so
-    /// that code which does not know the cloud runs on it. Applies to containers made afterwards, until `resignDefault`
-    /// or `close`; another call changes the account.
+    /// that code which does not know the cloud uses it. Applies to containers created afterwards, until `resignDefault`
+    /// or `close`. Another call changes the account.
     public func becomeDefault(
         account: String? = LocalCloud.defaultAccount, environment: CloudKitEnvironment.Name = .development
     ) {
@@ -80,11 +81,11 @@ public final class LocalCloud: Sendable {
         replaceRegistration(by: Registration(id: id, environment: environment))
     }
 
-    /// Signs in with another account, or signs out, where this cloud is the default, as a user does in a device's
-    /// settings. Unlike with `becomeDefault`, existing containers continue as the new account, notification sequences
-    /// wait for the new account's notifications, and a `CKSyncEngine` informs its delegate. Posts `CKAccountChanged`.
+    /// Signs in to another account, or signs out if `account` is nil, as a user does in a device's settings. In
+    /// contrast to `becomeDefault`, existing containers continue with the new account, notification sequences return
+    /// the new account's notifications, and a `CKSyncEngine` informs its delegate. Posts `CKAccountChanged`.
     ///
-    /// A cloud that is not the default becomes the default.
+    /// If this cloud is not the default, it becomes the default.
     public func switchDefaultAccount(to account: String?) {
         guard let registration = registration.withLock({ $0 }) else { return becomeDefault(account: account) }
         ServiceDirectory.shared.switchAccount(
@@ -97,7 +98,7 @@ public final class LocalCloud: Sendable {
         { LocalService(self, container: $0, account: account, environment: environment) }
     }
 
-    /// Undoes `becomeDefault` and restores the earlier default.
+    /// Undoes `becomeDefault`, and restores the previous default.
     public func resignDefault() {
         replaceRegistration(by: nil)
     }
@@ -116,12 +117,12 @@ public final class LocalCloud: Sendable {
         await service.settle()
     }
 
-    /// Deletes zones of an account's private database as its user does outside the app. The reason `.purged` stands for
-    /// a user who removes the app's data in iCloud's settings, `.encryptedDataReset` for a user who resets end-to-end
-    /// encrypted data. Devices learn of the deletion with their next fetch. Without `zoneIDs`, deletes every custom
-    /// zone.
+    /// Deletes zones of an account's private database, as the account's user can do outside the app. The reason
+    /// `.purged` stands for a user who removes the app's data in iCloud's settings, `.encryptedDataReset` for a user
+    /// who resets end-to-end encrypted data. Devices receive the deletion with their next fetch. If `zoneIDs` is nil,
+    /// deletes every custom zone.
     ///
-    /// - Throws: `CKError`, `.zoneNotFound` for a missing zone; then deletes none.
+    /// - Throws: `CKError`, `.zoneNotFound` for a missing zone. If it throws, no zone is deleted.
     public func removeZones(
         _ zoneIDs: [CKRecordZone.ID]? = nil, ofAccount account: String = LocalCloud.defaultAccount,
         reason: CKDatabase.DatabaseChange.Deletion.Reason,
@@ -141,14 +142,14 @@ public final class LocalCloud: Sendable {
     }
 
     /// Deletes an account: its private database with its shares, its participation in other accounts' shares, its keys,
-    /// subscriptions and push tokens. For participants of its shares, the zones disappear as if the account had deleted
-    /// them; owners of the shares it joined see one participant fewer. Its records in the public database stay, with
-    /// its former user record as their creator.
+    /// subscriptions and push tokens. For participants of the account's shares, the shared zones disappear as if the
+    /// account had deleted them. Owners of shares that the account joined see one participant fewer. The account's
+    /// records in the public database remain, with the account's former user record as their creator.
     ///
     /// No account sees any of this data once the method returns; `settle` returns once all of it is erased. A container
     /// that continues under the account's name belongs to a new account, with its own user record.
     ///
-    /// - Throws: `CKError`, `.unknownItem` if there is no such account.
+    /// - Throws: `CKError`, `.unknownItem` if the account does not exist.
     public func deleteAccount(
         _ account: String, inContainer identifier: String = LocalCloud.defaultContainerIdentifier,
         environment: CloudKitEnvironment.Name = .development
@@ -163,8 +164,8 @@ public final class LocalCloud: Sendable {
         }
     }
 
-    /// Purges the tombstones of records and zones that were deleted before a time, as the service does after half a
-    /// year. Change tokens from before a purged deletion expire.
+    /// Purges the tombstones of records and zones that were deleted before the given time. The service purges
+    /// tombstones after half a year. Change tokens from before a purged deletion expire.
     public func forgetDeletions(before date: Date = .distantFuture) async throws {
         let time = date.timeIntervalSince1970 * 1000
         do throws(ServiceError) {
@@ -192,9 +193,9 @@ extension ZoneDeletionReason {
     }
 }
 
-/// The error of a cloud that cannot be opened or that refuses a request.
+/// The error of a cloud that cannot be opened, or that refuses a request.
 public struct LocalCloudError: Error, Hashable, Sendable, LocalizedError, CustomStringConvertible {
-    /// The failure, and its directory if it has one.
+    /// The failure's description, with the directory if the cloud has one.
     public let description: String
     public var errorDescription: String? { description }
 

@@ -6,12 +6,13 @@ import NephosWire
 /// Passes CloudKit's requests to a service in the same process, with the same rules as over HTTP but without
 /// serialization.
 final class LocalService: CloudService {
-    /// Keeps the cloud alive for as long as one of its containers.
+    /// The cloud, which exists as long as one of its containers refers to it.
     private let cloud: LocalCloud
     private let container: String
     private let account: String?
     private let environment: CloudKitEnvironment.Name
-    /// Identifies this client as a device of its own: the service does not notify a device of its own changes.
+    /// The ID of this client. Each client counts as a device: the service does not notify a device of the device's own
+    /// changes.
     private let clientID = UUID().uuidString
 
     init(_ cloud: LocalCloud, container: String, account: String?, environment: CloudKitEnvironment.Name) {
@@ -33,10 +34,10 @@ final class LocalService: CloudService {
         }
     }
 
-    /// A share's URL needs a root, but there is no server; `localhost` is never another server's address.
+    /// A share's URL needs a root, but this cloud has no server. `localhost` is never the address of another server.
     let shareURLRoot = "https://localhost/share/"
 
-    /// The cloud and therefore the keys are in this process.
+    /// True: this process contains the cloud, so the keys never leave the process.
     let mayEscrowKeys = true
 
     // MARK: Assets
@@ -52,8 +53,8 @@ final class LocalService: CloudService {
                 requestID: context.requestID)
             if let sealed = content.sealed {
                 var sent: Int64 = 0
-                // A failed read leaves fewer bytes than announced. The service then refuses the upload, and the file is
-                // examined again.
+                // A failed read returns fewer bytes than announced. The service then refuses the upload, and the file
+                // is examined again.
                 while let piece = try? await sealed.next() {
                     try await upload.append(piece)
                     sent += Int64(piece.count)
@@ -81,7 +82,7 @@ final class LocalService: CloudService {
 
     var sealsAssets: Bool { CloudKitEnvironment.current.sealsAssets }
 
-    /// No cache: the files are on this machine.
+    /// Nil: the files need no cache, because they are on this machine.
     var assetCacheName: String? { nil }
 
     func nextNotification(

@@ -1,18 +1,19 @@
-/// Suggestions for unknown words.
+/// Suggests known words for unknown ones, such as misspelt names.
 package enum Suggestion {
-    /// ` Did you mean 'NAME'?`, or nothing if no known word is similar.
+    /// Returns ` Did you mean 'NAME'?`, or an empty string if no known word is similar.
     package static func text(for word: String, among known: [String]) -> String {
         nearest(to: word, among: known).map { " Did you mean '\($0)'?" } ?? ""
     }
 
-    /// `; did you mean 'NAME'?`, for the end of a reason.
+    /// Returns `; did you mean 'NAME'?` for the end of a reason, or an empty string if no known word is similar.
     package static func clause(for word: String, among known: some Sequence<String>) -> String {
         nearest(to: word, among: Array(known)).map { "; did you mean '\($0)'?" } ?? ""
     }
 
-    /// The word with the smallest edit distance; nil if that exceeds a third of its letters.
+    /// Returns the known word with the smallest edit distance to `word`; nil if that distance exceeds 1 and
+    /// a third of the known word's length.
     package static func nearest(to word: String, among known: [String]) -> String? {
-        // A long word is no typing error, and the comparison costs the product of the lengths.
+        // A long word is not a typing error, and the comparison's cost is the product of the two lengths.
         guard word.count <= 40 else { return nil }
         let ranked = known.map { (name: $0, distance: distance(word, $0)) }.filter {
             $0.distance <= max(1, $0.name.count / 3)
@@ -20,7 +21,8 @@ package enum Suggestion {
         return ranked.min { $0.distance < $1.distance }?.name
     }
 
-    /// The Damerau–Levenshtein distance: the number of letters to insert, delete, replace or swap with the next.
+    /// Returns the Damerau–Levenshtein distance: the number of letters to insert, delete, replace or swap with the next
+    /// letter.
     package static func distance(_ one: String, _ other: String) -> Int {
         let (a, b) = (Array(one), Array(other))
         var before: [Int] = []

@@ -44,7 +44,7 @@ enum ArchiveKey {
     static let publicPermission = "PublicPermission"
     static let participants = "Participants"
     static let rootRecordID = "RootRecordID"
-    /// Not known to be a key of Apple's.
+    /// A key that is not known to occur in Apple's archives.
     static let allowsAccessRequests = "AllowsAccessRequests"
 
     static let containerID = "ContainerID"
@@ -53,7 +53,8 @@ enum ArchiveKey {
     static let share = "Share"
     static let rootRecord = "RootRecord"
     static let ownerIdentity = "OwnerIdentity"
-    /// Not a key of Apple's: the last component of a one-time URL, without which the share cannot be accepted.
+    /// A key of our own, not of Apple's archives: the last component of a one-time URL, without which the share cannot
+    /// be accepted.
     static let oneTimeGUID = "NephosOneTimeGUID"
     static let metadataRole = "ParticipantType"
     static let metadataStatus = "ParticipantStatus"
@@ -85,7 +86,8 @@ enum ArchiveKey {
     static let notificationID = "NotificationUUID"
 }
 
-/// Foundation's decoder fails for a missing key; archives have only some of the keys.
+/// Decoding that returns nil for a missing key: archives contain only some of the keys, and Foundation's decoder fails
+/// for a missing one.
 extension NSCoder {
     func object<Object: NSObject & NSCoding>(of type: Object.Type, forKey key: String) -> Object? {
         holds(key) ? decodeObject(of: type, forKey: key) : nil
@@ -101,7 +103,8 @@ extension NSCoder {
 
     func bool(forKey key: String) -> Bool { holds(key) && decodeBool(forKey: key) }
 
-    /// Whether there is a value to decode. An archiver has none, and apps' tests decode from one.
+    /// Returns whether the coder has a value for the key. False for an archiver, which has no values: apps' tests call
+    /// `init(coder:)` with one.
     private func holds(_ key: String) -> Bool { !(self is NSKeyedArchiver) && containsValue(forKey: key) }
 
     func string(forKey key: String) -> String? {

@@ -1,7 +1,7 @@
 import Foundation
 import NephosWire
 
-/// The properties of an asset that archives hold.
+/// The properties of an asset that an archive contains.
 struct ArchivedAsset {
     var fileURL: URL?
     var wireValue: AssetValue?

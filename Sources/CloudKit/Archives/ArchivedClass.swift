@@ -1,10 +1,10 @@
 import CCloudKitArchives
 import Foundation
 
-/// A class in keyed archives, with its name there. The name is that of the Objective-C class, so that this library and
-/// Apple's framework read each other's archives.
+/// A class of objects in keyed archives, and its name in archives. The name is that of the Objective-C class, so that
+/// this library and Apple's framework can read each other's archives.
 struct ArchivedClass: Sendable {
-    /// The name in archives.
+    /// The name of the class in archives.
     let name: String
     /// The class that an unarchiver instantiates for the name.
     let decodedClass: AnyClass
@@ -42,7 +42,8 @@ struct ArchivedClass: Sendable {
     static let blockedIdentity = ArchivedClass("CKShareBlockedIdentity", CKShare.BlockedIdentity.self)
     static let userIdentity = ArchivedClass("CKUserIdentity", CKUserIdentity.self)
     static let userIdentityLookupInfo = ArchivedClass("CKUserIdentityLookupInfo", CKUserIdentity.LookupInfo.self)
-    /// A class of Foundation, and so not in `all`: see `ArchivedPersonName`.
+    /// The class for names of persons. It replaces a class of Foundation, and so is not in `all`: see
+    /// `ArchivedPersonName`.
     static let personName = ArchivedClass("NSPersonNameComponents", ArchivedPersonName.self)
     static let personNameParts = ArchivedClass("_NSPersonNameComponentsData", ArchivedPersonName.self)
     static let zoneID = ArchivedClass("CKRecordZoneID", CKRecordZone.ID.self)
@@ -94,7 +95,8 @@ struct ArchivedClass: Sendable {
     }
 }
 
-/// Called when the program or the library is loaded, before any archive is read.
+/// Registers the classes in `all`. The loader of the program or the library calls this function before any archive is
+/// read.
 @_cdecl("cloudkit_register_archived_classes")
 func registerArchivedClasses() {
     for archived in ArchivedClass.all {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A container's identifier in Apple's archives, with the environment for which the app was signed.
+/// A container's identifier in Apple's archives, with the environment that the app's signature selects.
 final class ArchivedContainerID: NSObject, NSSecureCoding {
     let identifier: String
     private let environment: Int
@@ -10,7 +10,7 @@ final class ArchivedContainerID: NSObject, NSSecureCoding {
         environment = Self.production
     }
 
-    /// Apple's value for production; development is 2.
+    /// The number of the production environment in Apple's archives. The development environment has the number 2.
     private static let production = 1
 
     static var supportsSecureCoding: Bool { true }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A person's name in keyed archives. Apple's Foundation archives the name's parts as a separate object. This
-/// platform's Foundation reads only a flat form, and the other form makes it fail the whole archive, and so an
-/// identity's. This class reads both forms and writes Apple's.
+/// A person's name in keyed archives. Apple's Foundation archives the parts of the name as a separate object.
+/// Foundation on this platform reads only a flat form: Apple's form makes it fail the whole archive, for example an
+/// identity's. This class reads both forms and writes Apple's form.
 final class ArchivedPersonName: NSObject, NSSecureCoding {
     private enum Key {
         static let parts = "NS.nameComponentsPrivate"
@@ -14,7 +14,7 @@ final class ArchivedPersonName: NSObject, NSSecureCoding {
     }
 
     private enum Form {
-        /// The outer object, which holds the parts.
+        /// The outer object of Apple's form, which refers to the parts.
         case name
         case parts
     }
@@ -63,9 +63,10 @@ final class ArchivedPersonName: NSObject, NSSecureCoding {
 }
 
 extension NSCoder {
-    /// Decodes a name that `encode(_:forKey:)` or any platform's Foundation wrote.
+    /// Decodes a name that `encode(_:forKey:)` or any platform's Foundation encoded; nil if there is none.
     func personName(forKey key: String) -> PersonNameComponents? {
-        // Set for this one object only: Foundation decodes the names that an app archives itself.
+        // The class is set only while this object is decoded, because Foundation decodes the names that an app itself
+        // archives.
         let (unarchiver, className) = (self as? NSKeyedUnarchiver, ArchivedClass.personName.name)
         let before: AnyClass? = unarchiver?.class(forClassName: className)
         unarchiver?.setClass(ArchivedPersonName.self, forClassName: className)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A record in keyed archives, under the keys of Apple's framework.
+/// The content of a record in keyed archives, under the keys of Apple's framework.
 struct RecordArchive {
     var recordType: CKRecord.RecordType
     var recordID: CKRecord.ID
@@ -12,7 +12,7 @@ struct RecordArchive {
         self.state = state
     }
 
-    /// Nil if the archive lacks a record type or a record ID.
+    /// Decodes a record's content; nil if the archive lacks a record type or a record ID.
     init?(coder: NSCoder) {
         guard let recordType = coder.string(forKey: ArchiveKey.recordType), !recordType.isEmpty,
             let recordID = coder.object(of: CKRecord.ID.self, forKey: ArchiveKey.recordID)

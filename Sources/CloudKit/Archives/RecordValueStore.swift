@@ -1,6 +1,6 @@
 import Foundation
 
-/// A record's fields in archives (`CKRecordValueStore`).
+/// The fields of a record in archives: the class `CKRecordValueStore` of Apple's framework.
 class RecordValueStore: NSObject, NSSecureCoding {
     let values: [String: RecordValue]
     let originalValues: [String: RecordValue]
@@ -37,7 +37,7 @@ class RecordValueStore: NSObject, NSSecureCoding {
         guard let dictionary = coder.object(ofAny: classes, forKey: key) as? NSDictionary else { return [:] }
         var values: [String: RecordValue] = [:]
         for (key, value) in dictionary {
-            // Skips unreadable values: a null, or data that only Apple's keys decrypt.
+            // Skips values that this library cannot read: a null, or data that only Apple's keys decrypt.
             if let key = key as? String, let value = RecordValue(archived: value) { values[key] = value }
         }
         return values
@@ -50,12 +50,13 @@ class RecordValueStore: NSObject, NSSecureCoding {
     }
 }
 
-/// The fields of `encryptedValues` (`CKEncryptedRecordValueStore`).
+/// The encrypted fields of a record in archives: the class `CKEncryptedRecordValueStore` of Apple's framework.
 final class EncryptedRecordValueStore: RecordValueStore {
     override var classForKeyedArchiver: AnyClass? { ArchivedClass.encryptedValueStore.archiverClass }
 }
 
-/// Data that an Apple device encrypted (`CKEncryptedData`). Accepting it lets the rest of its archive be decoded.
+/// Data that an Apple device encrypted: the class `CKEncryptedData` of Apple's framework. Decoding it, without
+/// decrypting it, makes the rest of its archive readable.
 final class ArchivedEncryptedData: NSObject, NSSecureCoding {
     static var supportsSecureCoding: Bool { true }
     override init() { super.init() }

@@ -9,39 +9,39 @@ extension CKError {
         case internalError = 1
         /// Some items of a batch failed; `partialErrorsByItemID` has their errors.
         case partialFailure = 2
-        /// There is no network.
+        /// The device has no network connection.
         case networkUnavailable = 3
-        /// There is a network, but the request failed on it.
+        /// The device has a network connection, but the request failed.
         case networkFailure = 4
-        /// The container is unknown, or not the app's.
+        /// The container is unknown, or does not belong to the app.
         case badContainer = 5
         /// The service cannot answer at the moment.
         case serviceUnavailable = 6
         /// The client sends requests too often.
         case requestRateLimited = 7
-        /// The app may not use CloudKit.
+        /// The app lacks the entitlement to use CloudKit.
         case missingEntitlement = 8
-        /// There is no account, or its credentials were refused.
+        /// The device has no account, or the service refused the account's credentials.
         case notAuthenticated = 9
-        /// The account may not do this.
+        /// The account has no permission for the operation.
         case permissionFailure = 10
         /// The record, share or subscription does not exist.
         case unknownItem = 11
-        /// The request is not valid; the description says what is wrong with it.
+        /// The request is not valid; the error's description names the defect.
         case invalidArguments = 12
-        /// Never reported.
+        /// A code that is never reported.
         case resultsTruncated = 13
-        /// The server's version of the record is not the one that the client changed.
+        /// The record on the server differs from the version that the client changed.
         case serverRecordChanged = 14
         /// The service refused the request.
         case serverRejectedRequest = 15
         /// The file of an asset does not exist.
         case assetFileNotFound = 16
-        /// The file of an asset changed while it was sent.
+        /// The file of an asset changed while the library uploaded it.
         case assetFileModified = 17
-        /// The app is older than the container allows.
+        /// The app's version is older than the container allows.
         case incompatibleVersion = 18
-        /// A value that must be unique is not, or a validating reference refuses the change.
+        /// A value that must be unique exists already, or a validating reference refuses the change.
         case constraintViolation = 19
         /// The operation was cancelled.
         case operationCancelled = 20
@@ -51,9 +51,9 @@ extension CKError {
         case batchRequestFailed = 22
         /// Too many clients change the zone at once.
         case zoneBusy = 23
-        /// The database does not offer this operation.
+        /// The database does not support the operation.
         case badDatabase = 24
-        /// There is no storage left.
+        /// The storage quota is used up.
         case quotaExceeded = 25
         /// The zone does not exist.
         case zoneNotFound = 26
@@ -63,19 +63,19 @@ extension CKError {
         case userDeletedZone = 28
         /// The share has too many participants.
         case tooManyParticipants = 29
-        /// The record, or one above or below it, is in a share already.
+        /// The record, or one above or below it in its hierarchy, is in a share already.
         case alreadyShared = 30
         /// The target of a reference does not exist.
         case referenceViolation = 31
-        /// The account is managed and may not do this.
+        /// The account is managed and has no permission for the operation.
         case managedAccountRestricted = 32
         /// The user is no participant, but can become one by opening the share's link.
         case participantMayNeedVerification = 33
-        /// The service did the work, but its answer was lost.
+        /// The service executed the request, but its response was lost.
         case serverResponseLost = 34
         /// The file of an asset cannot be read, or assets cannot be sent.
         case assetNotAvailable = 35
-        /// There is an account, but it is not ready.
+        /// The device has an account, but the account is not ready.
         case accountTemporarilyUnavailable = 36
         /// The user was invited already and has to accept that invitation.
         case participantAlreadyInvited = 37
@@ -88,39 +88,39 @@ extension CKError {
     public static var internalError: CKError.Code { .internalError }
     /// Some items of a batch failed; `partialErrorsByItemID` has their errors.
     public static var partialFailure: CKError.Code { .partialFailure }
-    /// There is no network.
+    /// The device has no network connection.
     public static var networkUnavailable: CKError.Code { .networkUnavailable }
-    /// There is a network, but the request failed on it.
+    /// The device has a network connection, but the request failed.
     public static var networkFailure: CKError.Code { .networkFailure }
-    /// The container is unknown, or not the app's.
+    /// The container is unknown, or does not belong to the app.
     public static var badContainer: CKError.Code { .badContainer }
     /// The service cannot answer at the moment.
     public static var serviceUnavailable: CKError.Code { .serviceUnavailable }
     /// The client sends requests too often.
     public static var requestRateLimited: CKError.Code { .requestRateLimited }
-    /// The app may not use CloudKit.
+    /// The app lacks the entitlement to use CloudKit.
     public static var missingEntitlement: CKError.Code { .missingEntitlement }
-    /// There is no account, or its credentials were refused.
+    /// The device has no account, or the service refused the account's credentials.
     public static var notAuthenticated: CKError.Code { .notAuthenticated }
-    /// The account may not do this.
+    /// The account has no permission for the operation.
     public static var permissionFailure: CKError.Code { .permissionFailure }
     /// The record, share or subscription does not exist.
     public static var unknownItem: CKError.Code { .unknownItem }
-    /// The request is not valid; the description says what is wrong with it.
+    /// The request is not valid; the error's description names the defect.
     public static var invalidArguments: CKError.Code { .invalidArguments }
-    /// Never reported.
+    /// A code that is never reported.
     public static var resultsTruncated: CKError.Code { .resultsTruncated }
-    /// The server's version of the record is not the one that the client changed.
+    /// The record on the server differs from the version that the client changed.
     public static var serverRecordChanged: CKError.Code { .serverRecordChanged }
     /// The service refused the request.
     public static var serverRejectedRequest: CKError.Code { .serverRejectedRequest }
     /// The file of an asset does not exist.
     public static var assetFileNotFound: CKError.Code { .assetFileNotFound }
-    /// The file of an asset changed while it was sent.
+    /// The file of an asset changed while the library uploaded it.
     public static var assetFileModified: CKError.Code { .assetFileModified }
-    /// The app is older than the container allows.
+    /// The app's version is older than the container allows.
     public static var incompatibleVersion: CKError.Code { .incompatibleVersion }
-    /// A value that must be unique is not, or a validating reference refuses the change.
+    /// A value that must be unique exists already, or a validating reference refuses the change.
     public static var constraintViolation: CKError.Code { .constraintViolation }
     /// The operation was cancelled.
     public static var operationCancelled: CKError.Code { .operationCancelled }
@@ -130,9 +130,9 @@ extension CKError {
     public static var batchRequestFailed: CKError.Code { .batchRequestFailed }
     /// Too many clients change the zone at once.
     public static var zoneBusy: CKError.Code { .zoneBusy }
-    /// The database does not offer this operation.
+    /// The database does not support the operation.
     public static var badDatabase: CKError.Code { .badDatabase }
-    /// There is no storage left.
+    /// The storage quota is used up.
     public static var quotaExceeded: CKError.Code { .quotaExceeded }
     /// The zone does not exist.
     public static var zoneNotFound: CKError.Code { .zoneNotFound }
@@ -142,19 +142,19 @@ extension CKError {
     public static var userDeletedZone: CKError.Code { .userDeletedZone }
     /// The share has too many participants.
     public static var tooManyParticipants: CKError.Code { .tooManyParticipants }
-    /// The record, or one above or below it, is in a share already.
+    /// The record, or one above or below it in its hierarchy, is in a share already.
     public static var alreadyShared: CKError.Code { .alreadyShared }
     /// The target of a reference does not exist.
     public static var referenceViolation: CKError.Code { .referenceViolation }
-    /// The account is managed and may not do this.
+    /// The account is managed and has no permission for the operation.
     public static var managedAccountRestricted: CKError.Code { .managedAccountRestricted }
     /// The user is no participant, but can become one by opening the share's link.
     public static var participantMayNeedVerification: CKError.Code { .participantMayNeedVerification }
-    /// The service did the work, but its answer was lost.
+    /// The service executed the request, but its response was lost.
     public static var serverResponseLost: CKError.Code { .serverResponseLost }
     /// The file of an asset cannot be read, or assets cannot be sent.
     public static var assetNotAvailable: CKError.Code { .assetNotAvailable }
-    /// There is an account, but it is not ready.
+    /// The device has an account, but the account is not ready.
     public static var accountTemporarilyUnavailable: CKError.Code { .accountTemporarilyUnavailable }
     /// The user was invited already and has to accept that invitation.
     public static var participantAlreadyInvited: CKError.Code { .participantAlreadyInvited }

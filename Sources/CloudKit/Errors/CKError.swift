@@ -41,8 +41,8 @@ public struct CKError: _BridgedStoredNSError, Hashable, Sendable {
         hasher.combine(_nsError.code)
     }
 
-    /// Derived from the domain and the code (`Hashable`). Without this property, Foundation's `hashValue` of bridged
-    /// errors would apply, which calls the `NSError`'s.
+    /// The hash value of the domain and the code, as `Hashable` defines it. Without this property, Foundation's
+    /// `hashValue` for bridged errors would apply, which calls `NSError`'s hash.
     public var hashValue: Int {
         var hasher = Hasher()
         hash(into: &hasher)
@@ -57,8 +57,8 @@ public struct CKError: _BridgedStoredNSError, Hashable, Sendable {
         userInfo.merging([NSLocalizedDescriptionKey: _nsError.localizedDescription]) { own, _ in own }
     }
 
-    /// `userInfo` as an object. Older code reads it under this name, which the `Error` of Apple's standard library has;
-    /// Foundation's own is nil on Linux.
+    /// The error's `userInfo` as an object. On Apple's platforms, `Error` has a property of this name, and older code
+    /// reads it. Foundation's own property is nil on Linux.
     public var _userInfo: AnyObject? { NSDictionary(dictionary: userInfo) }
 
     public static var _nsErrorDomain: String { CKErrorDomain }
@@ -88,22 +88,24 @@ extension CKError: _ObjectiveCBridgeable {
 }
 
 extension CKError {
-    /// The errors of a batch's items, by record ID, zone ID or another item ID. Only a `partialFailure` has them.
+    /// The errors of a batch's items, by record ID, zone ID or another item ID; nil unless the error is a
+    /// `partialFailure`.
     public var partialErrorsByItemID: [AnyHashable: any Error]? {
         userInfo[CKPartialErrorsByItemIDKey] as? [AnyHashable: any Error]
     }
 
-    /// The version of the record that the client changed, for a `serverRecordChanged`. It has no fields if they are
-    /// unknown.
+    /// The version of the record that the client changed; nil unless the error is a `serverRecordChanged`. The record
+    /// has no fields if they are unknown.
     public var ancestorRecord: CKRecord? { userInfo[CKRecordChangedErrorAncestorRecordKey] as? CKRecord }
 
-    /// The server's version of the record, for a `serverRecordChanged`. Merge into this one and save it.
+    /// The server's version of the record; nil unless the error is a `serverRecordChanged`. Merge your changes into
+    /// this record and save it.
     public var serverRecord: CKRecord? { userInfo[CKRecordChangedErrorServerRecordKey] as? CKRecord }
 
-    /// The record that the client tried to save, for a `serverRecordChanged`.
+    /// The record that the client tried to save; nil unless the error is a `serverRecordChanged`.
     public var clientRecord: CKRecord? { userInfo[CKRecordChangedErrorClientRecordKey] as? CKRecord }
 
-    /// The number of seconds to wait before a retry; any error can have it.
+    /// The number of seconds to wait before a retry; nil if the service requests no delay. Any error can have it.
     public var retryAfterSeconds: Double? {
         switch userInfo[CKErrorRetryAfterKey] {
         case let seconds as Double: seconds

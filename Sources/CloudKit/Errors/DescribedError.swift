@@ -1,9 +1,9 @@
 import Foundation
 
-/// An error whose default description has the wording of Apple's Foundation. Apps' tests compare that wording, and
-/// Foundation on Linux has another.
+/// An error whose default description has the wording of Apple's Foundation. Apps' tests compare that wording, and the
+/// wording of Foundation on Linux differs.
 final class DescribedError: NSError, @unchecked Sendable {
-    // Unchecked, as NSError is: all its properties are constants.
+    // Unchecked, like NSError itself: all properties are constants.
 
     override var localizedDescription: String {
         if let description = userInfo[NSLocalizedDescriptionKey] as? String { return description }

@@ -3,15 +3,15 @@ import NephosWire
 
 // The only code that converts the service's errors to CKError.
 
-/// The origin of an operation's errors.
+/// The context of an operation that its errors report.
 struct ErrorContext: Sendable {
     var containerID: String?
     var operationID: CKOperation.ID?
-    /// The requested database; nil if there was none.
+    /// The scope of the requested database; nil if the operation has no database.
     var scope: CKDatabase.Scope?
-    /// The advice on how to sign in, if there is no account.
+    /// The advice on how to sign in; nil if there is an account.
     var signInAdvice: String?
-    /// Whether the schema changes only by deployment.
+    /// Whether the environment is production, where the schema changes only by deployment.
     var isProduction = false
 }
 
@@ -27,8 +27,8 @@ extension ErrorContext {
 }
 
 extension CKError.Code {
-    /// The code for an error of the service: the one that the error names, or the one that its server error code maps
-    /// to.
+    /// Returns the code for an error of the service: the code that the error names, or else the code to which its
+    /// server error code maps.
     init(_ error: ErrorDictionary) {
         if let raw = error.clientErrorCode, let code = CKError.Code(rawValue: raw) {
             self = code
@@ -39,10 +39,11 @@ extension CKError.Code {
         }
     }
 
-    /// The only sign of an expired change token: this reason of a `BAD_REQUEST` (CloudKit Web Services, changes/zone).
+    /// The reason of the `BAD_REQUEST` that reports an expired change token (CloudKit Web Services, changes/zone). Only
+    /// this reason identifies such an error.
     private static let expiredTokenReason = "client knowledge differs from server knowledge"
 
-    /// The code that a server error code maps to (CloudKit Web Services, error codes).
+    /// Returns the code to which a server error code maps (CloudKit Web Services, error codes).
     init(_ code: ServerErrorCode) {
         self =
             switch code {
@@ -63,8 +64,8 @@ extension CKError.Code {
 }
 
 extension CKError {
-    /// Creates the error for an error of the service, which concerns a whole request or one item of it. `info` is added
-    /// to its `userInfo`.
+    /// Creates the error for an error of the service, which concerns a whole request or one of its items. Adds `info`
+    /// to the new error's `userInfo`.
     init(_ error: ErrorDictionary, _ context: ErrorContext, adding info: [String: Any] = [:]) {
         var userInfo = context.userInfo
         userInfo[InfoKey.serverDescription] = error.nativeReason
@@ -77,7 +78,7 @@ extension CKError {
         self.init(CKError.Code(error), userInfo: userInfo)
     }
 
-    /// Creates the error of a whole request.
+    /// Creates the error for the failure of a whole request.
     init(_ failure: ServiceFailure, _ context: ErrorContext) {
         switch failure {
         case .refused(let error):
@@ -89,7 +90,7 @@ extension CKError {
         }
     }
 
-    /// Creates an error that this library detected.
+    /// Creates the error for a failure that this library detected.
     init(
         _ code: CKError.Code, _ message: String, _ context: ErrorContext = ErrorContext(),
         adding info: [String: Any] = [:]
@@ -101,8 +102,8 @@ extension CKError {
         self.init(code, userInfo: userInfo)
     }
 
-    /// Returns the error for a share's URL. If the service has no such share and the URL is not one of the service's,
-    /// the description says so.
+    /// Returns the error for a request by a share's URL. If the service does not know the share and the URL does not
+    /// begin with the service's `root`, the description says so.
     func ofShare(at url: URL, root: String) -> CKError {
         guard code == .unknownItem, !root.isEmpty, !url.absoluteString.hasPrefix(root) else { return self }
         var info = userInfo
@@ -110,27 +111,27 @@ extension CKError {
         return CKError(code, userInfo: info)
     }
 
-    /// The error of a cancelled operation.
+    /// Creates the error of a cancelled operation.
     static func cancelled(_ operationID: CKOperation.ID?) -> CKError {
         CKError(.operationCancelled, "The operation was cancelled.", ErrorContext(operationID: operationID))
     }
 
-    /// The error of an operation whose items failed in part; the keys are the items' IDs.
+    /// Creates the error of an operation of which some items failed. The keys of `errors` are the items' IDs.
     static func partialFailure(_ errors: [AnyHashable: any Error], _ context: ErrorContext) -> CKError {
         CKError(
             .partialFailure, "Some items failed: partialErrorsByItemID says which and why.", context,
             adding: [CKPartialErrorsByItemIDKey: errors])
     }
 
-    /// The error of `partialFailure(_:_:)`; nil if no item failed.
+    /// Creates the error of `partialFailure(_:_:)`; nil if no item failed.
     static func partialFailure(ifAny errors: [AnyHashable: any Error], _ context: ErrorContext) -> CKError? {
         errors.isEmpty ? nil : partialFailure(errors, context)
     }
 }
 
 extension ErrorDictionary {
-    // The wording of Apple's framework, by which apps recognise a duplicate subscription. Web Services report it as an
-    // internal error without that wording.
+    // The wording of Apple's framework, by which apps recognise a duplicate subscription. CloudKit Web Services report
+    // a duplicate as an internal error without that wording.
 
     fileprivate var nativeReason: String {
         duplicateOf.map { "subscription is duplicate of '\($0)'" } ?? reason
@@ -143,12 +144,13 @@ extension ErrorDictionary {
         return advice(context).map { "\(reason): \($0)" } ?? reason
     }
 
-    /// The error's meaning for its item, and a remedy, in addition to the wording of Apple's service.
+    /// The meaning of the error for its item, and a remedy, in addition to the service's reason; nil if there is none
+    /// to add.
     private func advice(_ context: ErrorContext) -> String? {
         switch CKError.Code(self) {
         case .unknownItem:
             if reason.hasPrefix(Self.unknownType) {
-                // The service may have suggested a type already.
+                // The service's reason can already suggest a type.
                 return reason.hasSuffix("?")
                     ? nil : "a type exists from the first record of it that is saved in development"
             }
@@ -198,7 +200,7 @@ extension ErrorDictionary {
         return scope.map { "\(zone) of the \($0) database" } ?? zone
     }
 
-    /// The command that drops the field. The service's reason names the field and then its record type.
+    /// The command that drops the field. The service's reason names the field first and then the record type.
     private var drop: String {
         let names = reason.split(separator: "'", omittingEmptySubsequences: false)
         guard names.count > 3 else { return "drop the field from the schema" }

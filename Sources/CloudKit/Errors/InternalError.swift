@@ -1,13 +1,13 @@
 import Foundation
 
-/// The underlying error that Apple's framework adds to an error, with a domain of its own and a more specific code.
+/// The underlying error of a `CKError`. It has a domain of its own and a more specific code, as in Apple's framework.
 /// Apps' logs and reports group errors by it.
 struct InternalError {
     static let domain = "CKInternalErrorDomain"
 
     let code: Int
 
-    /// - Parameter reason: the service's reason; nil if this library detected the error.
+    /// - Parameter reason: the service's reason; nil if this library detected the error itself.
     init(_ code: CKError.Code, reason: String?) {
         self.code =
             switch code {
@@ -16,7 +16,7 @@ struct InternalError {
             }
     }
 
-    /// The codes in the descriptions of `CKError`s in public logs, such as (11/2003).
+    /// The codes for those of `CKError`, as in the descriptions in public logs, such as (11/2003).
     private static let codes: [CKError.Code: Int] = [
         .partialFailure: 1011, .badContainer: 1014, .serviceUnavailable: 2022, .requestRateLimited: 2008,
         .notAuthenticated: 1002, .permissionFailure: 2007, .unknownItem: 2003, .serverRecordChanged: 2004,
@@ -24,10 +24,10 @@ struct InternalError {
         .zoneNotFound: 2036, .limitExceeded: 2023, .accountTemporarilyUnavailable: 1029,
     ]
 
-    /// A query that lacks an index has another code than other invalid requests.
+    /// Returns the code for an invalid request. A query that lacks an index has a code of its own.
     private static func invalidArguments(_ reason: String) -> Int { reason.contains(" is not marked ") ? 2015 : 2006 }
 
-    /// Adds this error as the underlying one of an error with this `userInfo`.
+    /// Adds this error to `userInfo` as the underlying error.
     func put(in userInfo: inout [String: Any]) {
         var info: [String: Any] = [:]
         for key in [NSLocalizedDescriptionKey, CKError.InfoKey.serverDescription] { info[key] = userInfo[key] }

@@ -1,37 +1,37 @@
 #if !canImport(CoreLocation)
     public import Foundation
 
-    /// A geographic position with its measurements. Locations are equal if all their properties are equal.
+    /// A geographic position with further measurements. Two locations are equal if all their properties are equal.
     open class CLLocation: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
         // All stored properties are constants of Sendable types; an open class needs `@unchecked` nevertheless.
         /// Latitude and longitude, in degrees.
         public let coordinate: CLLocationCoordinate2D
-        /// Metres above mean sea level.
+        /// The altitude in metres above mean sea level.
         public let altitude: CLLocationDistance
-        /// Metres; negative if `coordinate` is invalid.
+        /// The radius of uncertainty of `coordinate` in metres; negative if `coordinate` is invalid.
         public let horizontalAccuracy: CLLocationAccuracy
-        /// Metres; negative if `altitude` is invalid.
+        /// The uncertainty of `altitude` in metres; negative if `altitude` is invalid.
         public let verticalAccuracy: CLLocationAccuracy
-        /// Degrees clockwise from true north; negative if unknown.
+        /// The direction of travel in degrees clockwise from true north; negative if unknown.
         public let course: CLLocationDirection
-        /// The uncertainty of the course in degrees; negative if unknown.
+        /// The uncertainty of `course` in degrees; negative if unknown.
         public let courseAccuracy: CLLocationDirectionAccuracy
-        /// Metres per second; negative if unknown.
+        /// The speed in metres per second; negative if unknown.
         public let speed: CLLocationSpeed
-        /// The uncertainty of the speed in metres per second; negative if unknown.
+        /// The uncertainty of `speed` in metres per second; negative if unknown.
         public let speedAccuracy: CLLocationSpeedAccuracy
-        /// The time of the measurement.
+        /// The time at which the location was measured.
         public let timestamp: Date
 
-        /// Creates a location that is measured now, without altitude, course and speed.
+        /// Creates a location measured at the current time, without altitude, course and speed.
         public convenience init(latitude: CLLocationDegrees, longitude: CLLocationDegrees) {
             self.init(
                 coordinate: CLLocationCoordinate2D(latitude: latitude, longitude: longitude), altitude: 0,
                 horizontalAccuracy: 0, verticalAccuracy: -1, timestamp: Date())
         }
 
-        /// Creates a location with an altitude and accuracies in metres, and the time of the measurement. A negative
-        /// accuracy marks an unknown value.
+        /// Creates a location with an altitude and accuracies in metres, measured at `timestamp`. A negative accuracy
+        /// marks an unknown value.
         public convenience init(
             coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance, horizontalAccuracy: CLLocationAccuracy,
             verticalAccuracy: CLLocationAccuracy, timestamp: Date
@@ -41,8 +41,8 @@
                 verticalAccuracy: verticalAccuracy, course: -1, speed: -1, timestamp: timestamp)
         }
 
-        /// Creates a location with a course in degrees from north and a speed in metres per second; both are negative
-        /// if unknown.
+        /// Creates a location with a course in degrees clockwise from true north and a speed in metres per second. Both
+        /// are negative if unknown.
         public convenience init(
             coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance, horizontalAccuracy: CLLocationAccuracy,
             verticalAccuracy: CLLocationAccuracy, course: CLLocationDirection, speed: CLLocationSpeed, timestamp: Date
@@ -53,7 +53,7 @@
                 speedAccuracy: -1, timestamp: timestamp)
         }
 
-        /// Creates a location with all its measurements. Negative accuracies, courses and speeds mark unknown values.
+        /// Creates a location with all measurements. A negative accuracy, course or speed marks an unknown value.
         public init(
             coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance, horizontalAccuracy: CLLocationAccuracy,
             verticalAccuracy: CLLocationAccuracy, course: CLLocationDirection,
@@ -72,7 +72,7 @@
         }
 
         /// Returns the distance to `location` in metres, along the surface of a sphere of the Earth's mean radius.
-        /// Altitudes do not count.
+        /// Ignores altitudes.
         open func distance(from location: CLLocation) -> CLLocationDistance {
             let meanRadius = 6_371_008.8
             let latitude = coordinate.latitude * .pi / 180
@@ -142,7 +142,7 @@
             ]
         }
 
-        /// The keys of Core Location's archives.
+        /// The keys of a location in Core Location's archives.
         private enum Key {
             static let latitude = "kCLLocationCodingKeyCoordinateLatitude"
             static let longitude = "kCLLocationCodingKeyCoordinateLongitude"

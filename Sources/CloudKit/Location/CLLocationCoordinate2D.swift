@@ -1,11 +1,11 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
 #if !canImport(CoreLocation)
-    /// Degrees of latitude or longitude.
+    /// A latitude or longitude in degrees.
     public typealias CLLocationDegrees = Double
     /// A distance or altitude in metres.
     public typealias CLLocationDistance = Double
-    /// The radius of uncertainty in metres; negative if the measurement is invalid.
+    /// An accuracy as the radius of uncertainty in metres; negative if the measurement is invalid.
     public typealias CLLocationAccuracy = Double
     /// A speed in metres per second; negative if invalid.
     public typealias CLLocationSpeed = Double
@@ -23,12 +23,12 @@
         /// Degrees east of the zero meridian, -180 to 180.
         public var longitude: CLLocationDegrees
 
-        /// The coordinate 0, 0.
+        /// Creates the coordinate with latitude 0 and longitude 0.
         public init() {
             self.init(latitude: 0, longitude: 0)
         }
 
-        /// Creates a coordinate from degrees: north and east are positive.
+        /// Creates a coordinate from degrees. Positive degrees are north and east.
         public init(latitude: CLLocationDegrees, longitude: CLLocationDegrees) {
             self.latitude = latitude
             self.longitude = longitude
@@ -38,12 +38,12 @@
     /// A coordinate outside the valid ranges.
     public let kCLLocationCoordinate2DInvalid = CLLocationCoordinate2D(latitude: -180, longitude: -180)
 
-    /// Returns whether the coordinate is a position on the globe.
+    /// Returns whether the coordinate's latitude and longitude are in their valid ranges.
     public func CLLocationCoordinate2DIsValid(_ coord: CLLocationCoordinate2D) -> Bool {
         (-90...90).contains(coord.latitude) && (-180...180).contains(coord.longitude)
     }
 
-    /// Creates a coordinate from degrees, for older code.
+    /// Creates a coordinate from degrees, as ``CLLocationCoordinate2D/init(latitude:longitude:)`` does; for older code.
     public func CLLocationCoordinate2DMake(
         _ latitude: CLLocationDegrees, _ longitude: CLLocationDegrees
     ) -> CLLocationCoordinate2D {

@@ -1,13 +1,14 @@
 extension CKContainer {
-    /// Starts to listen for notifications of the account's subscriptions in this container.
+    /// Starts to receive notifications of the account's subscriptions in this container.
     ///
     ///     for await notification in try await container.notifications() {
     ///         if notification is CKDatabaseNotification { … }
     ///     }
     ///
-    /// Not part of Apple's API: there, the system passes a remote notification's dictionary to the app. Once this
-    /// returns, the service queues notifications, so none is missed from then on. If the service becomes unreachable
-    /// later, the sequence continues once it is reachable again. This process's own changes cause no notification.
+    /// Not part of Apple's API: on Apple's platforms, the system passes a remote notification's dictionary to the app.
+    /// Once this method returns, the service queues notifications, so the sequence misses none from then on. If the
+    /// service becomes unreachable later, the sequence continues once the service is reachable again. Changes by this
+    /// process cause no notification.
     /// - Throws: `CKError`, `.notAuthenticated` if there is no account.
     public func notifications() async throws -> Notifications {
         let account = account
@@ -17,8 +18,8 @@ extension CKContainer {
         return Notifications(events: events)
     }
 
-    /// The notifications of an account's subscriptions in a container, in order of arrival. The sequence can be read
-    /// once, and ends when the reading task is cancelled. Not part of Apple's API.
+    /// A sequence of the notifications of an account's subscriptions in a container, in order of arrival. It can be
+    /// iterated once, and ends when the iterating task is cancelled. Not part of Apple's API.
     public struct Notifications: AsyncSequence, Sendable {
         public typealias Element = CKNotification
         public typealias Failure = Never

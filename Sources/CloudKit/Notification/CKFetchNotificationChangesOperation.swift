@@ -1,8 +1,8 @@
-/// A former way to fetch a container's notifications again (CKFetchNotificationChangesOperation, Apple's
+/// A former operation that fetched a container's earlier notifications (CKFetchNotificationChangesOperation, Apple's
 /// documentation).
 ///
-/// The service keeps a notification only until its delivery, so the operation succeeds without any notification. Use
-/// change tokens to learn of changes since then.
+/// The service discards a notification after its delivery, so the operation succeeds without any notification. Use
+/// change tokens to fetch the changes themselves.
 @available(*, deprecated, message: "use CKFetchDatabaseChangesOperation and CKFetchRecordZoneChangesOperation")
 open class CKFetchNotificationChangesOperation: CKOperation, @unchecked Sendable {
     private struct Blocks {
@@ -16,34 +16,34 @@ open class CKFetchNotificationChangesOperation: CKOperation, @unchecked Sendable
 
     public override init() { super.init() }
 
-    /// An operation that fetches the notifications after a token.
+    /// Creates an operation that fetches the notifications after a token.
     public convenience init(previousServerChangeToken: CKServerChangeToken?) {
         self.init()
         self.previousServerChangeToken = previousServerChangeToken
     }
 
-    /// The position to continue from; nil means the beginning.
+    /// The token after which to fetch notifications; nil means from the beginning.
     open var previousServerChangeToken: CKServerChangeToken? {
         get { token.withLock { $0 } }
         set { token.exchange(newValue) }
     }
 
-    /// The maximum number of notifications to fetch; 0 leaves the limit to the service.
+    /// The maximum number of notifications per operation; 0 leaves the limit to the service.
     open var resultsLimit: Int {
         get { limit.withLock { $0 } }
         set { limit.exchange(newValue) }
     }
 
-    /// Whether there are more notifications than were fetched.
+    /// Whether more notifications exist than the operation fetched. Always false.
     open var moreComing: Bool { false }
 
-    /// Called once for every notification.
+    /// Called once for each fetched notification.
     open var notificationChangedBlock: ((CKNotification) -> Void)? {
         get { blocks.notificationChanged }
         set { blocks.notificationChanged = newValue }
     }
 
-    /// Called once, at the end, with the token to continue from.
+    /// Called once, at the operation's end, with the token for the next operation, or with the error.
     open var fetchNotificationChangesCompletionBlock: ((CKServerChangeToken?, (any Error)?) -> Void)? {
         get { blocks.completion }
         set { blocks.completion = newValue }

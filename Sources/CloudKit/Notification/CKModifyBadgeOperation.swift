@@ -1,6 +1,6 @@
-/// A former way to set the app's badge on all devices (CKModifyBadgeOperation, Apple's documentation).
+/// A former operation that set the app's badge on all devices (CKModifyBadgeOperation, Apple's documentation).
 ///
-/// The service stores no badge number: the operation succeeds without effect, and the app sets its badge itself.
+/// The service stores no badge number, so the operation succeeds without effect. An app has to set its badge itself.
 @available(*, deprecated, message: "set the badge on the device")
 open class CKModifyBadgeOperation: CKOperation, @unchecked Sendable {
     private let value = Locked(0)
@@ -8,19 +8,19 @@ open class CKModifyBadgeOperation: CKOperation, @unchecked Sendable {
 
     public override init() { super.init() }
 
-    /// An operation that sets the badge to a number.
+    /// Creates an operation that sets the badge to a number.
     public convenience init(badgeValue: Int) {
         self.init()
         self.badgeValue = badgeValue
     }
 
-    /// The number to show on the badge.
+    /// The number that the badge shows.
     open var badgeValue: Int {
         get { value.withLock { $0 } }
         set { value.exchange(newValue) }
     }
 
-    /// Called once, at the end.
+    /// Called once, at the operation's end; the error is nil after a success.
     open var modifyBadgeCompletionBlock: (((any Error)?) -> Void)? {
         get { completion.withLock { $0 } }
         set { completion.exchange(newValue) }

@@ -1,7 +1,7 @@
 public import Foundation
 
 extension CKNotification {
-    /// A notification's identifier. All IDs of one notification are equal.
+    /// The identifier of a notification. Two IDs of the same notification are equal.
     public final class ID: NSObject, NSSecureCoding, NSCopying, Sendable {
         let uuidString: String
 

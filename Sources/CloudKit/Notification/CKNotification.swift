@@ -5,20 +5,20 @@ public import Foundation
 ///     let notification = CKNotification(fromRemoteNotificationDictionary: userInfo)
 ///     if let notification = notification as? CKQueryNotification { … }
 ///
-/// Notifications are advisory: the service may coalesce several into one, and prunes a large one. Fetch the changes
-/// themselves.
+/// Notifications are advisory: the service can coalesce several into one, and it prunes the content of a large one. So
+/// fetch the changes themselves.
 open class CKNotification: NSObject, CKRemoteNotificationReading, @unchecked Sendable {
-    // Unchecked, because NSObject is not Sendable: all members are constants.
+    // Unchecked, because NSObject is not Sendable: all stored properties are constants.
 
-    /// The kind of a notification, by its subject.
+    /// The kind of a notification: the kind of the change that it reports.
     public enum NotificationType: Int, Sendable, BitwiseCopyable {
-        /// A `CKQueryNotification`.
+        /// The notification is a ``CKQueryNotification``.
         case query = 1
-        /// A `CKRecordZoneNotification`.
+        /// The notification is a ``CKRecordZoneNotification``.
         case recordZone = 2
-        /// A notification that another one was read, or one whose kind was pruned.
+        /// The notification reports that another notification was read, or its kind was pruned.
         case readNotification = 3
-        /// A `CKDatabaseNotification`.
+        /// The notification is a ``CKDatabaseNotification``.
         case database = 4
     }
 
@@ -29,7 +29,7 @@ open class CKNotification: NSObject, CKRemoteNotificationReading, @unchecked Sen
     @available(*, unavailable, message: "use init(fromRemoteNotificationDictionary:)")
     public override init() { raise("CKNotification has no init(): notifications come from the service.") }
 
-    /// Returns a notification with this content, of the matching class.
+    /// Creates a notification with the given content, of the subclass for its kind.
     static func notification(_ content: NotificationContent) -> CKNotification {
         switch content.subject {
         case .query: CKQueryNotification(content)
@@ -39,7 +39,7 @@ open class CKNotification: NSObject, CKRemoteNotificationReading, @unchecked Sen
         }
     }
 
-    /// The kind of the notification, by its subject.
+    /// The kind of the notification, which determines its subclass.
     open var notificationType: CKNotification.NotificationType {
         switch content.subject {
         case .query: .query
@@ -49,21 +49,22 @@ open class CKNotification: NSObject, CKRemoteNotificationReading, @unchecked Sen
         }
     }
 
-    /// Identifies the notification.
+    /// The notification's identifier; nil if the notification has none.
     open var notificationID: CKNotification.ID? { content.notificationID }
 
-    /// The container that the notification comes from.
+    /// The identifier of the container in which the change happened; nil if the notification names none.
     open var containerIdentifier: String? { content.containerIdentifier }
 
-    /// The owner of the subscription. The ID contains the name of the user record, never `CKCurrentUserDefaultName`.
+    /// The record ID of the user who owns the subscription; nil if the notification names none. The ID contains the
+    /// name of the user record, never `CKCurrentUserDefaultName`.
     open var subscriptionOwnerUserRecordID: CKRecord.ID? {
         content.ownerRecordName.map { CKRecord.ID(unchecked: $0) }
     }
 
-    /// Whether the service removed content because the whole notification was too large to send.
+    /// Whether the service removed content because the whole notification exceeded the size limit.
     open var isPruned: Bool { content.isPruned }
 
-    /// The subscription that the notification comes from.
+    /// The ID of the subscription that caused the notification; nil if the notification names none.
     open var subscriptionID: CKSubscription.ID? { content.subscriptionID }
 
     open override var description: String {
@@ -76,7 +77,7 @@ open class CKNotification: NSObject, CKRemoteNotificationReading, @unchecked Sen
 }
 
 extension CKNotification.NotificationType {
-    /// The name of the class in Apple's framework.
+    /// The name of the notification's class in Apple's framework.
     fileprivate var className: String {
         switch self {
         case .query: "CKQueryNotification"
@@ -87,14 +88,15 @@ extension CKNotification.NotificationType {
     }
 }
 
-/// Provides the initializer of `CKNotification` that returns instances of its subclasses, which an initializer of the
-/// class itself cannot do. Not part of Apple's API; `CKNotification` is the only adopter.
+/// A protocol for the initializer of `CKNotification` that returns instances of subclasses. An initializer in the class
+/// itself cannot do that. Not part of Apple's API; only `CKNotification` adopts the protocol.
 public protocol CKRemoteNotificationReading {}
 
 extension CKRemoteNotificationReading where Self: CKNotification {
     /// Creates a notification of the matching subclass from the dictionary of a remote notification.
     ///
-    /// Returns nil if the dictionary is not CloudKit's, or is of another kind than the class of the call.
+    /// Returns nil if the dictionary is not CloudKit's, or if its notification is not of the class on which the
+    /// initializer is called.
     public init?(fromRemoteNotificationDictionary notificationDictionary: [AnyHashable: Any]) {
         guard let content = NotificationContent(notificationDictionary),
             let notification = CKNotification.notification(content) as? Self

@@ -14,8 +14,8 @@ open class CKQueryNotification: CKNotification, @unchecked Sendable {
     /// The kind of change to the record.
     open var queryNotificationReason: CKQueryNotification.Reason { content.reason ?? .recordUpdated }
 
-    /// The values of the fields in the subscription's `desiredKeys`. A deletion has none, and a field without a value
-    /// is absent.
+    /// The values of the fields in the subscription's `desiredKeys`. A field without a value is absent. Nil if there
+    /// are no values, as for a deletion.
     open var recordFields: [String: Any]? { content.recordFields }
 
     /// The ID of the changed record; nil if it was pruned.

@@ -1,10 +1,10 @@
 import Foundation
 
-// Decodes the dictionary of a remote notification in the form that Apple's service sends to devices: `aps` is the
-// displayed content, `ck` the change (CloudKit Web Services, push payload).
+// Decodes the dictionary of a remote notification in the form that Apple's service sends to devices: `aps` contains the
+// displayed content, and `ck` contains the change (CloudKit Web Services, push payload).
 
 extension NotificationContent {
-    /// Decodes a dictionary; nil if it is not CloudKit's.
+    /// Decodes a remote notification's dictionary; nil if it is not CloudKit's.
     init?(_ dictionary: [AnyHashable: Any]) {
         let root = PushDictionary(dictionary)
         guard let cloudKit = root.dictionary("ck"), !cloudKit.isEmpty else { return nil }
@@ -44,7 +44,8 @@ extension NotificationContent {
         let (zoneName, owner) = (happened.string("zid"), happened.string("zoid"))
         scope = happened.integer("dbs").map { scope(number: $0, zoneName, owner) }
         zoneID = zoneName.map { name in
-            // Outside the shared database every zone is the current user's, whatever owner name the service sends.
+            // Except in the shared database, every zone belongs to the current user, whatever owner name the service
+            // sends.
             let isOwn = scope != .shared && (scope != nil || owner == ownerRecordName)
             return CKRecordZone.ID(
                 unchecked: name, ownerName: isOwn ? CKCurrentUserDefaultName : owner ?? CKCurrentUserDefaultName)
@@ -56,25 +57,25 @@ extension NotificationContent {
     }
 
     /// Resolves the number of a payload's database. Web Services count from 0, the public database; payloads that count
-    /// from 1, like `CKDatabase.Scope`, were also reported. The rest of the payload decides an ambiguous number.
+    /// from 1, like `CKDatabase.Scope`, were also reported. The rest of the payload resolves an ambiguous number.
     private func scope(number: Int, _ zoneName: String?, _ owner: String?) -> CKDatabase.Scope {
         let isInDefaultZone = zoneName == nil || zoneName == CKRecordZone.ID.defaultZoneName
         let isAnothers = owner.map { owner in ownerRecordName.map { $0 != owner } ?? false } ?? false
         switch number {
         case 1:
-            // Only query subscriptions are in the public database, and its only zone has no owner.
+            // The public database has only query subscriptions, and its only zone has no owner.
             return subject == .query && isInDefaultZone && (owner == nil || owner != ownerRecordName)
                 ? .public : .private
         case 2:
-            // Query subscriptions are not in the shared database, and its zones have other owners.
+            // The shared database has no query subscriptions, and its zones have other owners.
             return subject != .query && isAnothers ? .shared : .private
         case 3...: return .shared
         default: return .public
         }
     }
 
-    /// Converts a field's value to its type in a record. JSON has only strings and numbers, so the payload names other
-    /// types.
+    /// Converts a field's value to its type in a record. JSON has only strings and numbers, so the payload names the
+    /// other types.
     private func value(_ value: Any, ofType type: String?) -> Any {
         switch (type, value) {
         case ("TIMESTAMP", let number as NSNumber):
@@ -94,7 +95,7 @@ extension NotificationContent {
     }
 }
 
-/// A dictionary of Swift's or Foundation's type, from a property list or from JSON.
+/// A dictionary from a property list or from JSON, with values of Swift's or Foundation's types.
 private struct PushDictionary {
     private let members: [AnyHashable: Any]
 
@@ -102,7 +103,7 @@ private struct PushDictionary {
 
     var isEmpty: Bool { members.isEmpty }
 
-    /// The members whose keys are strings.
+    /// The members whose keys are strings, with these keys.
     var values: [(String, Any)] { members.compactMap { key, value in (key.base as? String).map { ($0, value) } } }
 
     func dictionary(_ key: String) -> PushDictionary? {
@@ -117,7 +118,7 @@ private struct PushDictionary {
 
     func bool(_ key: String) -> Bool? { members[key] as? Bool ?? integer(key).map { $0 != 0 } }
 
-    /// A list of strings, with numbers converted to text.
+    /// Returns a list of strings, with its numbers converted to text; nil if there is none.
     func texts(_ key: String) -> [String]? {
         (members[key] as? [Any])?.map { $0 as? String ?? "\($0)" }
     }

@@ -1,7 +1,7 @@
 import NephosWire
 
 extension NotificationContent {
-    /// Converts a payload that the service sent to this library.
+    /// Converts a payload from the service to a notification's content.
     init(_ payload: NotificationPayload) {
         self.init()
         alert = Alert(
@@ -23,7 +23,7 @@ extension NotificationContent {
         self.scope = scope
         zoneID = payload.zoneID.map { zoneID in
             var zoneID = zoneID
-            // Outside the shared database every zone is the current user's own.
+            // Except in the shared database, every zone belongs to the current user.
             if scope != .shared { zoneID.ownerRecordName = nil }
             return CKRecordZone.ID(wire: zoneID)
         }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// The content of a notification: the alert, and the change.
+/// The content of a notification: the alert, and the reported change.
 struct NotificationContent: @unchecked Sendable {
-    // Unchecked, because `recordFields` holds objects: immutable ones of Foundation.
+    // Unchecked, because `recordFields` contains Foundation's objects, which are immutable.
 
     /// The kind of change that a notification reports.
     enum Subject: Sendable {
@@ -35,7 +35,7 @@ struct NotificationContent: @unchecked Sendable {
     var ownerRecordName: String?
     var isPruned = false
 
-    /// Nil if it was pruned.
+    /// The kind of the reported change; nil if it was pruned.
     var subject: Subject?
     var subscriptionID: String?
     var scope: CKDatabase.Scope?

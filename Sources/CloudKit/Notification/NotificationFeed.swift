@@ -1,30 +1,31 @@
 import Foundation
 import NephosWire
 
-/// Polls for an account's notifications in a container while there are listeners, and passes each notification to every
-/// listener.
+/// A feed of an account's notifications in a container. While it has listeners, it polls the service and passes each
+/// notification to every listener.
 final class NotificationFeed: Sendable {
     enum Event: Sendable {
         case notification(CKNotification)
-        /// The feed continues after an outage of the service, during which notifications may have been lost.
+        /// The feed continues after the service was unavailable. Notifications can have been lost meanwhile.
         case resumed
-        /// This device accepted a share. The service notifies only the account's other devices.
+        /// This device accepted a share. The service notifies only the account's other devices of that.
         case accepted
     }
 
     private struct State: Sendable {
         var service: any CloudService
-        /// The account's generation. Responses to requests of an earlier account are discarded.
+        /// The account's generation. The feed discards responses to requests of an earlier generation.
         var turn = 0
         var listeners: [UUID: AsyncStream<Event>.Continuation] = [:]
-        /// The token of the service's notification queue for this device.
+        /// The token of this device's notification queue on the service; nil until it is requested.
         var token: TokenResponse?
-        /// The ID of the last notification. The next poll acknowledges it; the service keeps it until then.
+        /// The ID of the last received notification; nil if there is none. The service stores that notification until
+        /// the next poll acknowledges it.
         var received: String?
         var task: Task<Void, Never>?
     }
 
-    /// The maximum number of events buffered for a slow listener; the oldest are dropped first.
+    /// The maximum number of buffered events per listener. If a slow listener has more, the oldest are dropped.
     static let backlog = 1_000
 
     private let environment: SyncEngineEnvironment
@@ -36,7 +37,7 @@ final class NotificationFeed: Sendable {
         self.environment = environment
     }
 
-    /// Returns a stream of events from now on. The stream ends with the task that reads it.
+    /// Returns a stream of the events from now on. The stream ends when the task that reads it is cancelled.
     func events() -> AsyncStream<Event> {
         let id = UUID()
         let (stream, continuation) = AsyncStream.makeStream(
@@ -60,7 +61,7 @@ final class NotificationFeed: Sendable {
         task?.cancel()
     }
 
-    /// Switches to the notifications of another account.
+    /// Switches to another account: the feed then polls for that account's notifications.
     func switchAccount(to service: any CloudService) {
         let (old, task) = state.withLock { state in
             let old = (state.service, state.task)
@@ -74,7 +75,7 @@ final class NotificationFeed: Sendable {
         task?.cancel()
     }
 
-    /// Returns once the service queues notifications for this device: none is missed from then on.
+    /// Returns once the service queues notifications for this device, so that the feed misses none from then on.
     func connect() async throws(CKError) {
         do throws(ServiceFailure) {
             _ = try await token()
@@ -95,7 +96,7 @@ final class NotificationFeed: Sendable {
                 failures = 0
             } catch {
                 if Task.isCancelled { return }
-                // The service may have discarded the token; otherwise it returns the same one again.
+                // The service can have discarded the token. If it has not, it returns the same token again.
                 state.token = nil
                 failures += 1
                 let seconds = RetryDelay.seconds(
@@ -111,8 +112,8 @@ final class NotificationFeed: Sendable {
         let isCurrent = state.withLock { state in
             guard state.turn == turn else { return false }
             state.received = payload?.notificationID
-            // A service that is shutting down also answers at once. Requesting the token again detects whether it is
-            // gone.
+            // A service that is shutting down also returns no notification, without waiting. Requesting the token again
+            // detects whether the service is unreachable.
             if payload == nil { state.token = nil }
             return true
         }
@@ -134,20 +135,20 @@ final class NotificationFeed: Sendable {
         }
     }
 
-    /// Reports to all listeners that this device accepted a share.
+    /// Notifies all listeners that this device accepted a share.
     func noteAcceptance() { hand(out: .accepted) }
 
     private func hand(out event: Event) {
         for listener in state.withLock({ Array($0.listeners.values) }) { listener.yield(event) }
     }
 
-    /// The call of a notification request. Notifications cover all databases, so the scope has no meaning. The service
-    /// holds a poll for less than a minute.
+    /// The parameters of a notification request. Notifications cover all databases, so the scope has no meaning. The
+    /// timeout is 90 seconds, because the service delays its answer to a poll by less than a minute.
     private var call: ServiceCall { ServiceCall(scope: .private, requestTimeout: 90) }
 }
 
 extension ServiceFailure {
-    /// The delay in seconds that the service requests before the next attempt.
+    /// The delay in seconds that the service requests before a retry; nil if it requests none.
     fileprivate var retryAfter: Double? {
         switch self {
         case .refused(let error): error.retryAfter.map { Double($0) }

@@ -2,10 +2,10 @@ import Foundation
 import Synchronization
 
 extension CKRecord {
-    /// The record's encrypted fields, read and set by key.
+    /// The record's encrypted fields, which are read and set by key.
     ///
-    /// This is a live view: a value set here is set in the record. Its `allKeys()` and `changedKeys()` list only the
-    /// encrypted fields.
+    /// This object is a live view: a value set in the view is set in the record. The view's `allKeys()` and
+    /// `changedKeys()` return only the keys of encrypted fields.
     public var encryptedValues: any CKRecordKeyValueSetting & Sendable { EncryptedValues(record: self) }
 }
 
@@ -20,7 +20,7 @@ private final class EncryptedValues: NSObject, CKRecordKeyValueSetting, NSCopyin
     func object(forKey key: CKRecord.FieldKey) -> (any __CKRecordObjCValue)? {
         record.state.withLock { state -> RecordValue? in
             guard let field = state.fields[key], field.isEncrypted else { return nil }
-            // Values in a share's metadata stay sealed until the account accepts the share.
+            // The values in a share's metadata stay sealed until the account accepts the share.
             if case .sealed = field.value { return nil }
             return field.value
         }?.object
@@ -54,8 +54,8 @@ private final class EncryptedValues: NSObject, CKRecordKeyValueSetting, NSCopyin
 }
 
 extension RecordValue {
-    /// Whether `encryptedValues` accepts the value. Assets are always encrypted, and the service has to read
-    /// references.
+    /// Whether `encryptedValues` accepts the value. It refuses assets, which are always encrypted, and references,
+    /// which the service has to read.
     var isEncryptable: Bool {
         switch self {
         case .asset, .reference: false

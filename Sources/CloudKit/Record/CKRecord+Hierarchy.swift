@@ -9,7 +9,7 @@ extension CKRecord {
             "CKRecord: a parent reference must have the action .none, and this has .deleteSelf.")
     }
 
-    /// Makes this record the root of `share`, or of no share for nil.
+    /// Makes this record the root of `share`. If `share` is nil, the record is the root of no share.
     package func setShare(_ share: CKRecord.Reference?) {
         raise(
             unless: share.map { $0.recordID.zoneID == recordID.zoneID } ?? true,

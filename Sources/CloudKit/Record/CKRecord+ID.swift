@@ -6,11 +6,11 @@ public import Foundation
 public let CKRecordNameZoneWideShare = "cloudkit.zoneshare"
 
 extension CKRecord {
-    /// A record's identifier in a database: its name and its zone. IDs with equal names and equal zones are equal.
+    /// A record's identifier in a database: the record's name and zone. IDs with equal names and equal zones are equal.
     public final class ID: NSObject, NSSecureCoding, NSCopying, Sendable {
         /// The record's name, unique in its zone: 1 to 255 printable ASCII characters without a leading underscore.
         public let recordName: String
-        /// The zone in which the name is unique.
+        /// The ID of the record's zone, in which the name is unique.
         public let zoneID: CKRecordZone.ID
 
         /// Creates the ID of a record in the default zone. The name has 1 to 255 ASCII characters and no leading
@@ -32,7 +32,7 @@ extension CKRecord {
             self.init(unchecked: recordName, zoneID: zoneID)
         }
 
-        /// Creates an ID without checks, from a name in the service's answer or in an archive.
+        /// Creates an ID without checks of the name, which is from the service's answer or an archive.
         package init(unchecked recordName: String, zoneID: CKRecordZone.ID = .default) {
             self.recordName = recordName
             self.zoneID = zoneID

@@ -1,9 +1,9 @@
 import Foundation
 
 /// The part of key-value coding that apps use with records. On Apple's platforms the Objective-C runtime provides it;
-/// this platform has no such runtime.
+/// this platform lacks that runtime.
 extension CKRecord {
-    /// Sets a field, or the parent for the key "parent"; nil and `NSNull` remove it.
+    /// Sets a field. Sets the parent for the key "parent". Nil and `NSNull` remove the field or the parent.
     public func setValue(_ value: Any?, forKey key: String) {
         let value = value is NSNull ? nil : value
         if key == "parent", value == nil || value is CKRecord.Reference {
@@ -13,7 +13,8 @@ extension CKRecord {
         }
     }
 
-    /// Returns the value of a field, or of the property of that name (`recordID`, `creationDate`, …).
+    /// Returns the value of a field, or of a property with the key as its name (`recordID`, `creationDate`, …); nil if
+    /// there is no value.
     public func value(forKey key: String) -> Any? {
         switch key {
         case "recordID": recordID
@@ -27,8 +28,9 @@ extension CKRecord {
         }
     }
 
-    /// Returns the value at a key path. The first key is one of `value(forKey:)`; later keys can be `recordID` of a
-    /// reference, `recordName` and `zoneID` of a record ID, and `zoneName` and `ownerName` of a zone ID.
+    /// Returns the value at a key path; nil if there is none. The first key is a key of `value(forKey:)`. Later keys
+    /// can be `recordID` of a reference, `recordName` and `zoneID` of a record ID, and `zoneName` and `ownerName` of a
+    /// zone ID.
     public func value(forKeyPath keyPath: String) -> Any? {
         var keys = keyPath.split(separator: ".").map(String.init)[...]
         guard let first = keys.popFirst() else { return nil }
@@ -44,12 +46,12 @@ extension CKRecord {
         }
     }
 
-    /// Sets each key of the dictionary as `setValue(_:forKey:)` does.
+    /// Sets the value of each key in the dictionary as `setValue(_:forKey:)` does.
     public func setValuesForKeys(_ keyedValues: [String: Any]) {
         for (key, value) in keyedValues { setValue(value, forKey: key) }
     }
 
-    /// Returns the values of the keys, with `NSNull` for a key without a value.
+    /// Returns the values of the keys. The value is `NSNull` for a key without a value.
     public func dictionaryWithValues(forKeys keys: [String]) -> [String: Any] {
         Dictionary(keys.map { ($0, value(forKey: $0) ?? NSNull()) }, uniquingKeysWith: { first, _ in first })
     }

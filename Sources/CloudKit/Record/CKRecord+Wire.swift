@@ -1,15 +1,15 @@
 package import NephosWire
 import Synchronization
 
-/// The selection of a record's fields that a save sends.
+/// The fields of a record that a save sends.
 package enum FieldSelection: Sendable {
     /// The fields that changed since the record was last saved or fetched.
     case changed
-    /// All fields of the record, and the removed ones.
+    /// All fields of the record, and the fields that were removed.
     case all
 }
 
-/// A snapshot of a record. A save works on it, so the app may change the record meanwhile.
+/// A snapshot of a record. A save sends the snapshot, so the app can change the record meanwhile.
 package struct RecordSnapshot: Sendable {
     package let recordType: CKRecord.RecordType
     package let recordID: CKRecord.ID
@@ -18,7 +18,7 @@ package struct RecordSnapshot: Sendable {
 
     package var recordChangeTag: String? { state.metadata.changeTag }
 
-    /// Returns the fields to send; a removed field has the value nil. An uploaded asset is sent as its upload's value;
+    /// Returns the fields to send. A removed field has the value nil. An asset is sent as the value of its upload, and
     /// an asset without an upload is omitted.
     func fieldsToSend(_ selection: FieldSelection, uploaded: [AssetSlot: AssetValue] = [:]) -> RecordFields {
         var keys = Set(state.changes.keys)
@@ -40,7 +40,7 @@ package struct RecordSnapshot: Sendable {
         return result
     }
 
-    /// Returns the reason why the service cannot store a field to be sent, or the share's name; nil if there is none.
+    /// Returns the reason why the service cannot store a field to send, or the name of the share; nil if there is none.
     func problem(_ selection: FieldSelection) -> String? {
         let sharedAs = [share?.forRecord == nil ? nil : recordID, state.metadata.share?.recordID]
         if sharedAs.contains(where: { $0?.recordName == CKRecordNameZoneWideShare }) {
@@ -54,7 +54,8 @@ package struct RecordSnapshot: Sendable {
         return nil
     }
 
-    /// Returns the change of the parent. If only changes are sent and the parent did not change, the service keeps it.
+    /// Returns the change of the parent to send. If only changes are sent and the parent did not change, returns
+    /// `.keep`.
     package func parentToSend(_ selection: FieldSelection) -> ReferenceChange {
         if let parent = state.parent, selection == .all || state.parentChange != nil {
             return .set(parent.wireValue(inZone: recordID.zoneID))
@@ -69,7 +70,7 @@ extension CKRecord {
         RecordSnapshot(recordType: recordType, recordID: recordID, state: state.withLock { $0 }, share: shareToSend())
     }
 
-    /// Returns the fields to send, as `RecordSnapshot.fieldsToSend(_:)` does, from the record's current state.
+    /// Returns the fields to send from the record's current state, as `RecordSnapshot.fieldsToSend(_:)` does.
     package func fieldsToSend(_ selection: FieldSelection) -> RecordFields {
         snapshot().fieldsToSend(selection)
     }
@@ -80,10 +81,10 @@ extension CKRecord {
         record(with: state.withLock { $0.original })
     }
 
-    /// Adopts the service's metadata of the saved record; fields stay unchanged.
+    /// Adopts the service's metadata of a saved record. The fields stay unchanged.
     ///
-    /// `snapshot` is the state that was sent: later changes by the app still count as changes. Without a snapshot, no
-    /// field counts as changed.
+    /// `snapshot` is the state that was sent: changes that the app made after it still count as changes. If `snapshot`
+    /// is nil, no field counts as changed.
     package func absorb(
         saved: RecordDictionary, of snapshot: RecordSnapshot? = nil, currentUserRecordName: String? = nil
     ) {
@@ -99,13 +100,13 @@ extension CKRecord {
         }
     }
 
-    /// Creates a record from the service's record dictionary: a `CKShare` for a share.
+    /// Creates a record from the service's record dictionary. The record of a share is a `CKShare`.
     ///
     /// - Parameters:
     ///   - wire: the record dictionary, whose `fields` are ignored.
-    ///   - zoneID: the request's zone, for a record that does not name its own.
-    ///   - fields: the decoded fields: all, or the desired ones.
-    ///   - currentUserRecordName: the record name of the user that this library calls `CKCurrentUserDefaultName`.
+    ///   - zoneID: the zone of the request, for a record that names no zone.
+    ///   - fields: the decoded fields, either all or the desired ones.
+    ///   - currentUserRecordName: the record name of the user whom this library calls `CKCurrentUserDefaultName`.
     package static func record(
         wire: RecordDictionary, zoneID: CKRecordZone.ID = .default, fields: RecordFields,
         currentUserRecordName: String? = nil
@@ -117,7 +118,7 @@ extension CKRecord {
             WireUsers(currentUserRecordName: currentUserRecordName))
     }
 
-    /// Creates a record with a known ID. The records of one answer share the user IDs in `users`.
+    /// Creates a record with a known ID. `users` is the cache of user IDs for all records of one answer.
     static func record(
         wire: RecordDictionary, recordID: CKRecord.ID, fields: RecordFields, _ users: WireUsers
     ) -> CKRecord {

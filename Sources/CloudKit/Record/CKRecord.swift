@@ -4,17 +4,17 @@ import Synchronization
 
 /// An app's data as named fields with values, together with the service's metadata.
 open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSetting, Sequence, @unchecked Sendable {
-    /// The name of a kind of record, such as `Note`: a letter, then letters, digits and underscores.
+    /// The name of a type of records, such as `Note`: a letter, then letters, digits and underscores.
     public typealias RecordType = String
     /// The name of a field: a letter, then letters, digits and underscores.
     public typealias FieldKey = String
 
     private let givenType: CKRecord.RecordType
     private let givenID: CKRecord.ID
-    // This lock guards all mutable state: hence `@unchecked Sendable`, which an open class requires.
+    // The lock guards all mutable state, so `@unchecked Sendable` is safe. An open class requires `@unchecked`.
     let state: Mutex<RecordState>
 
-    /// Creates a record without fields. By default its ID has a UUID as its name, in the default zone.
+    /// Creates a record without fields. By default, the record's name is a UUID and its zone is the default zone.
     public init(recordType: CKRecord.RecordType, recordID: CKRecord.ID = CKRecord.ID()) {
         NameRules.checkRecordType(recordType)
         givenType = recordType
@@ -22,7 +22,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
         state = Mutex(RecordState())
     }
 
-    /// Creates a record without fields in a zone, with a UUID as its name.
+    /// Creates a record without fields in a zone. The record's name is a UUID.
     @available(*, deprecated, message: "Use init(recordType:recordID:)")
     public init(recordType: CKRecord.RecordType, zoneID: CKRecordZone.ID) {
         NameRules.checkRecordType(recordType)
@@ -31,7 +31,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
         state = Mutex(RecordState())
     }
 
-    /// Creates a record without fields, under the name that Apple's interface imports from Objective-C.
+    /// Creates a record without fields. The initializer has the name that Apple's interface imports from Objective-C.
     public convenience init(__recordType recordType: CKRecord.RecordType, recordID: CKRecord.ID) {
         self.init(recordType: recordType, recordID: recordID)
     }
@@ -44,11 +44,12 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
 
     // MARK: Metadata
 
-    // Open, as in Apple's interface: apps' tests override the dates and IDs that only the service sets.
+    // These properties are open, as in Apple's interface: apps' tests override the dates and IDs that only the service
+    // sets.
 
-    /// The app's name for this kind of record.
+    /// The record's type, a name that the app chooses.
     open var recordType: CKRecord.RecordType { givenType }
-    /// The record's identity, which never changes.
+    /// The record's identifier, which never changes.
     open var recordID: CKRecord.ID { givenID }
     /// A value that changes with every save; nil until the record was saved or fetched.
     open var recordChangeTag: String? { state.withLock { $0.metadata.changeTag } }
@@ -63,8 +64,8 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
 
     // MARK: Fields
 
-    /// Returns a field's value. It is nil for a missing field, and for an encrypted one, which `encryptedValues`
-    /// returns.
+    /// Returns the value of a field; nil if the record lacks the field. For an encrypted field it is nil too, because
+    /// only `encryptedValues` returns encrypted fields.
     open func object(forKey key: CKRecord.FieldKey) -> (any __CKRecordObjCValue)? {
         state.withLock { state -> RecordValue? in
             guard let field = state.fields[key], !field.isEncrypted else { return nil }
@@ -72,7 +73,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
         }?.object
     }
 
-    /// Sets a field to a copy of the value; nil removes the field, on the service too.
+    /// Sets a field to a copy of the value. Nil removes the field, and the next save removes it on the service.
     open func setObject(_ object: (any __CKRecordObjCValue)?, forKey key: CKRecord.FieldKey) {
         NameRules.checkFieldKey(key)
         let value = object.map { RecordValue(checking: $0) }
@@ -85,20 +86,20 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
         set { setObject(newValue, forKey: key) }
     }
 
-    /// The keys of the fields that have a value, sorted, including those of `encryptedValues`.
+    /// Returns the sorted keys of the fields that have a value, encrypted fields included.
     open func allKeys() -> [CKRecord.FieldKey] {
         state.withLock { $0.fields.keys }
     }
 
-    /// The sorted keys of the fields that were set or removed since the record was last saved or fetched.
+    /// Returns the sorted keys of the fields that were set or removed since the record was last saved or fetched.
     open func changedKeys() -> [CKRecord.FieldKey] {
         state.withLock { $0.changes.keys.sorted() }
     }
 
     // MARK: Hierarchy
 
-    /// The parent in the hierarchy: a share of the parent includes this record. A reference whose action is not `.none`
-    /// stops the program.
+    /// The record's parent in its hierarchy; nil if it has none. A share of the parent includes this record. Setting a
+    /// reference whose action is not `.none` stops the program.
     open var parent: CKRecord.Reference? {
         get { state.withLock { $0.parent } }
         set {
@@ -112,12 +113,12 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
         setParent(parentRecord?.recordID)
     }
 
-    /// Sets the parent to the record with that ID; nil removes this record from its parent.
+    /// Sets the parent to the record with the given ID; nil removes this record from its parent.
     open func setParent(_ parentRecordID: CKRecord.ID?) {
         parent = parentRecordID.map { CKRecord.Reference(recordID: $0, action: .none) }
     }
 
-    /// The share whose root is this record.
+    /// The share whose root is this record; nil if there is none.
     open var share: CKRecord.Reference? { state.withLock { $0.metadata.share } }
 
     // MARK: Copies and archives
@@ -126,20 +127,21 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
         record(with: state.withLock { $0 })
     }
 
-    /// The share's properties that a save sends; nil for a record that is no share.
+    /// Returns the share's properties that a save sends; nil for a record that is not a share.
     func shareToSend() -> ShareToModify? { nil }
 
-    /// Adopts the service's properties of a saved share.
+    /// Adopts the service's properties of a saved share. Does nothing for other records.
     func absorb(share wire: ShareDictionary?, _ users: WireUsers) {}
 
-    /// Creates a record of this identity and class with another state.
+    /// Creates a record with another state and this record's type, ID and class.
     func record(with state: RecordState) -> CKRecord {
         CKRecord(recordType: recordType, recordID: recordID, state: state)
     }
 
     open class var supportsSecureCoding: Bool { true }
 
-    /// Restores a record from an archive of the whole record or of its system fields alone.
+    /// Restores a record from an archive of the whole record or of its system fields alone; nil if the archive lacks a
+    /// record type or a record ID.
     public required init?(coder: NSCoder) {
         guard let archive = RecordArchive(coder: coder) else { return nil }
         givenType = archive.recordType
@@ -147,14 +149,14 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
         state = Mutex(archive.state)
     }
 
-    /// Writes the record with its fields and its changes.
+    /// Archives the record with its fields and its changes.
     open func encode(with coder: NSCoder) {
         let archive = RecordArchive(recordType: recordType, recordID: recordID, state: state.withLock { $0 })
         archive.encodeSystemFields(with: coder)
         archive.encodeFields(with: coder)
     }
 
-    /// Writes the service's metadata of the record (ID, type, change tag, dates, …), but neither fields nor changes.
+    /// Archives the service's metadata of the record (ID, type, change tag, dates, …), but neither fields nor changes.
     open func encodeSystemFields(with coder: NSCoder) {
         RecordArchive(recordType: recordType, recordID: recordID, state: state.withLock { $0 })
             .encodeSystemFields(with: coder)
@@ -164,8 +166,9 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
 
     // MARK: Identity
 
-    /// Records with equal IDs, types and change tags are equal. Records that were never saved have no change tag; they
-    /// are equal only if their parents and fields are too.
+    /// Returns whether the other object is an equal record. Records with equal IDs, types and change tags are equal.
+    /// Records that were never saved have no change tag, so they are equal only if their parents and fields are equal
+    /// too.
     open override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? CKRecord else { return false }
         if self === other { return true }

@@ -1,5 +1,5 @@
-/// Iterates over a record's fields, sorted by key, as they were when the iteration began. Values have Swift's own types
-/// if there is one: numbers are `Int64` or `Double`.
+/// An iterator over a record's fields, sorted by key. It returns the fields that the record had when the iteration
+/// began. Values have Swift's own types if there is one: numbers are `Int64` or `Double`.
 public struct CKRecordKeyValueIterator: IteratorProtocol {
     public typealias Element = (CKRecord.FieldKey, any CKRecordValueProtocol)
 

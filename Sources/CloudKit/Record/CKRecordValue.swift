@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A type of value that a record's field can hold, as Swift sees it.
+/// A type of value that a record's field can have, as Swift code sees it.
 public protocol CKRecordValueProtocol {}
 
 /// A type of object that CloudKit stores in a record's field. Use its public name, `CKRecordValue`.
@@ -10,18 +10,18 @@ public protocol CKRecordValueProtocol {}
 public protocol __CKRecordObjCValue: CKRecordValueProtocol {}
 
 extension __CKRecordObjCValue {
-    /// The value as text. Apple's protocol inherits it from `NSObjectProtocol`, to which Swift's value types cannot
-    /// conform.
+    /// The value as text. Apple's protocol inherits this property from `NSObjectProtocol`, to which Swift's value types
+    /// cannot conform.
     public var description: String { String(describing: self) }
 
-    /// Returns whether the other object is the same field value: 1 and 1.0 are the same. Apple's protocol inherits this
-    /// method and `hash` from `NSObjectProtocol`.
+    /// Returns whether the other object is the same value of a field: 1 and 1.0 are the same. Apple's protocol inherits
+    /// this method and `hash` from `NSObjectProtocol`.
     public func isEqual(_ object: Any?) -> Bool {
         guard let value = RecordValue(self), let other = object.flatMap(RecordValue.init) else { return false }
         return value.isSame(as: other)
     }
 
-    /// A hash that is equal for equal values.
+    /// The hash of the value. Equal values have equal hashes.
     @_disfavoredOverload
     public var hash: Int {
         switch RecordValue(self) {
@@ -33,25 +33,25 @@ extension __CKRecordObjCValue {
     }
 }
 
-/// A data type for objects that CloudKit stores in a record's field.
+/// The type of objects that CloudKit stores in a record's fields.
 public typealias CKRecordValue = __CKRecordObjCValue
 
-/// An object whose fields are read and set by key: a record, or its encrypted values.
+/// An object whose fields are read and set by key: a record, or a record's encrypted values.
 public protocol CKRecordKeyValueSetting: NSObjectProtocol {
     /// Returns the value of a field; nil if the field has none.
     func object(forKey key: CKRecord.FieldKey) -> (any __CKRecordObjCValue)?
     /// Sets the value of a field; nil removes the field.
     func setObject(_ object: (any __CKRecordObjCValue)?, forKey key: CKRecord.FieldKey)
     subscript(key: CKRecord.FieldKey) -> (any __CKRecordObjCValue)? { get set }
-    /// The keys of the fields that have a value.
+    /// Returns the keys of the fields that have a value.
     func allKeys() -> [CKRecord.FieldKey]
-    /// The keys of the fields that changed since the record was last saved or fetched.
+    /// Returns the keys of the fields that changed since the record was last saved or fetched.
     func changedKeys() -> [CKRecord.FieldKey]
 }
 
 extension CKRecordKeyValueSetting {
-    /// The field's value as a `T`; nil if the field has no value or a value of another type. Numbers are converted as
-    /// by `NSNumber`: 3.7 is 3 as an `Int?`.
+    /// The field's value as a `T`; nil if the field has no value, or a value of another type. Numbers are converted as
+    /// `NSNumber` converts them: 3.7 is 3 as an `Int?`.
     public subscript<T: CKRecordValueProtocol>(key: CKRecord.FieldKey) -> T? {
         get {
             let value = object(forKey: key)
@@ -63,8 +63,8 @@ extension CKRecordKeyValueSetting {
         set { setObject(newValue.map { RecordValue(checking: $0).object }, forKey: key) }
     }
 
-    /// The field's value in one of Swift's own types if there is one: numbers are `Int64` or `Double`. Setting nil
-    /// removes the field.
+    /// The field's value in one of Swift's own types if there is one: numbers are `Int64` or `Double`. Nil if the field
+    /// has no value; setting nil removes the field.
     @_disfavoredOverload
     public subscript(key: CKRecord.FieldKey) -> (any CKRecordValueProtocol)? {
         get { object(forKey: key).flatMap { RecordValue($0)?.native } }
@@ -72,7 +72,7 @@ extension CKRecordKeyValueSetting {
     }
 }
 
-/// A number type to which a field's value is converted on access.
+/// A number type to which reading a field converts the field's value.
 private protocol NumericRecordValue {
     init(truncating number: NSNumber)
 }
@@ -110,8 +110,8 @@ extension UInt32: __CKRecordObjCValue {}
 extension UInt64: __CKRecordObjCValue {}
 extension Date: __CKRecordObjCValue {}
 extension Data: __CKRecordObjCValue {}
-// Conforms for every element type, because on Apple's platforms every array bridges to `NSArray`: there `as?
-// CKRecordValue` accepts an array of `Any` that holds strings. Setting a field refuses unsupported elements.
+// Arrays of every element type conform, because on Apple's platforms every array bridges to `NSArray`: there `as?
+// CKRecordValue` accepts an array of `Any` that contains strings. Setting a field refuses unsupported elements.
 extension Array: __CKRecordObjCValue {}
 // On Apple's platforms these types bridge to `NSNumber`.
 extension CGFloat: __CKRecordObjCValue {}

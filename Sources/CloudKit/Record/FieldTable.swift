@@ -1,18 +1,18 @@
-/// A record's fields by key.
+/// A map from keys to a record's fields.
 ///
-/// A record has few fields, and a fetch creates many records. Two arrays sorted by key are faster to create, and
-/// smaller, than a dictionary. Records of one fetch with the same keys share the array of keys.
+/// A record has few fields, and a fetch creates many records. Two arrays sorted by key are faster to create than a
+/// dictionary, and smaller. Records of one fetch with the same keys share one array of keys.
 struct FieldTable: Sendable {
     typealias Element = (key: CKRecord.FieldKey, value: RecordField)
 
-    /// Sorted, without duplicates.
+    /// The fields' keys in ascending order, without duplicates.
     private(set) var keys: [CKRecord.FieldKey]
     private var values: [RecordField]
 
-    /// - Parameter elements: in any order, without duplicate keys.
+    /// - Parameter elements: the fields in any order, without duplicate keys.
     init(_ elements: [Element]) {
         var elements = elements
-        // The service sends fields sorted by name.
+        // The service sends fields sorted by name, so the sort is seldom needed.
         if !Self.areInOrder(elements.map(\.key)) { elements.sort { $0.key < $1.key } }
         self.init(sortedKeys: elements.map(\.key), values: elements.map(\.value))
     }
@@ -29,7 +29,7 @@ struct FieldTable: Sendable {
         self.values = values
     }
 
-    /// Whether the keys are in ascending order, without duplicates.
+    /// Returns whether the keys are in ascending order, without duplicates.
     static func areInOrder(_ keys: [CKRecord.FieldKey]) -> Bool {
         keys.indices.dropFirst().allSatisfy { keys[$0 - 1] < keys[$0] }
     }
@@ -59,7 +59,7 @@ struct FieldTable: Sendable {
         }
     }
 
-    /// The index of the key, or the index at which to insert it.
+    /// Returns the index of the key, or the index at which to insert the key.
     private func position(of key: CKRecord.FieldKey) -> Int {
         var low = 0
         var high = keys.count

@@ -1,20 +1,20 @@
 import Foundation
 import NephosWire
 
-/// Decodes the records of one page of a change feed, in order. Recurring values are created once: user IDs, record
+/// Decodes the records of one page of a change feed, in order. It creates recurring values only once: user IDs, record
 /// types, keys.
 struct PackedRecordDecoder {
     private var reader: PackedRecordsReader
     private let zoneID: CKRecordZone.ID
     private let currentUserRecordName: String?
-    /// The cache of user IDs, indexed by the number of the user's name.
+    /// The cache of user IDs. The index is the number of the user name's text.
     private var users: [CKRecord.ID?] = []
-    /// The cached field names of records, indexed by the number of their type.
+    /// The cache of field names. The index is the number of the record type's text.
     private var shapes: [Shape] = []
-    /// The last decoded reference: consecutive records mostly refer to the same record.
+    /// The last decoded reference. Consecutive records mostly refer to the same record.
     private var lastReference: (name: UnsafeRawBufferPointer, action: ReferenceValue.Action, made: CKRecord.Reference)?
 
-    /// The field names of the type's last record.
+    /// The field names of the last record of a type.
     private struct Shape {
         var names: [UnsafeRawBufferPointer] = []
         var keys: [CKRecord.FieldKey] = []
@@ -28,12 +28,12 @@ struct PackedRecordDecoder {
 
     enum Change {
         case changed(CKRecord)
-        /// The library or the service cannot decode the record's fields.
+        /// A record whose fields the library or the service cannot decode.
         case unreadable(CKRecord.ID, WireError)
         case deleted(CKRecord.ID, CKRecord.RecordType)
     }
 
-    /// Returns the next change; nil at the end. Throws if the data is damaged.
+    /// Returns the next change; nil at the end. Throws if the packed records are damaged.
     mutating func next() throws(WireError) -> Change? {
         switch try reader.next() {
         case nil: return nil
@@ -96,12 +96,12 @@ struct PackedRecordDecoder {
         return decoded.table(in: WireContext(zoneID: zoneID, currentUserRecordName: currentUserRecordName))
     }
 
-    /// Reads the fields in place; nil if they need the full decoder, `RecordFields`.
+    /// Decodes the fields in place; nil if they need the full decoder, `RecordFields`.
     private mutating func readTable(_ fields: UnsafeRawBufferPointer, type: Int) -> FieldTable? {
         var scanner = FieldScanner(fields)
         var values: [RecordField] = []
         values.reserveCapacity(shapes[type].keys.count)
-        // The names of this record, once they differ from those of the last.
+        // This record's field names, collected once they differ from those of the last record.
         var names: [UnsafeRawBufferPointer] = []
         var differs = false
         while let token = scanner.nextToken() {
@@ -132,7 +132,7 @@ struct PackedRecordDecoder {
         return FieldTable(sortedKeys: shapes[type].keys, values: values)
     }
 
-    /// Returns the value in a record's form; nil if it is invalid or needs the full decoder.
+    /// Converts a decoded value to a record's value; nil if it is invalid or needs the full decoder.
     private mutating func value(_ value: FieldScanner.Value) -> RecordValue? {
         switch value {
         case .string(let text): return String(utf8: text).map(RecordValue.string)

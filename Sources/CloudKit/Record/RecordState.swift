@@ -1,8 +1,8 @@
 import Foundation
 
-/// The service's metadata of a record, besides its fields.
+/// The service's metadata of a record: all but its fields.
 struct RecordMetadata: Sendable {
-    /// Nil until the record was saved or fetched.
+    /// The record's change tag; nil until the record was saved or fetched.
     var changeTag: String?
     var creationDate: Date?
     var creatorUserRecordID: CKRecord.ID?
@@ -10,7 +10,7 @@ struct RecordMetadata: Sendable {
     var lastModifiedUserRecordID: CKRecord.ID?
     var modifiedByDevice: String?
     var share: CKRecord.Reference?
-    /// Whether the record exists, or existed, on the service.
+    /// Whether the record exists, or formerly existed, on the service.
     var isKnownToServer = false
 }
 
@@ -21,24 +21,25 @@ struct RecordField: Hashable, Sendable {
     var isEncrypted: Bool
 }
 
-/// The mutable part of a record. It is a value, so a copy is a snapshot.
+/// The mutable state of a record. It is a value type, so a copy is a snapshot.
 struct RecordState: Sendable {
     var metadata = RecordMetadata()
     private(set) var fields = FieldTable([])
     private(set) var parent: CKRecord.Reference?
-    /// The fields and the parent as they were last fetched or saved.
+    /// The record's fields when it was last fetched or saved. `originalParent` is its parent at that time.
     private(set) var originalFields = FieldTable([])
     private(set) var originalParent: CKRecord.Reference?
-    /// The value of `changeCount` at each key's last change since then.
+    /// The changed keys, each with the value of `changeCount` at its last change since the last fetch or save.
     private(set) var changes: [CKRecord.FieldKey: UInt64] = [:]
-    /// The keys without a value that were removed through `encryptedValues`, or whose removed value was encrypted.
+    /// The keys of removed encrypted fields: those removed through `encryptedValues`, and those whose removed value was
+    /// encrypted.
     private var encryptedRemovals: Set<CKRecord.FieldKey> = []
     private(set) var parentChange: UInt64?
     private var changeCount: UInt64 = 0
 
     init() {}
 
-    /// A record as received from the service: unchanged.
+    /// Creates the state of a record received from the service, without changes.
     init(metadata: RecordMetadata, fields: FieldTable, parent: CKRecord.Reference? = nil) {
         self.metadata = metadata
         self.fields = fields
@@ -47,8 +48,8 @@ struct RecordState: Sendable {
         originalParent = parent
     }
 
-    /// Creates the state of an archived record. `changedKeys` has all changed keys, `changedEncryptedKeys` those of
-    /// encrypted fields.
+    /// Creates the state of an archived record. `changedKeys` contains all changed keys, and `changedEncryptedKeys`
+    /// those of encrypted fields.
     init(
         metadata: RecordMetadata, fields: FieldTable, originalFields: FieldTable, changedKeys: Set<CKRecord.FieldKey>,
         changedEncryptedKeys: Set<CKRecord.FieldKey>, parent: CKRecord.Reference?, originalParent: CKRecord.Reference?,
@@ -64,12 +65,13 @@ struct RecordState: Sendable {
         parentChange = isParentChanged ? 0 : nil
     }
 
-    /// Sets or removes a field. An encrypted field stays encrypted if its new value can be encrypted.
+    /// Sets a field; nil removes it. An encrypted field stays encrypted if its new value can be encrypted.
     mutating func set(_ value: RecordValue?, forKey key: CKRecord.FieldKey, encrypt: Bool) {
         let wasEncrypted = fields[key]?.isEncrypted ?? false
         fields[key] = value.map { RecordField(value: $0, isEncrypted: encrypt || (wasEncrypted && $0.isEncryptable)) }
-        // Removing a field that the record lacks counts as a change, because the service may have the field. The same
-        // goes for a record that was never saved: it can replace an existing one (`RecordSavePolicy.changedKeys`).
+        // Removing a field that the record lacks counts as a change, because the record on the service can have the
+        // field. So does removing a field from a record that was never saved, because that record can replace an
+        // existing one (`RecordSavePolicy.changedKeys`).
         changeCount += 1
         changes[key] = changeCount
         if value == nil && (encrypt || wasEncrypted) {
@@ -85,7 +87,7 @@ struct RecordState: Sendable {
         parentChange = metadata.isKnownToServer || parent != nil ? changeCount : nil
     }
 
-    /// Makes `saved`, an earlier state of this record, the service's version. Later changes still count as changes.
+    /// Makes `saved`, an earlier state of this record, the last saved state. Changes after it still count as changes.
     mutating func markSaved(as saved: RecordState) {
         originalFields = saved.fields
         originalParent = saved.parent
@@ -93,23 +95,23 @@ struct RecordState: Sendable {
         if let change = parentChange, change <= saved.changeCount { parentChange = nil }
     }
 
-    /// Replaces the sealed values that were received by their plaintext.
+    /// Replaces received sealed values by their plaintext.
     mutating func open(_ values: [(key: CKRecord.FieldKey, value: RecordValue)]) {
         for (key, value) in values { fields[key] = RecordField(value: value, isEncrypted: true) }
         originalFields = fields
     }
 
-    /// The record as it was last fetched or saved.
+    /// The state of the record when it was last fetched or saved, without changes.
     var original: RecordState {
         RecordState(metadata: metadata, fields: originalFields, parent: originalParent)
     }
 
-    /// Returns the fields sorted by key.
+    /// Returns the fields for which `isIncluded` returns true, sorted by key.
     func sortedFields(where isIncluded: (RecordField) -> Bool = { _ in true }) -> [(key: String, value: RecordValue)] {
         fields.filter { isIncluded($0.value) }.map { ($0.key, $0.value.value) }
     }
 
-    /// Whether the key's field is encrypted, or was encrypted before its removal.
+    /// Returns whether the key's field is encrypted, or was encrypted before its removal.
     func isEncrypted(_ key: CKRecord.FieldKey) -> Bool {
         (fields[key] ?? originalFields[key])?.isEncrypted ?? encryptedRemovals.contains(key)
     }

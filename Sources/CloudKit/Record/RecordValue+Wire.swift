@@ -1,21 +1,21 @@
 import Foundation
 package import NephosWire
 
-/// The context that maps the names and values of one record between this library and the service.
+/// The context for converting one record's names and values between this library's form and the wire's.
 struct WireContext {
-    /// The zone of the record: references into it omit the zone.
+    /// The record's zone, which references into the same zone omit.
     var zoneID: CKRecordZone.ID
-    /// The record name of the signed-in user, if known. This library calls that user `__defaultOwner__`.
+    /// The record name of the signed-in user, whom this library calls `__defaultOwner__`; nil if unknown.
     var currentUserRecordName: String?
 }
 
-/// A cache of the user IDs that recur in the records of an answer: each is created once.
+/// A cache of the user IDs that recur in an answer's records. It creates each ID once.
 final class WireUsers {
     let currentUserRecordName: String?
-    /// The common prefix of share URLs.
+    /// The common prefix of all shares' URLs.
     private let shareURLRoot: String
     private var known: [(recordName: String, id: CKRecord.ID)] = []
-    /// The maximum number of entries: beyond it a lookup would cost as much as creating the ID.
+    /// The maximum number of entries: with more, a lookup would cost as much as the creation of an ID.
     private static let limit = 8
 
     init(currentUserRecordName: String?, shareURLRoot: String = "") {
@@ -23,7 +23,7 @@ final class WireUsers {
         self.shareURLRoot = shareURLRoot
     }
 
-    /// Returns the URL by which participants join a share.
+    /// Returns the URL by which participants join a share; nil if it is no valid URL.
     func shareURL(_ shortGUID: String) -> URL? { URL(string: shareURLRoot + shortGUID) }
 
     func id(_ recordName: String) -> CKRecord.ID {
@@ -35,14 +35,14 @@ final class WireUsers {
 }
 
 extension CKRecordZone.ID {
-    /// The zone ID on the wire. Zones of the current user have no owner.
+    /// The zone's ID on the wire. It has no owner for zones of the current user.
     package var wireValue: ZoneIDDictionary {
         ZoneIDDictionary(
             zoneName: zoneName, ownerRecordName: ownerName == CKCurrentUserDefaultName ? nil : ownerName)
     }
 
-    /// Creates the ID of a zone that the service named. No owner means the current user, as does
-    /// `currentUserRecordName`.
+    /// Creates the ID of a zone from its ID on the wire. The owner is the current user if the ID has no owner, or if
+    /// the owner is `currentUserRecordName`.
     package convenience init(wire: ZoneIDDictionary, currentUserRecordName: String? = nil) {
         let owner = wire.ownerRecordName == currentUserRecordName ? nil : wire.ownerRecordName
         self.init(unchecked: wire.zoneName, ownerName: owner ?? CKCurrentUserDefaultName)
@@ -50,22 +50,22 @@ extension CKRecordZone.ID {
 }
 
 extension CKRecord.ID {
-    /// Creates the ID of a user. The ID of the current user is `CKCurrentUserDefaultName`, as in Apple's framework.
+    /// Creates the ID of a user. The current user's ID is `CKCurrentUserDefaultName`, as in Apple's framework.
     package convenience init(userRecordName: String, currentUserRecordName: String? = nil) {
         self.init(unchecked: userRecordName == currentUserRecordName ? CKCurrentUserDefaultName : userRecordName)
     }
 }
 
 extension CKRecord.Reference {
-    /// Returns the reference on the wire, as held by a record of `zoneID`: without a zone if the target is in that
-    /// zone.
+    /// Returns the reference on the wire for a referencing record in `zoneID`. If the target is in that zone too, the
+    /// reference names no zone.
     package func wireValue(inZone zoneID: CKRecordZone.ID) -> ReferenceValue {
         ReferenceValue(
             recordName: recordID.recordName, zoneID: recordID.zoneID == zoneID ? nil : recordID.zoneID.wireValue,
             action: action == .deleteSelf ? .deleteSelf : .none)
     }
 
-    /// Creates a reference that a record of `zoneID` holds.
+    /// Creates a reference from its form on the wire, for a referencing record in `zoneID`.
     package convenience init(
         wire: ReferenceValue, inZone zoneID: CKRecordZone.ID, currentUserRecordName: String? = nil
     ) {
@@ -98,7 +98,7 @@ extension CLLocation {
 }
 
 extension RecordValue {
-    /// The reason why the value cannot be sent unchanged; nil if it can.
+    /// The reason why the value cannot be sent unchanged; nil if it can be.
     var problem: String? {
         switch self {
         case .string, .bool, .int64, .data, .reference, .asset, .sealed: nil
@@ -110,8 +110,8 @@ extension RecordValue {
         }
     }
 
-    /// Returns the value on the wire. It is nil for an asset without an upload, which has no form on the wire, and for
-    /// a value with a `problem`.
+    /// Returns the value on the wire. Returns nil for an asset without an upload, which has no form on the wire, and
+    /// for a value with a `problem`.
     func wireValue(in context: WireContext) -> FieldValue? {
         switch self {
         case .string(let value): .string(value)
@@ -129,8 +129,8 @@ extension RecordValue {
         }
     }
 
-    /// Encodes a list. All elements have one type: if integers and floating-point numbers are mixed, all become
-    /// floating-point numbers. Setting a field refuses any other mixture.
+    /// Encodes a list, whose elements have one type on the wire. If the list mixes integers and floating-point numbers,
+    /// all become floating-point numbers. A field refuses any other mixture when it is set.
     private static func wireList(_ values: [RecordValue], in context: WireContext) -> FieldValue? {
         var elements: [FieldValue] = []
         elements.reserveCapacity(values.count)
@@ -148,7 +148,7 @@ extension RecordValue {
         return .list(of: elements.first?.type.scalar ?? .unknown, elements)
     }
 
-    /// Creates a value from the service's answer, for a record of the context's zone.
+    /// Creates a value from its form on the wire, for a record in the context's zone.
     init(wire: FieldValue, in context: WireContext) {
         switch wire {
         case .string(let value): self = .string(value)

@@ -1,14 +1,14 @@
 import Foundation
 import NephosWire
 
-/// A field's value as a record stores it: immutable, of one of CloudKit's types.
+/// A field's value as a record stores it: an immutable value of one of CloudKit's types.
 ///
-/// Callers receive it as the Foundation object that Apple's framework returns (`object`).
+/// Callers receive the value as the Foundation object that Apple's framework returns (`object`).
 enum RecordValue: Hashable, Sendable {
     case string(String)
     case bool(Bool)
     case int64(Int64)
-    /// An unsigned number above `Int64.max`. The service has no field type for it, so it cannot be saved.
+    /// An unsigned number above `Int64.max`. The service has no field type for such a number, so it cannot be saved.
     case uint64(UInt64)
     case double(Double)
     case date(Date)
@@ -17,17 +17,18 @@ enum RecordValue: Hashable, Sendable {
     case reference(CKRecord.Reference)
     case asset(CKAsset)
     case list([RecordValue])
-    /// An encrypted value from the service, until it is decrypted.
+    /// An encrypted value from the service that is not yet decrypted.
     case sealed(SealedFieldValue)
 
-    /// Copies a value that a caller set; nil if CloudKit has no field type for it.
+    /// Copies a value that a caller sets; nil if CloudKit has no field type for the value.
     init?(_ value: Any) {
         switch value {
         case let value as String: self = .string(value)
-        // A number casts to every Swift type that can represent it, so `NSNumber` decides the type.
+        // A number can be cast to every Swift type that can represent it, so the type is determined from its
+        // `NSNumber`.
         case let value as NSNumber where value.isBoolean: self = .bool(value.boolValue)
         case let value as NSNumber: self.init(number: value)
-        // Some builds of Foundation do not bridge these two to NSNumber if they are held as Any.
+        // Some builds of Foundation do not bridge CGFloat and Decimal to NSNumber if a value of type Any contains them.
         case let value as CGFloat: self = .double(Double(value))
         case let value as Decimal: self = .double(NSDecimalNumber(decimal: value).doubleValue)
         case let value as Date: self = .date(value)
@@ -50,7 +51,8 @@ enum RecordValue: Hashable, Sendable {
         }
     }
 
-    /// Creates a list of single values of one kind. Integers and floating-point numbers are one kind.
+    /// Creates a list of single values of one kind; nil if the kinds differ. Integers and floating-point numbers are
+    /// one kind.
     private init?(elements: NSArray) {
         var values: [RecordValue] = []
         values.reserveCapacity(elements.count)
@@ -63,7 +65,8 @@ enum RecordValue: Hashable, Sendable {
         self = .list(values)
     }
 
-    /// Copies a value as `init(_:)` does. Stops the program if Apple's framework would raise an exception.
+    /// Copies a value as `init(_:)` does. Stops the program if CloudKit has no field type for it, as Apple's framework
+    /// raises an exception.
     init(checking value: Any) {
         guard let result = RecordValue(value) else {
             raise(
@@ -75,7 +78,7 @@ enum RecordValue: Hashable, Sendable {
         self = result
     }
 
-    /// The kinds of value: the elements of a list have one kind.
+    /// The kind of a value. All elements of a list have one kind.
     private enum Kind {
         case string, number, date, data, location, reference, asset, list, sealed
     }
@@ -94,8 +97,8 @@ enum RecordValue: Hashable, Sendable {
         }
     }
 
-    /// Whether an app cannot distinguish the values: a Boolean is the same as its number, and assets are the same if
-    /// their files and wire values are.
+    /// Returns whether an app cannot distinguish the two values. A Boolean is the same as its number. Assets are the
+    /// same if their files and their values on the wire are the same.
     func isSame(as other: RecordValue) -> Bool {
         switch (self, other) {
         case (.asset(let one), .asset(let two)): one.fileURL == two.fileURL && one.wireValue == two.wireValue
@@ -107,7 +110,7 @@ enum RecordValue: Hashable, Sendable {
         }
     }
 
-    /// The asset, or the assets of a list.
+    /// The assets in the value: the value itself, or the elements of a list. Empty for other types.
     var assets: [CKAsset] {
         switch self {
         case .asset(let asset): [asset]
@@ -116,7 +119,7 @@ enum RecordValue: Hashable, Sendable {
         }
     }
 
-    /// The value in Swift's own types, which Apple's framework returns as a `CKRecordValueProtocol`. Integers and
+    /// The value in one of Swift's own types: the `CKRecordValueProtocol` that Apple's framework returns. Integers and
     /// Booleans are `Int64`.
     var native: any CKRecordValueProtocol {
         switch self {
@@ -135,8 +138,8 @@ enum RecordValue: Hashable, Sendable {
         }
     }
 
-    /// The object that Apple's framework returns: `NSString`, `NSNumber`, `NSDate`, `NSData`, `NSArray`, or a class of
-    /// this library.
+    /// The value as the object that Apple's framework returns: `NSString`, `NSNumber`, `NSDate`, `NSData`, `NSArray`,
+    /// or a class of this library.
     var object: any __CKRecordObjCValue {
         switch self {
         case .string(let value): NSString(string: value)
@@ -156,6 +159,6 @@ enum RecordValue: Hashable, Sendable {
 }
 
 extension NSNumber {
-    /// Whether this is a Boolean and not a number; both share one class.
+    /// Whether the number is a Boolean. `NSNumber` represents both Booleans and numbers.
     fileprivate var isBoolean: Bool { self === NSNumber(value: true) || self === NSNumber(value: false) }
 }

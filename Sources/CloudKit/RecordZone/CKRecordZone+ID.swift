@@ -2,18 +2,19 @@
 
 public import Foundation
 
-/// The record name that stands for the current user, as a zone's owner and as a user's record name.
+/// The name that stands for the current user: as a zone's owner name, and as the record name of the user's record.
 public let CKCurrentUserDefaultName = "__defaultOwner__"
 
 extension CKRecordZone {
     /// A zone's identifier: its name and its owner. IDs with equal zone and owner names are equal.
     public final class ID: NSObject, NSSecureCoding, NSCopying, Sendable {
-        /// The default zone, which every database has without a save.
+        /// The ID of the default zone, which exists in every database without being saved.
         public static let `default` = CKRecordZone.ID(unchecked: defaultZoneName, ownerName: CKCurrentUserDefaultName)
-        /// The name of the zone that every database has: `_defaultZone`.
+        /// The name of the default zone, which exists in every database: `_defaultZone`.
         public static let defaultZoneName = "_defaultZone"
 
-        /// The zone's name: 1 to 255 printable ASCII characters. Only the default zone's has a leading underscore.
+        /// The zone's name: 1 to 255 printable ASCII characters. Only the name of the default zone has a leading
+        /// underscore.
         public let zoneName: String
         /// The record name of the user who owns the zone; `CKCurrentUserDefaultName` for the current user.
         public let ownerName: String
@@ -35,7 +36,7 @@ extension CKRecordZone {
             self.init(zoneName: zoneName, ownerName: ownerName ?? CKCurrentUserDefaultName)
         }
 
-        /// Creates an ID without checks, from a name in the service's answer or in an archive.
+        /// Creates an ID without checks of the names, which are from the service's answer or an archive.
         package init(unchecked zoneName: String, ownerName: String) {
             self.zoneName = zoneName
             self.ownerName = ownerName

@@ -3,7 +3,7 @@ import Synchronization
 
 extension CKRecordZone {
     /// Creates a zone from the service's answer, with its capabilities.
-    /// - Parameter zoneID: the ID in this library's form; nil to derive it from the service's.
+    /// - Parameter zoneID: the zone's ID in this library's form; nil to derive the ID from the service's answer.
     package convenience init(wire: ZoneDictionary, zoneID: CKRecordZone.ID? = nil) {
         let zoneID = zoneID ?? CKRecordZone.ID(wire: wire.zoneID)
         let share = wire.share.map {
@@ -18,8 +18,8 @@ extension CKRecordZone {
 
     var wireScope: ZoneEncryptionScope { encryptionScope == .perZone ? .perZone : .perRecord }
 
-    /// Marks the zone as saved, which determines its capabilities and its encryption scope. A zone that already existed
-    /// keeps its scope.
+    /// Marks the zone as saved, which determines its capabilities and its encryption scope. A zone that existed before
+    /// the save keeps its encryption scope.
     package func absorbSave(_ zone: ZoneDictionary? = nil) {
         let scope = zone?.encryptionScope ?? wireScope
         state.withLock { state in
@@ -28,8 +28,8 @@ extension CKRecordZone {
         }
     }
 
-    /// Returns the capabilities of a zone. A default zone has none. A zone with one key for all records can only be
-    /// shared as a whole.
+    /// Returns the capabilities of a zone. The default zone has none. A zone with one key for all records can be shared
+    /// only as a whole.
     private static func capabilities(of zoneID: CKRecordZone.ID, _ scope: ZoneEncryptionScope) -> Capabilities {
         if zoneID.zoneName == CKRecordZone.ID.defaultZoneName { return [] }
         let all: Capabilities = [.fetchChanges, .atomic, .sharing, .zoneWideSharing]

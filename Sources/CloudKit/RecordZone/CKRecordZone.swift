@@ -3,13 +3,13 @@ import Synchronization
 
 /// A partition of a database: the unit of atomic saves, change tracking and zone-wide sharing.
 open class CKRecordZone: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
-    /// The capabilities of a zone; empty until it was saved or fetched.
+    /// The capabilities of a zone; empty until the zone was saved or fetched.
     public struct Capabilities: OptionSet, Sendable, BitwiseCopyable {
         public let rawValue: UInt
 
         public init(rawValue: UInt) { self.rawValue = rawValue }
 
-        /// The zone has a change feed: clients can fetch the changes since a token.
+        /// The zone has a change feed: clients can fetch the changes after a change token.
         public static let fetchChanges = Capabilities(rawValue: 1 << 0)
         /// A batch of changes to the zone can be atomic: all or nothing.
         public static let atomic = Capabilities(rawValue: 1 << 1)
@@ -19,9 +19,9 @@ open class CKRecordZone: NSObject, NSSecureCoding, NSCopying, @unchecked Sendabl
         public static let zoneWideSharing = Capabilities(rawValue: 1 << 3)
     }
 
-    /// Whether each record of a zone has its own encryption key, or one key serves all records.
+    /// The scope of the keys that encrypt a zone's records: one key per record, or one key for the whole zone.
     public enum EncryptionScope: Int, Sendable, BitwiseCopyable {
-        /// Each record's encrypted values have keys of their own.
+        /// Each record has keys of its own for its encrypted values.
         case perRecord = 0
         /// One key encrypts the values of all records in the zone.
         case perZone = 1
@@ -31,26 +31,26 @@ open class CKRecordZone: NSObject, NSSecureCoding, NSCopying, @unchecked Sendabl
         var capabilities: Capabilities = []
         var share: CKRecord.Reference?
         var encryptionScope = EncryptionScope.perRecord
-        /// The position of the zone's change feed when the zone was fetched.
+        /// The position in the zone's change feed when the zone was fetched; nil if the zone was not fetched.
         var syncToken: String?
     }
 
-    /// The zone's name and owner.
+    /// The zone's identifier: its name and its owner.
     open var zoneID: CKRecordZone.ID { givenID }
     private let givenID: CKRecordZone.ID
-    // This lock guards all mutable state: hence `@unchecked Sendable`, which an open class requires.
+    // The lock guards all mutable state, so `@unchecked Sendable` is safe. An open class requires `@unchecked`.
     let state: Mutex<State>
 
-    /// The default zone, which every database has.
+    /// Returns the default zone, which exists in every database without being saved.
     open class func `default`() -> CKRecordZone { CKRecordZone(zoneID: .default) }
 
-    /// Creates a zone of the current user, to be saved.
+    /// Creates a zone of the current user. The zone exists only on this device until it is saved.
     public init(zoneName: String) {
         givenID = CKRecordZone.ID(zoneName: zoneName)
         state = Mutex(State())
     }
 
-    /// Creates a zone to be saved. Until then it exists only on this device.
+    /// Creates a zone with an ID. The zone exists only on this device until it is saved.
     public init(zoneID: CKRecordZone.ID) {
         givenID = zoneID
         state = Mutex(State())
@@ -64,10 +64,11 @@ open class CKRecordZone: NSObject, NSSecureCoding, NSCopying, @unchecked Sendabl
     /// The zone's capabilities, as reported by the service; empty until the zone was saved or fetched.
     open var capabilities: Capabilities { state.withLock { $0.capabilities } }
 
-    /// The share of the whole zone, if there is one. Only fetched zones have it.
+    /// The share of the whole zone; nil if there is none, or if the zone was not fetched.
     open var share: CKRecord.Reference? { state.withLock { $0.share } }
 
-    /// Whether each record has its own encryption key, or one key serves the zone. It can be set until the first save.
+    /// The scope of the zone's encryption keys: one key per record, or one key for the zone. The scope can be set until
+    /// the first save.
     open var encryptionScope: EncryptionScope {
         get { state.withLock { $0.encryptionScope } }
         set { state.withLock { $0.encryptionScope = newValue } }

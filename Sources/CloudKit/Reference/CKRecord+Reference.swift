@@ -3,7 +3,7 @@ public import Foundation
 extension CKRecord {
     /// The effect of a record's deletion on the records that refer to it.
     public enum ReferenceAction: UInt, Sendable, BitwiseCopyable {
-        /// No effect: the reference keeps the ID of the deleted record.
+        /// The deletion has no effect: the reference keeps the ID of the deleted record.
         case none = 0
         /// The deletion cascades to the records that hold the reference.
         case deleteSelf = 1
@@ -14,18 +14,18 @@ extension CKRecord {
         /// The effect of the target's deletion on the record that holds the reference.
         public typealias Action = CKRecord.ReferenceAction
 
-        /// The target of the reference.
+        /// The ID of the record to which the reference refers, its target.
         public let recordID: CKRecord.ID
         /// The effect of the target's deletion on the record that holds the reference.
         public let action: CKRecord.ReferenceAction
 
-        /// Creates a reference to a record by its ID, which need not be fetched.
+        /// Creates a reference to the record with the given ID. The record need not be fetched.
         public init(recordID: CKRecord.ID, action: CKRecord.ReferenceAction) {
             self.recordID = recordID
             self.action = action
         }
 
-        /// Creates a reference to a record object.
+        /// Creates a reference to the given record.
         public convenience init(record: CKRecord, action: CKRecord.ReferenceAction) {
             self.init(recordID: record.recordID, action: action)
         }

@@ -1,17 +1,17 @@
 public import Foundation
 
 /// A subscription to every change in a database (CKDatabaseSubscription, Apple's documentation). The private and the
-/// shared database support it; changes in the default zone do not notify.
+/// shared database support it. Changes in the default zone cause no notification.
 open class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
     private let type: Locked<CKRecord.RecordType?>
 
-    /// A subscription to changes in the database that it is saved in.
+    /// Creates a subscription to changes in the database in which it is saved.
     public init(subscriptionID: CKSubscription.ID) {
         type = Locked(nil)
         super.init(subscriptionID, .database)
     }
 
-    /// A subscription to changes in the database that it is saved in. Each call creates a new UUID as the ID.
+    /// Creates a subscription to changes in the database in which it is saved. Its ID is a new UUID.
     @available(*, deprecated, message: "use init(subscriptionID:)")
     public convenience init() {
         self.init(subscriptionID: UUID().uuidString)
@@ -28,7 +28,7 @@ open class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
         super.init(subscriptionID, .database, notificationInfo)
     }
 
-    /// The type of the records whose changes notify; nil means every type.
+    /// The type of the records whose changes cause a notification; nil means every type.
     open var recordType: CKRecord.RecordType? {
         get { type.withLock { $0 } }
         set { type.exchange(newValue) }
@@ -36,7 +36,8 @@ open class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
 
     // MARK: Copying, archives and comparing
 
-    /// Restores a subscription. An archive without one fails the coder and yields an empty subscription.
+    /// Restores a subscription from an archive. If the archive contains none, the coder fails, and the subscription is
+    /// empty.
     public required init(coder aDecoder: NSCoder) {
         type = Locked(aDecoder.string(forKey: ArchiveKey.recordType))
         super.init(coder: aDecoder)

@@ -1,4 +1,4 @@
-/// Fetches subscriptions by their IDs, or all of the account's subscriptions in a database
+/// An operation that fetches subscriptions by their IDs, or all subscriptions of the account in a database
 /// (CKFetchSubscriptionsOperation, Apple's documentation).
 open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendable {
     private struct Request {
@@ -16,15 +16,16 @@ open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendab
 
     public override init() { super.init() }
 
-    /// An operation that fetches these subscriptions.
+    /// Creates an operation that fetches the subscriptions with the given IDs.
     public convenience init(subscriptionIDs: [CKSubscription.ID]) {
         self.init()
         self.subscriptionIDs = subscriptionIDs
     }
 
-    /// An operation that fetches all subscriptions and ignores `subscriptionIDs`, which is nil.
+    /// Creates an operation that fetches all subscriptions. Its `subscriptionIDs` is nil, and is ignored.
     ///
-    /// Stops the program when called on a subclass: to create one, Swift would require a `required init()`.
+    /// Stops the program when called on a subclass, because Swift would require a `required init()` to create the
+    /// subclass.
     open class func fetchAllSubscriptionsOperation() -> Self {
         let operation = CKFetchSubscriptionsOperation()
         operation.request.wantsAll = true
@@ -34,13 +35,13 @@ open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendab
         return result
     }
 
-    /// The IDs of the subscriptions to fetch.
+    /// The IDs of the subscriptions to fetch; nil for none, except that `fetchAllSubscriptionsOperation()` fetches all.
     open var subscriptionIDs: [CKSubscription.ID]? {
         get { request.subscriptionIDs }
         set { request.subscriptionIDs = newValue }
     }
 
-    /// Called once for every subscription.
+    /// Called once for each subscription, with the subscription or its error.
     open var perSubscriptionResultBlock:
         ((_ subscriptionID: CKSubscription.ID, _ subscriptionResult: Result<CKSubscription, any Error>) -> Void)?
     {
@@ -48,13 +49,15 @@ open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendab
         set { report.blocks.perItem = newValue }
     }
 
-    /// Called once, at the end; if some items failed, with a `partialFailure` that has their errors by item.
+    /// Called once, at the operation's end. If some items failed, the error is a `partialFailure` that contains their
+    /// errors by item.
     open var fetchSubscriptionsResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
         get { report.blocks.result }
         set { report.blocks.result = newValue }
     }
 
-    /// Called once, at the end, with the fetched subscriptions; if others failed, with a `partialFailure`.
+    /// Called once, at the operation's end, with the fetched subscriptions. If others failed, the error is a
+    /// `partialFailure`.
     @available(*, deprecated, message: "use fetchSubscriptionsResultBlock")
     open var fetchSubscriptionCompletionBlock: (([CKSubscription.ID: CKSubscription]?, (any Error)?) -> Void)? {
         get { report.blocks.completion }

@@ -1,7 +1,7 @@
 import NephosWire
 
-/// Saves and deletes subscriptions (CKModifySubscriptionsOperation, Apple's documentation). Saving a subscription
-/// replaces an existing one with its ID.
+/// An operation that saves and deletes subscriptions (CKModifySubscriptionsOperation, Apple's documentation). Saving a
+/// subscription replaces an existing subscription with the same ID.
 open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Sendable {
     private struct Request {
         var subscriptionsToSave: [CKSubscription]?
@@ -15,7 +15,7 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
 
     public override init() { super.init() }
 
-    /// An operation that saves and deletes subscriptions; at least one of the two lists should be given.
+    /// Creates an operation that saves and deletes subscriptions. At least one of the two lists should not be nil.
     public convenience init(
         subscriptionsToSave: [CKSubscription]? = nil, subscriptionIDsToDelete: [CKSubscription.ID]? = nil
     ) {
@@ -24,19 +24,19 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
         self.subscriptionIDsToDelete = subscriptionIDsToDelete
     }
 
-    /// The subscriptions to create or replace.
+    /// The subscriptions to create or replace; nil for none.
     open var subscriptionsToSave: [CKSubscription]? {
         get { request.subscriptionsToSave }
         set { request.subscriptionsToSave = newValue }
     }
 
-    /// The IDs of the subscriptions that no longer notify.
+    /// The IDs of the subscriptions to delete; nil for none.
     open var subscriptionIDsToDelete: [CKSubscription.ID]? {
         get { request.subscriptionIDsToDelete }
         set { request.subscriptionIDsToDelete = newValue }
     }
 
-    /// Called once for every subscription to save.
+    /// Called once for each subscription to save, with the saved subscription or the error.
     open var perSubscriptionSaveBlock:
         ((_ subscriptionID: CKSubscription.ID, _ saveResult: Result<CKSubscription, any Error>) -> Void)?
     {
@@ -44,7 +44,7 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
         set { report.blocks.perSave = newValue }
     }
 
-    /// Called once for every subscription to delete.
+    /// Called once for each subscription to delete, with its success or error.
     open var perSubscriptionDeleteBlock:
         ((_ subscriptionID: CKSubscription.ID, _ deleteResult: Result<Void, any Error>) -> Void)?
     {
@@ -52,14 +52,15 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
         set { report.blocks.perDelete = newValue }
     }
 
-    /// Called once, at the end; if some items failed, with a `partialFailure` that has their errors by item.
+    /// Called once, at the operation's end. If some items failed, the error is a `partialFailure` that contains their
+    /// errors by item.
     open var modifySubscriptionsResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
         get { report.blocks.result }
         set { report.blocks.result = newValue }
     }
 
-    /// Called once, at the end, with the saved and deleted subscriptions; if some items failed, with a
-    /// `partialFailure`.
+    /// Called once, at the operation's end, with the saved subscriptions and the IDs of the deleted ones. If some items
+    /// failed, the error is a `partialFailure`.
     @available(*, deprecated, message: "use modifySubscriptionsResultBlock")
     open var modifySubscriptionsCompletionBlock: (([CKSubscription]?, [CKSubscription.ID]?, (any Error)?) -> Void)? {
         get { report.blocks.completion }
@@ -78,7 +79,7 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
             throw CKError(
                 .invalidArguments, "You can't save and delete the same subscription: \(both)", context.errors)
         }
-        // Of two subscriptions with one ID, the service keeps the last.
+        // If two subscriptions have the same ID, the service stores the last one.
         let sent = Dictionary(saved.map { ($0.subscriptionID, $0) }) { $1 }
         var errors: [CKSubscription.ID: CKError] = [:]
         var operations: [SubscriptionOperation] = []

@@ -4,31 +4,31 @@ import NephosWire
 /// A subscription to the creation, change and deletion of records that match a query (CKQuerySubscription, Apple's
 /// documentation). The public and the private database support it.
 open class CKQuerySubscription: CKSubscription, @unchecked Sendable {
-    /// The changes to records that notify.
+    /// The kinds of changes to records that cause a notification.
     public struct Options: OptionSet, Hashable, Sendable, BitwiseCopyable {
         public let rawValue: UInt
 
         public init(rawValue: UInt) { self.rawValue = rawValue }
 
-        /// A record is created, or changes so that it matches.
+        /// The service notifies when a record that matches is created, or when a record changes so that it matches.
         public static let firesOnRecordCreation = Options(rawValue: 1 << 0)
-        /// A record that matches changes.
+        /// The service notifies when a record that matches changes.
         public static let firesOnRecordUpdate = Options(rawValue: 1 << 1)
-        /// A record that matches is deleted.
+        /// The service notifies when a record that matches is deleted.
         public static let firesOnRecordDeletion = Options(rawValue: 1 << 2)
-        /// The service deletes the subscription after its first notification. Requires at least one of the other
-        /// options.
+        /// The service deletes the subscription after its first notification. This option requires at least one of the
+        /// other options.
         public static let firesOnce = Options(rawValue: 1 << 3)
     }
 
     private static let occasions: Options = [.firesOnRecordCreation, .firesOnRecordUpdate, .firesOnRecordDeletion]
 
-    /// The query to match; its order is ignored.
+    /// The query that records must match. Its sort order is ignored.
     let query: CKQuery
     private let options: Options
     private let zone: Locked<CKRecordZone.ID?>
 
-    /// A subscription to records of a type that match a predicate, in every zone unless `zoneID` is set.
+    /// Creates a subscription to records of a type that match a predicate. It covers every zone unless `zoneID` is set.
     ///
     /// Stops the program, as Apple's framework does, unless the options include creation, update or deletion.
     public init(
@@ -44,7 +44,7 @@ open class CKQuerySubscription: CKSubscription, @unchecked Sendable {
         super.init(subscriptionID, .query)
     }
 
-    /// A subscription to records of a type that match a predicate. Each call creates a new UUID as the ID.
+    /// Creates a subscription to records of a type that match a predicate. Its ID is a new UUID.
     @available(*, deprecated, message: "use init(recordType:predicate:subscriptionID:options:)")
     public convenience init(
         recordType: CKRecord.RecordType, predicate: NSPredicate,
@@ -88,24 +88,25 @@ open class CKQuerySubscription: CKSubscription, @unchecked Sendable {
             """)
     }
 
-    /// The type of the records whose changes notify.
+    /// The type of the records whose changes cause a notification.
     open var recordType: CKRecord.RecordType? { query.recordType }
 
-    /// The condition that a record must match.
+    /// The predicate that a record must match.
     open var predicate: NSPredicate { query.predicate }
 
-    /// The zone to observe; nil means every zone of the database.
+    /// The ID of the zone that the subscription covers; nil means every zone of the database.
     open var zoneID: CKRecordZone.ID? {
         get { zone.withLock { $0 } }
         set { zone.exchange(newValue) }
     }
 
-    /// The changes to records that notify.
+    /// The kinds of changes to records that cause a notification.
     open var querySubscriptionOptions: CKQuerySubscription.Options { options }
 
     // MARK: Copying, archives and comparing
 
-    /// Restores a subscription. An archive without one fails the coder and yields an empty subscription.
+    /// Restores a subscription from an archive. If the archive contains none, the coder fails, and the subscription is
+    /// empty.
     public required init(coder aDecoder: NSCoder) {
         let query = aDecoder.object(of: CKQuery.self, forKey: ArchiveKey.query)
         if query == nil { aDecoder.failWithError(CocoaError(.coderReadCorrupt)) }
@@ -116,7 +117,7 @@ open class CKQuerySubscription: CKSubscription, @unchecked Sendable {
         super.init(coder: aDecoder)
     }
 
-    /// Writes the subscription. Stops the program for a predicate made from a block, which cannot be archived.
+    /// Archives the subscription. Stops the program for a predicate created from a block, which cannot be archived.
     open override func encode(with coder: NSCoder) {
         super.encode(with: coder)
         coder.encode(query, forKey: ArchiveKey.query)

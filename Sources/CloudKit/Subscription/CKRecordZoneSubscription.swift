@@ -1,19 +1,19 @@
 public import Foundation
 
 /// A subscription to every change in a record zone (CKRecordZoneSubscription, Apple's documentation). The private
-/// database supports it, in zones that can fetch changes: all but the default zone.
+/// database supports it, in zones with the capability `fetchChanges`: all zones except the default zone.
 open class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable {
     private let zone: CKRecordZone.ID
     private let type: Locked<CKRecord.RecordType?>
 
-    /// A subscription to changes in a zone.
+    /// Creates a subscription to changes in a zone.
     public init(zoneID: CKRecordZone.ID, subscriptionID: CKSubscription.ID) {
         zone = zoneID
         type = Locked(nil)
         super.init(subscriptionID, .recordZone)
     }
 
-    /// A subscription to changes in a zone. Each call creates a new UUID as the ID.
+    /// Creates a subscription to changes in a zone. Its ID is a new UUID.
     @available(*, deprecated, message: "use init(zoneID:subscriptionID:)")
     public convenience init(zoneID: CKRecordZone.ID) {
         self.init(zoneID: zoneID, subscriptionID: UUID().uuidString)
@@ -37,10 +37,10 @@ open class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable {
         super.init(subscriptionID, .recordZone, notificationInfo)
     }
 
-    /// The zone whose changes notify.
+    /// The ID of the zone whose changes cause a notification.
     open var zoneID: CKRecordZone.ID { zone }
 
-    /// The type of the records whose changes notify; nil means every type.
+    /// The type of the records whose changes cause a notification; nil means every type.
     open var recordType: CKRecord.RecordType? {
         get { type.withLock { $0 } }
         set { type.exchange(newValue) }
@@ -48,7 +48,8 @@ open class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable {
 
     // MARK: Copying, archives and comparing
 
-    /// Restores a subscription. An archive without one fails the coder and yields an empty subscription.
+    /// Restores a subscription from an archive. If the archive contains none, the coder fails, and the subscription is
+    /// empty.
     public required init(coder aDecoder: NSCoder) {
         let zoneID = aDecoder.object(of: CKRecordZone.ID.self, forKey: ArchiveKey.zoneID)
         if zoneID == nil { aDecoder.failWithError(CocoaError(.coderReadCorrupt)) }

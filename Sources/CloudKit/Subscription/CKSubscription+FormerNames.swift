@@ -1,4 +1,4 @@
-// The names that CloudKit's Swift API had before it nested them.
+// The names in CloudKit's Swift API before the API nested them in `CKSubscription`.
 
 @available(*, deprecated, renamed: "CKSubscription.ID")
 public typealias CKSubscriptionID = CKSubscription.ID

@@ -1,10 +1,10 @@
 public import Foundation
 
 extension CKSubscription {
-    /// The form and the payload of a subscription's notifications (CKSubscription.NotificationInfo, Apple's
+    /// The alert and the payload of a subscription's notifications (CKSubscription.NotificationInfo, Apple's
     /// documentation).
     open class NotificationInfo: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
-        // Unchecked, because an open class cannot be checked: all mutable state is behind the lock.
+        // Unchecked, because an open class requires it: the lock guards all mutable state.
 
         struct Content: Hashable, Sendable {
             var alertBody: String?
@@ -29,12 +29,13 @@ extension CKSubscription {
 
         private let content: Locked<Content>
 
-        /// Requests nothing; set the wanted properties.
+        /// Creates an object that requests neither an alert nor a payload. Set the properties that notifications should
+        /// have.
         public override init() { content = Locked(Content()) }
 
         init(_ content: Content) { self.content = Locked(content) }
 
-        /// Requests the given properties.
+        /// Creates an object with the given properties.
         public convenience init(
             alertBody: String? = nil, alertLocalizationKey: String? = nil,
             alertLocalizationArgs: [CKRecord.FieldKey] = [], title: String? = nil,
@@ -59,80 +60,81 @@ extension CKSubscription {
                     collapseIDKey: collapseIDKey))
         }
 
-        /// All properties, read atomically.
+        /// A snapshot of all properties, which is read atomically.
         var snapshot: Content { content.withLock { $0 } }
 
         func copied() -> NotificationInfo { NotificationInfo(snapshot) }
 
         // MARK: The alert
 
-        /// The alert's text.
+        /// The text of the alert; nil if it has none.
         open var alertBody: String? {
             get { content.alertBody }
             set { content.alertBody = newValue }
         }
 
-        /// The key of the alert's text in the app's `Localizable.strings`.
+        /// The key of the alert's text in the app's `Localizable.strings`; nil if the text is not localized.
         open var alertLocalizationKey: String? {
             get { content.alertLocalizationKey }
             set { content.alertLocalizationKey = newValue }
         }
 
-        /// The fields whose values replace `%@` in the localized text: strings, numbers and dates.
+        /// The names of the fields whose values replace `%@` in the localized text: strings, numbers and dates. Nil if
+        /// there are none.
         open var alertLocalizationArgs: [CKRecord.FieldKey]? {
             get { content.alertLocalizationArgs }
             set { content.alertLocalizationArgs = newValue }
         }
 
-        /// The alert's title.
+        /// The title of the alert; nil if it has none.
         open var title: String? {
             get { content.title }
             set { content.title = newValue }
         }
 
-        /// The key of the alert's title in the app's `Localizable.strings`.
+        /// The key of the alert's title in the app's `Localizable.strings`; nil if the title is not localized.
         open var titleLocalizationKey: String? {
             get { content.titleLocalizationKey }
             set { content.titleLocalizationKey = newValue }
         }
 
-        /// The fields whose values replace `%@` in the localized title.
+        /// The names of the fields whose values replace `%@` in the localized title; nil if there are none.
         open var titleLocalizationArgs: [CKRecord.FieldKey]? {
             get { content.titleLocalizationArgs }
             set { content.titleLocalizationArgs = newValue }
         }
 
-        /// The alert's subtitle.
+        /// The subtitle of the alert; nil if it has none.
         open var subtitle: String? {
             get { content.subtitle }
             set { content.subtitle = newValue }
         }
 
-        /// The key of the alert's subtitle in the app's `Localizable.strings`.
+        /// The key of the alert's subtitle in the app's `Localizable.strings`; nil if the subtitle is not localized.
         open var subtitleLocalizationKey: String? {
             get { content.subtitleLocalizationKey }
             set { content.subtitleLocalizationKey = newValue }
         }
 
-        /// The fields whose values replace `%@` in the localized subtitle.
+        /// The names of the fields whose values replace `%@` in the localized subtitle; nil if there are none.
         open var subtitleLocalizationArgs: [CKRecord.FieldKey]? {
             get { content.subtitleLocalizationArgs }
             set { content.subtitleLocalizationArgs = newValue }
         }
 
-        /// The key of the text of the alert's action in the app's `Localizable.strings`.
+        /// The key in the app's `Localizable.strings` of the text on the alert's action button; nil if there is none.
         open var alertActionLocalizationKey: String? {
             get { content.alertActionLocalizationKey }
             set { content.alertActionLocalizationKey = newValue }
         }
 
-        /// The image shown while the app launches from the alert.
+        /// The name of the image that the app shows while it launches from the alert; nil if there is none.
         open var alertLaunchImage: String? {
             get { content.alertLaunchImage }
             set { content.alertLaunchImage = newValue }
         }
 
-        /// The file of the sound in the app, or `default`.
+        /// The name of the sound file in the app, or `default`; nil for no sound.
         open var soundName: String? {
             get { content.soundName }
             set { content.soundName = newValue }
@@ -140,8 +142,9 @@ extension CKSubscription {
 
         // MARK: The payload
 
-        /// The fields whose values a query subscription's notification carries, three at most: references, locations,
-        /// dates, numbers and strings.
+        /// The names of the fields whose values a query subscription's notification contains; nil if there are none.
+        /// The maximum number of fields per subscription is three. Their values can be references, locations, dates,
+        /// numbers and strings.
         open var desiredKeys: [CKRecord.FieldKey]? {
             get { content.desiredKeys }
             set { content.desiredKeys = newValue }
@@ -159,19 +162,20 @@ extension CKSubscription {
             set { content.shouldSendContentAvailable = newValue }
         }
 
-        /// Whether the app's service extension may change a notification before it is shown.
+        /// Whether the app's service extension is allowed to change a notification before the system shows it.
         open var shouldSendMutableContent: Bool {
             get { content.shouldSendMutableContent }
             set { content.shouldSendMutableContent = newValue }
         }
 
-        /// The notification's category, which selects its group of actions.
+        /// The name of the notification's category, which selects its group of actions; nil if there is none.
         open var category: String? {
             get { content.category }
             set { content.category = newValue }
         }
 
-        /// The collapse key: a later notification with the same key replaces an earlier one.
+        /// The collapse key: a later notification with the same key replaces an earlier one. Nil if notifications
+        /// replace no others.
         open var collapseIDKey: String? {
             get { content.collapseIDKey }
             set { content.collapseIDKey = newValue }

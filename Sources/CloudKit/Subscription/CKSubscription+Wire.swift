@@ -1,10 +1,10 @@
 import Foundation
 import NephosWire
 
-// Conversions between `CKSubscription` and the service's form.
+// Conversions between `CKSubscription` and its form on the wire.
 
 extension CKSubscription {
-    /// Returns the subscription in the service's form.
+    /// Returns the subscription in its form on the wire.
     /// - Throws: `PredicateRefusal` for a part of a query subscription's predicate that queries do not support.
     final func wireValue() throws(PredicateRefusal) -> SubscriptionDictionary {
         var wire = SubscriptionDictionary(
@@ -31,7 +31,8 @@ extension CKSubscription {
         return wire
     }
 
-    /// Converts a subscription of the service; nil if it lacks a value that its type needs.
+    /// Creates a subscription from its form on the wire; nil if that lacks a value that the subscription's type
+    /// requires.
     static func subscription(
         wire: SubscriptionDictionary, currentUserRecordName: String?
     ) -> CKSubscription? {

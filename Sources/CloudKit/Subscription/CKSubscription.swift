@@ -1,18 +1,17 @@
 public import Foundation
 
-/// A kind of change in a database of which the service notifies an app (CKSubscription, Apple's documentation).
+/// A request to notify the account of changes in a database (CKSubscription, Apple's documentation).
 ///
-/// Only instances of its subclasses can be saved: `CKQuerySubscription`, `CKRecordZoneSubscription`,
+/// Only instances of the subclasses can be saved: `CKQuerySubscription`, `CKRecordZoneSubscription`,
 /// `CKDatabaseSubscription`. A subscription belongs to the account that saved it, in one database. It covers changes by
-/// other accounts, and those that the same account makes elsewhere.
+/// other accounts, and changes that the same account makes on other devices.
 open class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
-    // Unchecked, because an open class cannot be checked: all mutable state is behind locks, here and in the
-    // subclasses.
+    // Unchecked, because an open class requires it: locks guard all mutable state, here and in the subclasses.
 
-    /// A subscription's name in its database, chosen by the app.
+    /// The name of a subscription in its database, which the app chooses.
     public typealias ID = String
 
-    /// The kinds of changes that subscriptions cover.
+    /// The kind of changes that a subscription covers.
     public enum SubscriptionType: Int, Sendable, BitwiseCopyable {
         /// Changes to records that match a query.
         case query = 1
@@ -35,14 +34,14 @@ open class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
     @available(*, unavailable, message: "use a subclass of CKSubscription")
     public override init() { raise("CKSubscription has no init(): use one of its subclasses.") }
 
-    /// The subscription's name in its database.
+    /// The name of the subscription in its database.
     open var subscriptionID: CKSubscription.ID { id }
 
     /// The kind of changes that the subscription covers.
     open var subscriptionType: CKSubscription.SubscriptionType { type }
 
-    /// The form and the payload of a notification; nil shows nothing. The setter keeps a copy. The getter returns the
-    /// subscription's own object, which can be changed in place.
+    /// The alert and the payload of the subscription's notifications; nil shows nothing. The setter stores a copy. The
+    /// getter returns the subscription's own object, whose properties can be set.
     open var notificationInfo: CKSubscription.NotificationInfo? {
         get { info.withLock { $0 } }
         set { info.exchange(newValue?.copied()) }
@@ -52,7 +51,8 @@ open class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
 
     open class var supportsSecureCoding: Bool { true }
 
-    /// Restores a subscription. An archive without one fails the coder and yields an empty subscription.
+    /// Restores a subscription from an archive. If the archive contains none, the coder fails, and the subscription is
+    /// empty.
     public required init(coder aDecoder: NSCoder) {
         let id = aDecoder.string(forKey: ArchiveKey.subscriptionID)
         let type = SubscriptionType(rawValue: aDecoder.decodeInteger(forKey: ArchiveKey.subscriptionType))
@@ -72,7 +72,7 @@ open class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
 
     open func copy(with zone: NSZone? = nil) -> Any { duplicate() }
 
-    /// Returns an independent copy.
+    /// Returns an independent copy of the subscription.
     func duplicate() -> CKSubscription { CKSubscription(id, type, notificationInfo) }
 
     open override func isEqual(_ object: Any?) -> Bool {
@@ -82,7 +82,7 @@ open class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
                 && hasSameSubject(as: other))
     }
 
-    /// Whether `other`, which is of the same type, covers the same changes.
+    /// Returns whether `other`, a subscription of the same type, covers the same changes.
     func hasSameSubject(as other: CKSubscription) -> Bool { true }
 
     open override var hash: Int { id.hashValue }
@@ -91,14 +91,14 @@ open class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
         "<\(ArchivedClass.name(of: self)): \(address(of: self)); subscriptionID=\(id)\(subjectDescription)>"
     }
 
-    /// The subject in the description, beginning with a comma.
+    /// The description of the changes that the subscription covers, with a leading comma; empty if there is none.
     var subjectDescription: String { "" }
 
     open override var debugDescription: String { description }
 }
 
 extension ArchivedClass {
-    /// The name of a subscription's class in Apple's framework.
+    /// Returns the name of a subscription's class in Apple's framework.
     fileprivate static func name(of subscription: CKSubscription) -> String {
         switch subscription.subscriptionType {
         case .query: querySubscription.name

@@ -2,17 +2,18 @@
 
 public import Foundation
 
-/// Not for use by name: makes `value as CVarArg` compile for a format's `%@`.
+/// A protocol that makes `value as CVarArg` compile for a format's `%@`. Apps do not use it by name.
 ///
-/// On Apple's platforms every value with an Objective-C class is such an argument, and Xcode itself suggests
-/// `NSPredicate(format: "date > %@", date as CVarArg)`. Foundation supports only strings here. A predicate uses the
-/// value itself; other formats (`String(format:)`, `NSLog`) print its description, as `%@` does everywhere.
+/// On Apple's platforms every value with an Objective-C class conforms to `CVarArg`, and Xcode itself suggests
+/// `NSPredicate(format: "date > %@", date as CVarArg)`. Foundation on Linux supports only strings. A predicate uses the
+/// value itself. Other formats (`String(format:)`, `NSLog`) print the value's description, as `%@` does on every
+/// platform.
 public protocol _FormatArgument: _CVarArgObject {}
 
 extension _FormatArgument {
-    /// The printed text.
+    /// The string that a format prints: the value's description.
     public var _cVarArgObject: any CVarArg { NSString(string: String(describing: self)) }
-    /// No encoding of its own: `_cVarArgObject` is encoded.
+    /// No encoding of the value's own, because `_cVarArgObject` is encoded instead.
     public var _cVarArgEncoding: [Int] { [0] }
 }
 

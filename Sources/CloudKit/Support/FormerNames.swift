@@ -1,6 +1,6 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
-// The names that CloudKit's Swift API had before it nested them; documentation and older code still use them.
+// The names in CloudKit's Swift API before the API nested them. Documentation and older code still use them.
 
 @available(*, deprecated, renamed: "CKRecord.ID")
 public typealias CKRecordID = CKRecord.ID

@@ -1,2 +1,2 @@
-// Code written for Apple's CloudKit uses Foundation through `import CloudKit` alone.
+// Code for Apple's CloudKit uses Foundation with `import CloudKit` alone, so this module exports Foundation.
 @_exported public import Foundation

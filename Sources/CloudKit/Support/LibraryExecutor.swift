@@ -1,15 +1,15 @@
 import Foundation
 
-/// Runs the library's own work on dedicated threads. While an app waits for a completion handler, it may block every
-/// thread of Swift's cooperative pool. Apple's framework calls the handler even then, because its work does not use
-/// those threads.
+/// An executor that runs the library's own work on dedicated threads. While an app waits for a completion handler, it
+/// can block every thread of Swift's cooperative pool. Apple's framework calls the handler even then, because its work
+/// does not use those threads.
 final class LibraryExecutor: TaskExecutor {
     static let shared = LibraryExecutor()
 
-    /// Serial queues: each gets its own thread, whichever other threads are blocked. Concurrent queues would share the
-    /// threads that an app can block.
+    /// Serial queues, each with a thread of its own, whichever other threads are blocked. Concurrent queues would share
+    /// the threads that an app can block.
     private let lanes: [DispatchQueue]
-    /// The number of jobs in each lane.
+    /// The number of jobs in each lane, in the lanes' order.
     private let loads: Locked<[Int]>
 
     private init() {
@@ -31,7 +31,7 @@ final class LibraryExecutor: TaskExecutor {
         }
     }
 
-    /// Runs `work`, then passes its result to `deliver`, which may be the app's and may block.
+    /// Runs `work`, then passes its result to `deliver`, which can be the app's handler and can block its thread.
     static func run<Value: Sendable>(
         _ work: @escaping @Sendable () async -> Value, then deliver: @escaping @Sendable (Value) -> Void
     ) {

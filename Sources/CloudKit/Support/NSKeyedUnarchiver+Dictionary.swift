@@ -1,8 +1,8 @@
 public import Foundation
 
 extension NSKeyedUnarchiver {
-    /// Decodes a dictionary, such as an app's change tokens by zone. Apple's Foundation has this method; Linux's lacks
-    /// it.
+    /// Decodes a dictionary, such as an app's change tokens by zone. Foundation on Linux lacks this method of Apple's
+    /// Foundation.
     /// - Throws: the error of the decoding.
     public static func unarchivedDictionary<Key: NSObject & NSCopying & NSCoding, Object: NSObject & NSCoding>(
         ofKeyClass keyClass: Key.Type, objectClass: Object.Type, from data: Data

@@ -1,11 +1,11 @@
 import Foundation
 
-/// The name rules for which Apple's framework raises an exception: no name is empty, and a record type or field key
-/// contains only valid characters. The service checks all other rules when it receives the name ("Limits", Apple's
-/// documentation of CKRecord.ID, CKRecordZone.ID and CKRecord), because apps make such IDs as placeholders and for
-/// comparison.
+/// The rules for names for which Apple's framework raises an exception: no name is empty, and a record type or field
+/// key contains only valid characters. The service checks all other rules when it receives a name ("Limits", Apple's
+/// documentation of CKRecord.ID, CKRecordZone.ID and CKRecord). This library does not check them, because apps create
+/// invalid IDs as placeholders and for comparisons.
 enum NameRules {
-    /// Keys that would hide a record's own metadata.
+    /// Keys that are not allowed for fields, because they would hide a record's own metadata.
     static let reservedFieldKeys: Set<String> = [
         "creationDate", "creatorUserRecordID", "etag", "lastModifiedUserRecordID", "modificationDate",
         "modifiedByDevice", "recordChangeTag", "recordID", "recordType",
@@ -21,8 +21,8 @@ enum NameRules {
         raise(unless: !name.isEmpty, "CKRecordZone.ID: the zone name is empty.")
     }
 
-    /// Stops the program if `type` is no record type: a letter or underscore, then letters, digits and underscores. A
-    /// type that begins with an underscore belongs to the system, and the service refuses it.
+    /// Stops the program if `type` is not a valid record type: a letter or underscore, then letters, digits and
+    /// underscores. The service refuses a type that begins with an underscore, because such types belong to the system.
     static func checkRecordType(_ type: String) {
         raise(unless: !type.isEmpty, "CKRecord: the record type is empty.")
         raise(
@@ -33,10 +33,10 @@ enum NameRules {
             """)
     }
 
-    /// Stops the program if `key` is no field key. A key that begins with an underscore belongs to the system, and the
-    /// service refuses it.
+    /// Stops the program if `key` is not a valid field key. The service refuses a key that begins with an underscore,
+    /// because such keys belong to the system.
     static func checkFieldKey(_ key: String) {
-        // A share's own fields have names such as "cloudkit.title".
+        // A share's own fields have names that begin with "cloudkit.", such as "cloudkit.title".
         raise(
             unless: isIdentifier(key) || key.hasPrefix("cloudkit."),
             "CKRecord: the field key \"\(key)\" is not a letter followed by letters, digits and underscores.")

@@ -1,8 +1,8 @@
-// Since iOS 17 CloudKit discovers no users: these methods find none, but still require an account.
+// Since iOS 17 CloudKit discovers no users. These methods return no user, but still require an account.
 
 @available(*, deprecated, message: "CloudKit no longer discovers users")
 extension CKContainer {
-    /// Finds no user; fails without an account.
+    /// Finds no user. Fails if there is no account.
     @preconcurrency
     public func discoverUserIdentities(
         forEmailAddresses emails: [String],
@@ -11,12 +11,12 @@ extension CKContainer {
         discover([:], completionHandler)
     }
 
-    /// Finds no user; fails without an account.
+    /// Finds no user. Throws if there is no account.
     public func userIdentities(forEmailAddresses emails: [String]) async throws -> [String: CKUserIdentity] {
         try await discovered([:])
     }
 
-    /// Finds no user; fails without an account.
+    /// Finds no user. Fails if there is no account.
     @preconcurrency
     public func discoverUserIdentities(
         forPhoneNumbers phoneNumbers: [String],
@@ -25,12 +25,12 @@ extension CKContainer {
         discover([:], completionHandler)
     }
 
-    /// Finds no user; fails without an account.
+    /// Finds no user. Throws if there is no account.
     public func userIdentities(forPhoneNumbers phoneNumbers: [String]) async throws -> [String: CKUserIdentity] {
         try await discovered([:])
     }
 
-    /// Finds no user; fails without an account.
+    /// Finds no user. Fails if there is no account.
     @preconcurrency
     public func discoverUserIdentities(
         forUserRecordIDs userRecordIDs: [CKRecord.ID],
@@ -39,7 +39,7 @@ extension CKContainer {
         discover([:], completionHandler)
     }
 
-    /// Finds no user; fails without an account.
+    /// Finds no user. Throws if there is no account.
     public func userIdentities(
         forUserRecordIDs userRecordIDs: [CKRecord.ID]
     ) async throws -> [CKRecord.ID: CKUserIdentity] {
@@ -48,7 +48,7 @@ extension CKContainer {
 }
 
 extension CKContainer {
-    /// Returns `nothing`; throws without an account.
+    /// Returns `nothing`. Throws if there is no account.
     func discovered<Found: Sendable>(_ nothing: Found) async throws(CKError) -> Found {
         _ = try await account.currentUser(ServiceCall(scope: .public), ErrorContext(containerID: session.identifier))
         return nothing

@@ -1,5 +1,5 @@
-/// Discovered users by e-mail address, phone number or record ID (CKDiscoverUserIdentitiesOperation, Apple's
-/// documentation).
+/// An operation that formerly found users by e-mail address, phone number or record ID
+/// (CKDiscoverUserIdentitiesOperation, Apple's documentation).
 ///
 /// Since iOS 17 CloudKit discovers no users: the operation succeeds and never calls its `userIdentityDiscoveredBlock`.
 @available(*, deprecated, message: "CloudKit no longer discovers users")
@@ -33,13 +33,13 @@ open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
         set { blocks.discovered = newValue }
     }
 
-    /// Called once, at the end.
+    /// Called once, at the operation's end, with its success or error.
     open var discoverUserIdentitiesResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
         get { blocks.result }
         set { blocks.result = newValue }
     }
 
-    /// Called once, at the end.
+    /// Called once, at the operation's end; the error is nil after a success.
     open var discoverUserIdentitiesCompletionBlock: (((any Error)?) -> Void)? {
         get { blocks.completion }
         set { blocks.completion = newValue }
@@ -59,7 +59,8 @@ open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
     }
 }
 
-/// Discovered the users among the device's contacts (CKDiscoverAllUserIdentitiesOperation, Apple's documentation).
+/// An operation that formerly found the users among the device's contacts (CKDiscoverAllUserIdentitiesOperation,
+/// Apple's documentation).
 ///
 /// Since iOS 17 CloudKit discovers no users: the operation succeeds and never calls its `userIdentityDiscoveredBlock`.
 @available(*, deprecated, message: "CloudKit no longer discovers users")
@@ -80,13 +81,13 @@ open class CKDiscoverAllUserIdentitiesOperation: CKOperation, @unchecked Sendabl
         set { blocks.discovered = newValue }
     }
 
-    /// Called once, at the end.
+    /// Called once, at the operation's end, with its success or error.
     open var discoverAllUserIdentitiesResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
         get { blocks.result }
         set { blocks.result = newValue }
     }
 
-    /// Called once, at the end.
+    /// Called once, at the operation's end; the error is nil after a success.
     open var discoverAllUserIdentitiesCompletionBlock: (((any Error)?) -> Void)? {
         get { blocks.completion }
         set { blocks.completion = newValue }

@@ -1,8 +1,8 @@
-/// Fetches a token that authenticates the account to CloudKit Web Services (CKFetchWebAuthTokenOperation, Apple's
-/// documentation).
+/// An operation that fetches a token with which the account authenticates to CloudKit Web Services
+/// (CKFetchWebAuthTokenOperation, Apple's documentation).
 ///
 /// The service does not issue such tokens yet, so the operation fails with `serverRejectedRequest`. `nephos dev`
-/// accepts `dev:NAME` instead.
+/// accepts `dev:NAME` as a token instead.
 open class CKFetchWebAuthTokenOperation: CKDatabaseOperation, @unchecked Sendable {
     private struct Blocks {
         var result: ((Result<String, any Error>) -> Void)?
@@ -20,19 +20,19 @@ open class CKFetchWebAuthTokenOperation: CKDatabaseOperation, @unchecked Sendabl
         apiToken = APIToken
     }
 
-    /// The API token; required before the operation runs.
+    /// The API token of the container; nil until it is set. The operation requires it when it starts.
     open var apiToken: String? {
         get { token.withLock { $0 } }
         set { token.exchange(newValue) }
     }
 
-    /// Called once, at the end, with the web authentication token.
+    /// Called once, at the operation's end, with the web authentication token or the error.
     open var fetchWebAuthTokenResultBlock: ((_ operationResult: Result<String, any Error>) -> Void)? {
         get { blocks.result }
         set { blocks.result = newValue }
     }
 
-    /// Called once, at the end.
+    /// Called once, at the operation's end, with the web authentication token or the error; the other is nil.
     @available(*, deprecated, message: "use fetchWebAuthTokenResultBlock")
     open var fetchWebAuthTokenCompletionBlock: ((String?, (any Error)?) -> Void)? {
         get { blocks.completion }

@@ -1,9 +1,9 @@
 public import Foundation
 
 extension CKUserIdentity {
-    /// An identifier by which to look up a user: an e-mail address, a phone number or a user record's ID.
+    /// An identifier by which a user can be looked up: an e-mail address, a phone number or the ID of a user record.
     open class LookupInfo: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
-        // Unchecked, because NSObject is not Sendable: everything in here is a constant.
+        // Unchecked, because NSObject is not Sendable: all properties are constants.
 
         private let email: String?
         private let phone: String?

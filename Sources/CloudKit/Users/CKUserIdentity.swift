@@ -1,9 +1,9 @@
 public import Foundation
 
-/// A user as seen by other users (CKUserIdentity, Apple's documentation). Apps receive identities; they do not create
-/// them.
+/// A user as other users see the user (CKUserIdentity, Apple's documentation). Apps receive identities; they do not
+/// create them.
 open class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
-    // Unchecked, because NSObject is not Sendable: everything in here is a constant.
+    // Unchecked, because NSObject is not Sendable: all properties are constants.
 
     private let recordID: CKRecord.ID?
     private let info: CKUserIdentity.LookupInfo?
@@ -20,15 +20,15 @@ open class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
         hasAccount = hasiCloudAccount
     }
 
-    /// The ID of the user's record; nil if the service knows no such user.
+    /// The ID of the user's record; nil if the service does not know the user.
     open var userRecordID: CKRecord.ID? { recordID }
-    /// The identifier by which the user was looked up.
+    /// The identifier by which the user was looked up; nil if the user was not looked up.
     open var lookupInfo: CKUserIdentity.LookupInfo? { info }
-    /// The user's name, as far as the user reveals it.
+    /// The parts of the user's name that the user reveals; nil if there are none.
     open var nameComponents: PersonNameComponents? { name }
     /// Whether the user has an account.
     open var hasiCloudAccount: Bool { hasAccount }
-    /// The user's entries in the device's contacts, which this platform does not have.
+    /// The identifiers of the user's contacts on the device. Always empty, because this platform has no contacts.
     @available(*, deprecated, message: "CloudKit no longer looks at contacts")
     open var contactIdentifiers: [String] { [] }
 
@@ -57,7 +57,8 @@ open class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
 
     open func copy(with zone: NSZone? = nil) -> Any { self }
 
-    /// Identities are equal if both their user record IDs and their lookup infos are equal.
+    /// Returns whether the other object is an equal identity. Identities are equal if their user record IDs and their
+    /// lookup infos are equal.
     open override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? CKUserIdentity else { return false }
         return self === other || (userRecordID == other.userRecordID && lookupInfo == other.lookupInfo)

@@ -1,6 +1,6 @@
-/// `accounts/list` of Nephos' own routes: the accounts of a container.
+/// The request of `accounts/list`, one of Nephos' own routes: the accounts of a container.
 package struct ListAccountsRequest: Hashable, Sendable {
-    /// The position after the previous page.
+    /// The `continuationMarker` of the previous page; nil for the first page.
     package var continuationMarker: String?
 
     package init(continuationMarker: String? = nil) { self.continuationMarker = continuationMarker }
@@ -18,7 +18,7 @@ package struct AccountsResponse: Hashable, Sendable {
     }
 
     package var accounts: [Account]
-    /// The marker of the next page; nil on the last.
+    /// The marker for the request of the next page; nil on the last page.
     package var continuationMarker: String?
 
     package init(accounts: [Account], continuationMarker: String? = nil) {
@@ -27,28 +27,28 @@ package struct AccountsResponse: Hashable, Sendable {
     }
 }
 
-/// `accounts/delete` of Nephos' own routes: deletes an account with all its own data.
+/// The request of `accounts/delete`, one of Nephos' own routes: deletes an account with all its own data.
 package struct DeleteAccountRequest: Hashable, Sendable {
-    /// The account's name.
+    /// The name of the account to delete.
     package var account: String
 
     package init(account: String) { self.account = account }
 }
 
-/// The numbers of deleted items.
+/// The deleted account, and the numbers of deleted items.
 package struct DeleteAccountResponse: Hashable, Sendable {
     package var account: String
     package var userRecordName: String
-    /// Custom zones of its private database.
+    /// The number of custom zones in the account's private database.
     package var zones: Int
-    /// Shares of its records and zones.
+    /// The number of shares of the account's records and zones.
     package var shares: Int
-    /// Others' shares in which it participated.
+    /// The number of other accounts' shares in which the account participated.
     package var joinedShares: Int
     package var subscriptions: Int
-    /// Clients that received its notifications.
+    /// The number of clients that received the account's notifications.
     package var pushTokens: Int
-    /// Bytes of the files in its private database.
+    /// The size of the files in the account's private database in bytes.
     package var assetBytes: Int64
 
     package init(

@@ -1,11 +1,12 @@
-/// A command of `nephos` about an account's keys, carried out by `nephos-keys`, the executable that links the CloudKit
-/// library: so the server starts faster and needs less memory.
+/// A command of `nephos` about an account's keys. `nephos-keys` executes it: the helper executable that links the
+/// CloudKit library. So the server, which does not link the library, starts faster and needs less memory.
 ///
-/// It is the helper's standard input, because other processes see arguments. Both executables are of one build.
+/// The helper reads the command from its standard input, because other processes can see a process's arguments. Both
+/// executables come from one build.
 package struct DeviceCommand: Hashable, Sendable {
     package enum Action: String, Hashable, Sendable, CaseIterable {
         case list, code, approve, revoke, recovery, recover, compare, accept, reset
-        /// Stores the key of an accepted share.
+        /// Stores the key of an accepted share on the device.
         case takeKey
     }
 
@@ -15,9 +16,9 @@ package struct DeviceCommand: Hashable, Sendable {
     package var environment: String
     package var token: String
     package var apiToken: String
-    /// The action's argument or secret; of `takeKey` the fragment of the share's URL.
+    /// The action's argument or secret. For `takeKey`, the fragment of the share's URL.
     package var word: String
-    /// Of `takeKey`: the name of the group whose key it is, and the share's zone.
+    /// For `takeKey`, the name of the group to which the key belongs. `zoneID` is then the share's zone.
     package var group: String
     package var zoneID: ZoneIDDictionary?
 

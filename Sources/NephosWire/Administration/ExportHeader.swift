@@ -1,12 +1,12 @@
-/// The first line of an export by `nephos export`: the source of the lines below it, and by default the target of
-/// `nephos import`. Each further line is a body of `zones/modify` or of `records/modify`.
+/// The first line of an export by `nephos export`. It names the source of the lines below it, which by default is also
+/// the target of `nephos import`. Each further line is a body of `zones/modify` or of `records/modify`.
 package struct ExportHeader: Hashable, Sendable {
     package static let version: Int64 = 1
 
     package var container: String
     package var environment: String
     package var database: String
-    /// The local CloudKit's account that owns the private database.
+    /// The account of the local CloudKit that owns the private database; nil for another source.
     package var account: String?
 
     package init(container: String, environment: String, database: String, account: String?) {

@@ -1,6 +1,6 @@
-/// `deletions/forget` of Nephos' own routes: purges tombstones older than a given time.
+/// The request of `deletions/forget`, one of Nephos' own routes: purges tombstones older than a given age.
 package struct ForgetDeletionsRequest: Hashable, Sendable {
-    /// Milliseconds.
+    /// The age in milliseconds.
     package var olderThan: Int64
 
     package init(olderThan: Int64) { self.olderThan = olderThan }

@@ -1,12 +1,12 @@
-/// `roles/list` of Nephos' own routes: the accounts' roles, which the schema defines.
+/// The request of `roles/list`, one of Nephos' own routes: the accounts' roles, which the schema defines.
 package struct ListRolesRequest: Hashable, Sendable {
-    /// The account's name; nil for every account.
+    /// The account's name; nil for all accounts.
     package var account: String?
 
     package init(account: String? = nil) { self.account = account }
 }
 
-/// `roles/assign` and `roles/revoke` of Nephos' own routes.
+/// The request of `roles/assign` and `roles/revoke`, two of Nephos' own routes.
 package struct RoleRequest: Hashable, Sendable {
     package var account: String
     package var role: String
@@ -17,7 +17,7 @@ package struct RoleRequest: Hashable, Sendable {
     }
 }
 
-/// The accounts' roles; after `roles/assign` and `roles/revoke` the account's current ones.
+/// The accounts' roles. After `roles/assign` and `roles/revoke`, the account's current roles.
 package struct RolesResponse: Hashable, Sendable {
     package var members: [RoleRequest]
 

@@ -1,5 +1,5 @@
-/// The content of a service: the answer of `/status`, which is Nephos' own. Every list is bounded, so that the cost of
-/// an overview does not grow with the content.
+/// The content of a service: the answer of `/status`, one of Nephos' own routes. The length of every list is limited,
+/// so that the cost of an overview does not grow with the content.
 package struct ServiceOverview: Hashable, Sendable {
     package struct RecordType: Hashable, Sendable {
         package var name: String
@@ -14,12 +14,12 @@ package struct ServiceOverview: Hashable, Sendable {
     package struct Container: Hashable, Sendable {
         package var container: String
         package var environment: String
-        /// The accounts with a zone, ordered by name.
+        /// The names of accounts with a zone, in ascending order.
         package var accounts: [String]
         package var zones: Int
-        /// Ordered by name.
+        /// The record types and their numbers of records, ordered by name.
         package var recordTypes: [RecordType]
-        /// Whether all records and zones were counted.
+        /// Whether all of the container's records and zones were counted. If not, the numbers can be too low.
         package var isComplete: Bool
 
         package init(
@@ -36,7 +36,7 @@ package struct ServiceOverview: Hashable, Sendable {
     }
 
     package var containers: [Container]
-    /// Whether the list has all containers.
+    /// Whether `containers` has all containers of the service.
     package var isComplete: Bool
 
     package init(containers: [Container], isComplete: Bool) {

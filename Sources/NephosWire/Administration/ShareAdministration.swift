@@ -1,6 +1,7 @@
-/// `shares/list` of Nephos' own routes: the shares of one account's records, or of every account's.
+/// The request of `shares/list`, one of Nephos' own routes: the shares of one account's records, or of all accounts'
+/// records.
 package struct ListSharesRequest: Hashable, Sendable {
-    /// The owner's account name; nil for every account.
+    /// The owner's account name; nil for all accounts.
     package var account: String?
 
     package init(account: String? = nil) { self.account = account }
@@ -8,7 +9,7 @@ package struct ListSharesRequest: Hashable, Sendable {
 
 package struct AccountShare: Hashable, Sendable {
     package struct Participant: Hashable, Sendable {
-        /// The account's name, or the invited address.
+        /// The name of the participant's account, or the invited address.
         package var name: String
         package var role: String
         package var permission: String
@@ -25,7 +26,7 @@ package struct AccountShare: Hashable, Sendable {
     package var account: String
     package var zoneName: String
     package var recordName: String
-    /// Nil if the zone is shared.
+    /// The record name of the hierarchy's root; nil if the zone is shared.
     package var rootRecordName: String?
     package var shortGUID: String
     package var publicPermission: String
@@ -51,10 +52,10 @@ package struct AccountSharesResponse: Hashable, Sendable {
     package init(shares: [AccountShare]) { self.shares = shares }
 }
 
-/// `access/explain` of Nephos' own routes: an account's permissions on a record, and the reasons.
+/// The request of `access/explain`, one of Nephos' own routes: an account's permissions on a record, and the reasons.
 package struct ExplainAccessRequest: Hashable, Sendable {
     package var account: String
-    /// The account that owns the record's private database.
+    /// The name of the account that owns the record's private database.
     package var owner: String
     package var zoneName: String
     package var recordName: String
@@ -68,7 +69,7 @@ package struct ExplainAccessRequest: Hashable, Sendable {
 }
 
 package struct ExplainAccessResponse: Hashable, Sendable {
-    /// One sentence each.
+    /// The explanation's lines, each one sentence.
     package var lines: [String]
 
     package init(lines: [String]) { self.lines = lines }

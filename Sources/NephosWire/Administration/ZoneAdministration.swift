@@ -1,8 +1,9 @@
-/// `zones/list` of Nephos' own routes: the custom zones of one account's private database, or of every account's.
+/// The request of `zones/list`, one of Nephos' own routes: the custom zones in one account's or all accounts' private
+/// databases.
 package struct ListAccountZonesRequest: Hashable, Sendable {
-    /// The account's name; nil for every account.
+    /// The account's name; nil for all accounts.
     package var account: String?
-    /// The position after the previous page.
+    /// The `continuationMarker` of the previous page; nil for the first page.
     package var continuationMarker: String?
 
     package init(account: String? = nil, continuationMarker: String? = nil) {
@@ -11,10 +12,11 @@ package struct ListAccountZonesRequest: Hashable, Sendable {
     }
 }
 
-/// `zones/remove` of Nephos' own routes: removes zones of an account's private database, as their user does.
+/// The request of `zones/remove`, one of Nephos' own routes: removes zones of an account's private database, as the
+/// account's user can.
 package struct RemoveZonesRequest: Hashable, Sendable {
     package var account: String
-    /// The zones' names; nil for every custom zone.
+    /// The zones' names; nil for all custom zones.
     package var zones: [String]?
     package var reason: ZoneDeletionReason
 
@@ -25,7 +27,7 @@ package struct RemoveZonesRequest: Hashable, Sendable {
     }
 }
 
-/// The answer of both: the existing zones, or the removed ones.
+/// The answer of `zones/list` and `zones/remove`: the existing zones, or the removed zones.
 package struct AccountZonesResponse: Hashable, Sendable {
     package struct Zone: Hashable, Sendable {
         package var account: String
@@ -38,7 +40,7 @@ package struct AccountZonesResponse: Hashable, Sendable {
     }
 
     package var zones: [Zone]
-    /// The marker of the next page; nil on the last.
+    /// The marker for the request of the next page; nil on the last page.
     package var continuationMarker: String?
 
     package init(zones: [Zone], continuationMarker: String? = nil) {

@@ -1,11 +1,11 @@
-/// A field whose file is to be uploaded or reused (CloudKit Web Services, Asset Field Dictionary).
+/// A field whose file the client uploads or reuses (CloudKit Web Services, Asset Field Dictionary).
 package struct AssetField: Hashable, Sendable {
-    /// Nil for a new record: the service generates its name.
+    /// The record's name; nil for a new record, for which the service generates a name.
     package var recordName: String?
-    /// Required for uploads only.
+    /// The record's type. Only uploads require it.
     package var recordType: String?
     package var fieldName: String
-    /// Whether the file is sealed, and so longer than its plaintext.
+    /// Whether the file is sealed, and therefore longer than its plaintext.
     package var isSealed: Bool
 
     package init(recordName: String?, recordType: String? = nil, fieldName: String, isSealed: Bool = false) {
@@ -16,7 +16,7 @@ package struct AssetField: Hashable, Sendable {
     }
 }
 
-/// `assets/upload`: requests the upload URLs of files, one for each token.
+/// The request of `assets/upload`: requests one upload URL for each file.
 package struct AssetUploadRequest: Hashable, Sendable {
     package var zoneID: ZoneIDDictionary?
     package var tokens: [AssetField]
@@ -27,12 +27,12 @@ package struct AssetUploadRequest: Hashable, Sendable {
     }
 }
 
-/// The answer of `assets/upload`, in the order of the request.
+/// The answer of `assets/upload`: one token per file, in the request's order.
 package struct AssetUploadResponse: Hashable, Sendable {
     package struct Token: Hashable, Sendable {
         package var recordName: String
         package var fieldName: String
-        /// The URL to which the file's bytes are sent by POST. It carries its own authorisation.
+        /// The URL to which the client sends the file's bytes by POST. The URL contains its own authorisation.
         package var url: String
 
         package init(recordName: String, fieldName: String, url: String) {
@@ -54,11 +54,12 @@ package struct UploadedFile: Hashable, Sendable {
     package init(singleFile: AssetValue) { self.singleFile = singleFile }
 }
 
-/// `assets/rereference`: requests values with which files of existing fields can be saved elsewhere.
+/// The request of `assets/rereference`: requests values with which files of existing fields can be saved in other
+/// records.
 package struct RereferenceRequest: Hashable, Sendable {
-    /// The zone of the fields.
+    /// The zone of the fields' records.
     package var zoneID: ZoneIDDictionary?
-    /// The zone in which the values will be saved; nil for the fields' zone.
+    /// The zone in which the client will save the values; nil for `zoneID`.
     package var targetZoneID: ZoneIDDictionary?
     package var assets: [AssetField]
 
@@ -71,7 +72,7 @@ package struct RereferenceRequest: Hashable, Sendable {
     }
 }
 
-/// The answer of `assets/rereference`, in the order of the request.
+/// The answer of `assets/rereference`: one result per field, in the request's order.
 package struct RereferenceResponse: Hashable, Sendable {
     package enum Result: Hashable, Sendable {
         case asset(AssetValue)

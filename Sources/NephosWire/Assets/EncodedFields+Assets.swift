@@ -1,5 +1,5 @@
 extension FieldValue {
-    /// The asset, or the assets of a list.
+    /// The assets in the value: the value itself, or the elements of a list. Empty for other types.
     package var assets: [AssetValue] {
         switch self {
         case .asset(let value): return [value]
@@ -9,7 +9,7 @@ extension FieldValue {
         }
     }
 
-    /// The value with its assets transformed; nil if it has none.
+    /// Returns the value with its assets transformed; nil if the value contains no asset.
     package func mappingAssets<Failure: Error>(
         _ transform: (AssetValue) throws(Failure) -> AssetValue
     ) throws(Failure) -> FieldValue? {
@@ -26,11 +26,11 @@ extension FieldValue {
 }
 
 extension EncodedFields {
-    // Inside a string a backslash would precede the quote, so only a type matches.
+    // In a string value, a backslash would precede the quote, so the mark matches only a field's type.
     private static let mark: StaticString = "\"ASSETID"
 
-    /// Every asset in the fields, elements of lists included, with its field's name. Costs one search of the bytes if
-    /// there is none.
+    /// Returns every asset in the fields, with its field's name. Includes the elements of lists. If there is no asset,
+    /// this costs one search of the bytes.
     package func assets() -> [(name: String, value: AssetValue)] {
         let mayHold = bytes.withUnsafeBytes { contains(Self.mark, in: $0) }
         guard mayHold, let fields = try? decoded() else { return [] }
@@ -39,7 +39,8 @@ extension EncodedFields {
         }
     }
 
-    /// The stored fields with their assets transformed. Costs one search of the bytes if there is none.
+    /// Returns the stored fields with their assets transformed. If there is no asset, this costs one search of the
+    /// bytes.
     package func mappingAssets(_ transform: (AssetValue) -> AssetValue) -> EncodedFields {
         let mayHold = bytes.withUnsafeBytes { contains(Self.mark, in: $0) }
         guard mayHold, var fields = try? decoded() else { return self }
@@ -50,6 +51,6 @@ extension EncodedFields {
         return fields.encoded()
     }
 
-    /// Whether stored fields may contain an asset.
+    /// Returns whether stored fields can contain an asset. Returns false only if they contain none.
     package static func mayHoldAssets(_ bytes: UnsafeRawBufferPointer) -> Bool { contains(mark, in: bytes) }
 }

@@ -1,5 +1,6 @@
 extension RecordZoneChangesRequest.Zone {
-    /// Decodes one zone's request. `defaults` are the request's own keys, which apply if the zone's are absent.
+    /// Decodes one zone's request. `defaults` has the values of the whole request for keys that the zone's object
+    /// lacks.
     init(json: JSONValue, defaults: Self?, zoneID known: ZoneIDDictionary? = nil) throws(WireError) {
         var zoneID: ZoneIDDictionary?
         self = defaults ?? Self(zoneID: .defaultZone)
@@ -54,7 +55,7 @@ extension RecordZoneChangesRequest.Zone {
 }
 
 extension JSONWriter {
-    /// Writes a member of an object, or nothing for nil.
+    /// Writes a member of an object. Writes nothing for nil.
     mutating func member(_ name: StaticString, _ value: Int?) {
         guard let value else { return }
         key(name)

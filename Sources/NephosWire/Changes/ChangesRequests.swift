@@ -1,25 +1,26 @@
-/// `changes/zone` (CloudKit Web Services): the changes of several zones, each since a token.
+/// The request of `changes/zone` (CloudKit Web Services): the changes of several zones, each since a token.
 package struct RecordZoneChangesRequest: Hashable, Sendable {
     package struct Zone: Hashable, Sendable {
         package var zoneID: ZoneIDDictionary
-        /// The position after the last fetch; nil for the beginning.
+        /// The token of the last fetch; nil to fetch from the beginning.
         package var syncToken: String?
-        /// The maximum number of records; nil leaves it to the service.
+        /// The maximum number of records per zone in the answer; nil leaves the limit to the service.
         package var resultsLimit: Int?
         package var desiredKeys: [String]?
-        /// Only records of these types are sent; nil for all.
+        /// The types of the records to return; nil for all types.
         package var desiredRecordTypes: [String]?
         package var numbersAsStrings: Bool
-        /// Newest first.
+        /// Whether the newest change comes first.
         package var reverse: Bool
-        /// Our addition, `nephosFetchEnd` on the wire: the `fetchEnd` of the previous page. With it a fetch of several
-        /// pages returns no record twice; without it, a record that changes during the fetch is returned again.
+        /// Our addition, `nephosFetchEnd` on the wire: the `fetchEnd` of the previous page. With it, a fetch of several
+        /// pages returns no record twice. Without it, the fetch returns a record again that changes meanwhile.
         package var fetchEnd: String?
-        /// Our addition, `nephosPacked` on the wire: requests the records as `PackedRecords`, with more records in a
-        /// page.
+        /// Our addition, `nephosPacked` on the wire: whether the answer returns the records as `PackedRecords`. A page
+        /// then has more records.
         package var packed: Bool
         /// Our addition, `nephosDeletionsSince` on the wire: the zone's `syncToken` before the client's first save to
-        /// it. Its first fetch, which has no token of its own, then reports deletions since.
+        /// the zone. The client's first fetch, which has no token of its own, then reports the deletions since that
+        /// token.
         package var deletionsSince: String?
 
         package init(
@@ -48,20 +49,21 @@ package struct RecordZoneChangesRequest: Hashable, Sendable {
 /// The changes of one zone.
 package struct RecordZoneChanges: Hashable, Sendable {
     package var zoneID: ZoneIDDictionary
-    /// Each record once, in its newest state, oldest change first; deleted records as such.
+    /// The changed records, each once in its newest state, oldest change first. Deleted records appear as deletions.
     package var records: [RecordResult]
     package var syncToken: String
     package var moreComing: Bool
-    /// Our addition, `clientChangeToken` on the wire: the data of the zone's newest `records/modify`, in base64.
+    /// Our addition, `clientChangeToken` on the wire: the client's data in the zone's newest `records/modify`, in
+    /// base64.
     package var clientChangeToken: String?
-    /// Our addition, `nephosFetchEnd` on the wire: the end of this page's fetch, for the request of the next page. Nil
-    /// on the last.
+    /// Our addition, `nephosFetchEnd` on the wire: the position at which the whole fetch ends, for the request of the
+    /// next page. Nil on the last page.
     package var fetchEnd: String?
 
-    /// The JSON array `records`, instead of `records`, which is then empty: a server writes records while it reads
-    /// them.
+    /// The encoded JSON array of the records. If it is not nil, `records` is empty. A server fills it, because the
+    /// server encodes records while it reads them.
     package var encodedRecords: JSONBytes?
-    /// The records as `PackedRecords`, instead of `records`, which then has only the shares.
+    /// The records as `PackedRecords`. If they are not nil, `records` contains only the shares.
     package var packedRecords: PackedRecords?
 
     package init(
@@ -77,7 +79,7 @@ package struct RecordZoneChanges: Hashable, Sendable {
     }
 }
 
-/// The answer of `changes/zone`: one result per zone of the request, in its order.
+/// The answer of `changes/zone`: one result per zone, in the request's order.
 package struct RecordZoneChangesResponse: Hashable, Sendable {
     package enum Zone: Hashable, Sendable {
         case changes(RecordZoneChanges)
@@ -89,7 +91,7 @@ package struct RecordZoneChangesResponse: Hashable, Sendable {
     package init(zones: [Zone]) { self.zones = zones }
 }
 
-/// `records/changes`, the older form, for one zone.
+/// The request of `records/changes`, the older form of `changes/zone` for one zone.
 package struct RecordChangesRequest: Hashable, Sendable {
     package var zone: RecordZoneChangesRequest.Zone
     package init(zone: RecordZoneChangesRequest.Zone) { self.zone = zone }
@@ -100,11 +102,13 @@ package struct RecordChangesResponse: Hashable, Sendable {
     package init(changes: RecordZoneChanges) { self.changes = changes }
 }
 
-/// `changes/database`, and `zones/changes` with its own name for the token: the zones that changed since a token.
+/// The request of `changes/database`: the zones that changed since a token. `zones/changes` is the same with another
+/// key for the token.
 package struct DatabaseChangesRequest: Hashable, Sendable {
     package var syncToken: String?
     package var resultsLimit: Int?
-    /// Our addition, `nephosFetchEnd` on the wire, as for a zone.
+    /// Our addition, `nephosFetchEnd` on the wire: the `fetchEnd` of the previous page, as in
+    /// `RecordZoneChangesRequest`.
     package var fetchEnd: String?
 
     package init(syncToken: String? = nil, resultsLimit: Int? = nil, fetchEnd: String? = nil) {
@@ -115,11 +119,12 @@ package struct DatabaseChangesRequest: Hashable, Sendable {
 }
 
 package struct DatabaseChangesResponse: Hashable, Sendable {
-    /// Changed and deleted zones, each once, oldest change first.
+    /// The changed and deleted zones, each once, oldest change first.
     package var zones: [ZoneDictionary]
     package var syncToken: String
     package var moreComing: Bool
-    /// Our addition, `nephosFetchEnd` on the wire, as for a zone.
+    /// Our addition, `nephosFetchEnd` on the wire: the position at which the whole fetch ends, as in
+    /// `RecordZoneChanges`.
     package var fetchEnd: String?
 
     package init(zones: [ZoneDictionary], syncToken: String, moreComing: Bool, fetchEnd: String? = nil) {

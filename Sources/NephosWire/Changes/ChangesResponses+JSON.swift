@@ -4,8 +4,8 @@ extension RecordZoneChanges {
         try self.init(json: json, zoneID: known, packedSize: &size)
     }
 
-    /// - Parameter size: receives the size of the zone's packed records in bytes (`nephosRecordsSize`); the records
-    ///   follow the JSON.
+    /// - Parameter size: receives the size of the zone's packed records in bytes (`nephosRecordsSize`). The packed
+    ///   records follow the JSON.
     fileprivate init(
         json: JSONValue, zoneID known: ZoneIDDictionary? = nil, packedSize size: inout Int64?
     ) throws(WireError) {
@@ -63,7 +63,8 @@ extension RecordZoneChangesResponse: WireMessage {
         try self.init(json: json) { (size) throws(WireError) in throw Self.missing(size, of: 0) }
     }
 
-    /// - Parameter take: consumes the given number of bytes of packed records, zone by zone.
+    /// - Parameter take: returns the next packed records, given their size in bytes; called for one zone after the
+    ///   other.
     private init(json: JSONValue, take: (Int64) throws(WireError) -> PackedRecords) throws(WireError) {
         self.init(
             zones: try json.required("zones", "an array") { (zones) throws(WireError) in
@@ -83,7 +84,8 @@ extension RecordZoneChangesResponse: WireMessage {
         }
     }
 
-    /// Packed records follow the JSON, which is then one line and begins with `packedMark`.
+    /// Writes the answer. If it has packed records, the JSON is one line that begins with `packedMark`, and the packed
+    /// records follow the JSON.
     package func write(to writer: inout JSONWriter) {
         let packed = packedRecords
         writer.beginObject()

@@ -1,5 +1,5 @@
 extension JSONValue {
-    /// Bytes in base64.
+    /// Decodes a base64 string to its bytes.
     func bytes() throws(WireError) -> [UInt8] {
         guard tag == JSONValue.Tag.string, let bytes = Base64.decodeLines(text.bytes) else {
             throw mismatch("a base64 string")

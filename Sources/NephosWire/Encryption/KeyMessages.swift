@@ -1,22 +1,22 @@
-/// The key that seals values of a record, wrapped under the key of a group (Documentation/Encryption.md).
+/// The key that seals encrypted values of a record, wrapped under the key of a group (Documentation/Encryption.md).
 package struct WrappedRecordKey: Hashable, Sendable {
-    /// Bytes of a key's ID, which sealed values carry.
+    /// The size of a record key's ID in bytes. Sealed values carry this ID.
     package static let idSize = 8
 
     package var id: [UInt8]
-    /// The group whose key wraps it: the name of a share; empty for the zone.
+    /// The group whose key wraps the record key: the name of a share; empty for the zone's group.
     package var group: String
-    /// The group's version.
+    /// The version of the group's key.
     package var version: Int64
     package var wrapped: [UInt8]
-    /// Whether the key was wrapped for the group because the record moved there, not created for the group. Such a key
-    /// opens values, but seals no new ones.
+    /// Whether the key was wrapped for the group because the record moved there, not created for the group. If so, the
+    /// key opens values, but seals no new ones.
     package var isInherited: Bool
-    /// Whether the key was wrapped for recipients outside the group, as the service reports. It seals no new values
-    /// then.
+    /// Whether the service reports that the key was wrapped for recipients outside the group. If so, the key seals
+    /// no new values.
     package var isSpent = false
-    /// The key that wraps it (`GroupKeyID`): a key of a former zone with the same name is refused. Empty if
-    /// unspecified, and in storage.
+    /// The ID (`GroupKeyID`) of the group's key that wraps the record key, by which a key of a former zone with the
+    /// same name is refused. Empty in storage, or if unspecified.
     package var groupKeyID: [UInt8] = []
 
     package init(id: [UInt8], group: String = "", version: Int64, wrapped: [UInt8], isInherited: Bool = false) {
@@ -30,19 +30,19 @@ package struct WrappedRecordKey: Hashable, Sendable {
 
 /// One version of a group's key for one recipient, as the service stores it.
 package struct WrappedGroupKey: Hashable, Sendable {
-    /// 1, 2, 3, ….
+    /// The version's number: 1, 2, 3, ….
     package var version: Int64
-    /// The public half of the recipient's account key, for which it is sealed.
+    /// The public half of the account key of the recipient, for whom `box` is sealed.
     package var recipient: [UInt8]
-    /// The key, in a sealed box.
+    /// The group's key, in a sealed box.
     package var box: [UInt8]
-    /// The previous version's key, sealed under this one; empty in the first version.
+    /// The group's key of the previous version, sealed under this version's key; empty in the first version.
     package var previous: [UInt8]
-    /// The public key of the device that made it.
+    /// The public key of the device that created this version.
     package var signer: [UInt8]
     package var signature: [UInt8]
-    /// The share's administrators, as hashes of the first entries of their device lists. Their devices may create later
-    /// versions, as the owner's devices may. Only the owner's devices set this.
+    /// The share's administrators, as hashes of the first entries of their device lists. The devices of the owner and
+    /// of these administrators are allowed to create later versions. Only the owner's devices set this list.
     package var administrators: [[UInt8]]
 
     package init(
@@ -59,21 +59,23 @@ package struct WrappedGroupKey: Hashable, Sendable {
     }
 }
 
-/// Our addition, `keys/account`: the account's devices, and the data that opens its keys.
+/// The request of `keys/account`, our addition: requests the account's devices, and the data that opens the account's
+/// keys.
 package struct AccountKeysRequest: Hashable, Sendable {
     package init() {}
 }
 
-/// Our addition, `keys/enroll`: appends to the list of the account's devices.
+/// The request of `keys/enroll`, our addition: appends an entry to the list of the account's devices.
 package struct EnrollRequest: Hashable, Sendable {
-    /// The number of entries in the list before.
+    /// The number of entries in the list before the new entry.
     package var position: Int64
     package var entry: [UInt8]
-    /// Account keys in sealed boxes, each for a device.
+    /// The account's keys in sealed boxes, each for one device.
     package var boxes: [AccountKeyBox]
-    /// The secrets, if the service keeps them for the account's devices (key escrow).
+    /// The account's secrets, if the service keeps them for the account's devices (key escrow); otherwise nil.
     package var escrow: [UInt8]?
-    /// Without an entry: the request of a device that is not on the list.
+    /// Without an entry, the request of a device that is not on the list. With an entry, the reply to such a request.
+    /// Nil if there is neither.
     package var message: DeviceMessage?
 
     package init(
@@ -92,11 +94,11 @@ package struct EnrollRequest: Hashable, Sendable {
 package struct DeviceMessage: Hashable, Sendable {
     package static let idSize = 16
 
-    /// Derived from the secret.
+    /// The message's ID, derived from the shared secret.
     package var id: [UInt8]
-    /// The request of the device that is to be approved; empty for a recovery key.
+    /// The request of the device that asks for approval; empty for a recovery key.
     package var request: [UInt8]
-    /// The reply of a device on the list; empty until then.
+    /// The reply of a device on the list; empty until a device replies.
     package var reply: [UInt8]
 
     package init(id: [UInt8], request: [UInt8] = [], reply: [UInt8] = []) {
@@ -122,10 +124,10 @@ package struct AccountKeyBox: Hashable, Sendable {
 
 /// The answer of `keys/account` and `keys/enroll`.
 package struct AccountKeysResponse: Hashable, Sendable {
-    /// Whether the service keeps keys for the account's devices (`nephos dev`).
+    /// Whether the service keeps the secrets of accounts for their devices (key escrow; `nephos dev`).
     package var escrows: Bool
     package var escrow: [UInt8]?
-    /// The list of devices, from its first entry.
+    /// The entries of the device list, from the first.
     package var entries: [[UInt8]]
     package var boxes: [AccountKeyBox]
     package var messages: [DeviceMessage]
@@ -142,14 +144,14 @@ package struct AccountKeysResponse: Hashable, Sendable {
     }
 }
 
-/// The key material of a share's URL fragment, as far as the service may know it.
+/// The key material of a share's URL fragment, as far as the service is allowed to know it.
 package struct WrappedLink: Hashable, Sendable {
-    /// The version of the group's key.
+    /// The version of the group's key that `key` contains.
     package var version: Int64
-    /// The group's key, sealed under the link's secret: for clients with the URL. Empty if the URL must not give access
-    /// to it.
+    /// The group's key, sealed under the link's secret, for clients that have the URL. Empty if the URL must not give
+    /// access to the key.
     package var key: [UInt8]
-    /// The link's secret, sealed under the group's key: for participants.
+    /// The link's secret, sealed under the group's key, for participants.
     package var secret: [UInt8]
 
     package init(version: Int64, key: [UInt8], secret: [UInt8]) {
@@ -159,13 +161,13 @@ package struct WrappedLink: Hashable, Sendable {
     }
 }
 
-/// Our addition, `keys/reset`: deletes the account's list of devices, all its keys, and its custom zones that have
-/// keys.
+/// The request of `keys/reset`, our addition: deletes the account's device list, all its keys, and its custom zones
+/// that have keys.
 package struct ResetKeysRequest: Hashable, Sendable {
     package init() {}
 }
 
-/// The key material of a one-time URL's fragment, as far as the service may know it.
+/// The key material of a one-time URL's fragment, as far as the service is allowed to know it.
 package struct OneTimeLink: Hashable, Sendable {
     /// The participant whom the URL invites.
     package var participantID: String
@@ -188,17 +190,17 @@ package struct GroupSigner: Hashable, Sendable {
     }
 }
 
-/// Our addition, `keys/lookup`: requests a group's keys, and the keys of some of the zone's records.
+/// The request of `keys/lookup`, our addition: requests a group's keys, and the keys of some of the zone's records.
 package struct LookupKeysRequest: Hashable, Sendable {
     package var zoneID: ZoneIDDictionary?
-    /// The name of the share that is the group; empty for the zone.
+    /// The name of the share that is the group; empty for the zone's group.
     package var group: String
     package var wantsGroup: Bool
-    /// Whether the owner requests the members, for whom it has to wrap the key.
+    /// Whether the owner requests the members for whom the owner's device has to wrap the key.
     package var wantsMembers: Bool
-    /// Names of root records. The answer has the keys of their hierarchies that are not wrapped for the group.
+    /// The names of root records. The answer has the keys of their hierarchies that are not wrapped for the group.
     package var missingBelow: [String]
-    /// Whether the owner requests the records that left a share, if only that share's key wraps their keys.
+    /// Whether the owner requests the records that left a share and whose keys only that share's key wraps.
     package var wantsLeft: Bool
     package var recordNames: [String]
 
@@ -230,15 +232,16 @@ package struct KeysResponse: Hashable, Sendable {
 
     /// A participant in the group's share or zone, joined or invited.
     package struct Member: Hashable, Sendable {
-        /// Empty until the account is known.
+        /// The member's user record name; empty until the account is known.
         package var userRecordName: String
-        /// Its device list.
+        /// The device list of the member's account.
         package var entries: [[UInt8]]
-        /// The account key for which the last version is wrapped; empty if it is not.
+        /// The account key for which the group key's last version is wrapped; empty if
+        /// that version is not wrapped for the member.
         package var recipient: [UInt8]
-        /// Whether it may pass on the share's keys.
+        /// Whether the member is allowed to pass on the share's keys.
         package var isAdministrator: Bool
-        /// The participant's identifier, if a one-time URL invites it.
+        /// The participant ID, if a one-time URL invites the member; otherwise nil.
         package var oneTimeID: String?
 
         package init(
@@ -253,32 +256,34 @@ package struct KeysResponse: Hashable, Sendable {
         }
     }
 
-    /// Ordered by version.
+    /// The versions of the group's key, in ascending order.
     package var group: [WrappedGroupKey]
-    /// The group's key for the caller's account, unless that is the owner's.
+    /// The group's key, wrapped for the caller's account; empty if the caller is the owner.
     package var boxes: [WrappedGroupKey] = []
     package var link: WrappedLink?
-    /// The links of unused one-time URLs; for a participant the link it joined by.
+    /// The links of unused one-time URLs. For a participant, the link by which it joined.
     package var oneTimeLinks: [OneTimeLink] = []
-    /// The administrators who signed versions of the key, or boxes.
+    /// The administrators who signed versions of the group's key, or boxes with it.
     package var signers: [GroupSigner] = []
-    /// The device list of the owner, for other accounts.
+    /// The owner's device list, for callers other than the owner.
     package var ownerEntries: [[UInt8]] = []
     package var members: [Member] = []
-    /// Whether the zone's key itself seals the values of its records.
+    /// Whether the zone's key itself seals the values of the zone's records.
     package var isPerZone = false
     /// Whether the group's zone or hierarchy is shared.
     package var isShared = false
-    /// Whether accounts may join by the share's URL, and its link lacks the key.
+    /// Whether accounts can join by the share's URL, but the URL's link lacks the group's key.
     package var wantsLink = false
-    /// Whether a former participant has the last version, so that a next one is needed (key rotation).
+    /// Whether a former participant has the last version of the group's key, so that a next version is needed (key
+    /// rotation).
     package var isStale = false
-    /// Counts the events in the group that its owner's library has to repair.
+    /// The number of the latest note that the library of the group's owner has to repair the group's keys; 0 if all
+    /// notes are settled.
     package var attention: Int64 = 0
-    /// Whether some records left a share and only that share's key wraps their keys.
+    /// Whether some records left a share, but only that share's key wraps their keys.
     package var hasLeft = false
     package var records: [Record]
-    /// Whether further records' keys have to be wrapped.
+    /// Whether the keys of further records have to be wrapped.
     package var hasMore = false
 }
 
@@ -290,9 +295,9 @@ extension KeysResponse {
 
 /// A group's key for an account other than the owner's.
 package struct GroupBox: Hashable, Sendable {
-    /// The account's user record name; empty for the caller's.
+    /// The account's user record name; empty for the caller's account.
     package var userRecordName: String
-    /// Without the previous version's key.
+    /// The group's key for this account, without the previous version's key.
     package var key: WrappedGroupKey
 
     package init(userRecordName: String = "", key: WrappedGroupKey) {
@@ -301,20 +306,20 @@ package struct GroupBox: Hashable, Sendable {
     }
 }
 
-/// Our addition, `keys/group`: the next version of a group's key, its boxes for other accounts, and records' keys under
-/// it.
+/// The request of `keys/group`, our addition: stores the next version of a group's key, boxes with it for other
+/// accounts, and record keys wrapped under it.
 package struct PutGroupKeyRequest: Hashable, Sendable {
     package var zoneID: ZoneIDDictionary?
     package var group: String
-    /// The next version.
+    /// The next version of the group's key; nil if the request adds no version.
     package var key: WrappedGroupKey?
-    /// The group's key for other accounts.
+    /// The group's key in boxes for other accounts.
     package var boxes: [GroupBox]
     package var link: WrappedLink?
     package var oneTimeLinks: [OneTimeLink]
-    /// Keys of records, wrapped for the group.
+    /// Records with their keys, wrapped under the group's key.
     package var records: [KeysResponse.Record]
-    /// The `attention` that this request settles.
+    /// The value of `attention` that this request settles, because its keys repair the group; nil if it settles none.
     package var settled: Int64?
 
     package init(

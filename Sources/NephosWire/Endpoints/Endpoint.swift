@@ -1,8 +1,9 @@
-/// An endpoint of CloudKit Web Services: its path, its messages, and whether a client retries it.
+/// An endpoint of CloudKit Web Services: its path, its messages, and whether a client retries its requests.
 ///
-/// The client sends by it, and the service's endpoint table answers by it, over HTTP and in one process.
+/// The client uses it to send requests, and the service's endpoint table uses it to answer them, over HTTP and in one
+/// process.
 package struct Endpoint<Request: WireMessage & Sendable, Response: WireMessage & Sendable>: Sendable {
-    /// Entity and action: `records/modify`.
+    /// The endpoint's entity and action, such as `records/modify`.
     package let path: String
     package let method: EndpointMethod
     package let retry: Retry
@@ -20,27 +21,28 @@ package struct Endpoint<Request: WireMessage & Sendable, Response: WireMessage &
     /// Whether a client retries a request whose response was lost.
     package enum Retry: Sendable {
         case never
-        /// The request changes nothing.
+        /// The client retries: the request changes nothing.
         case idempotent
-        /// The request holds a key, here, with which the service repeats its first response.
+        /// The client retries: the request has an idempotency key at this key path, by which the service repeats its
+        /// first response.
         case requestKey(any WritableKeyPath<Request, String?> & Sendable)
     }
 }
 
 package enum EndpointMethod: Hashable, Sendable {
     case post
-    /// Without a message: clients send GET, or POST.
+    /// The endpoint's requests have no message. Clients send them by GET or by POST.
     case getOrPost
 }
 
 package enum EndpointModule: Hashable, Sendable {
-    /// `/database/1/{container}/{environment}/{database}/…`
+    /// An endpoint at `/database/1/{container}/{environment}/{database}/…`.
     case database
-    /// `/device/1/{container}/{environment}/…`
+    /// An endpoint at `/device/1/{container}/{environment}/…`.
     case device
 }
 
-/// The request of an endpoint that takes no message.
+/// The request of an endpoint without a request message.
 package struct EmptyRequest: WireMessage, Hashable, Sendable {
     package init() {}
     package init(json: JSONValue) throws(WireError) {}

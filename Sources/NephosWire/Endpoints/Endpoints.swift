@@ -1,4 +1,4 @@
-// The endpoints, by entity (CloudKit Web Services). Those with `keys/` and `users/participants` are our additions.
+// The endpoints, by entity (CloudKit Web Services). The endpoints `keys/…` and `users/participants` are our additions.
 
 extension Endpoint where Request == ModifyRecordsRequest, Response == RecordsResponse {
     package static var modifyRecords: Self { Self("records/modify", retry: .requestKey(\.requestKey)) }
@@ -60,8 +60,9 @@ extension Endpoint where Request == ModifySubscriptionsRequest, Response == Subs
 }
 
 extension Endpoint where Request == TokenRequest, Response == TokenResponse {
-    /// The service identifies the client by its ID: it does not notify that client of its own changes, and returns the
-    /// same token again. The token belongs to the account, in every database.
+    /// Creates the token of a client's notifications. The service identifies the client by its client ID: it does not
+    /// notify that client of the client's own changes, and returns the same token for a repeated request. The token
+    /// belongs to the account, and covers every database.
     package static var createToken: Self { Self("tokens/create", module: .device) }
     package static var registerToken: Self { Self("tokens/register", module: .device) }
 }

@@ -1,11 +1,12 @@
 extension ErrorDictionary: WireMessage {
-    /// An item of a result array is an error exactly when it has a `serverErrorCode`.
+    /// Returns whether an item of a result array is an error. An item is an error exactly if it has a
+    /// `serverErrorCode`.
     static func describes(_ json: JSONValue) -> Bool {
         guard json.isObject else { return false }
         return JSONMembers(of: json).contains { key, value in "serverErrorCode" ~= key && !value.isNull }
     }
 
-    /// Decodes an error. A code this library does not know becomes `INTERNAL_ERROR` and is named in the reason.
+    /// Decodes an error. A code unknown to this library becomes `INTERNAL_ERROR`, and the reason names the code.
     package init(json: JSONValue) throws(WireError) {
         var code: JSONValue?
         self.init(uuid: "", serverErrorCode: .internalError, reason: "")

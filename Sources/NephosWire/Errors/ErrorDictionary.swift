@@ -22,27 +22,28 @@ package struct ErrorDictionary: Hashable, Sendable {
     package var uuid: String
     package var serverErrorCode: ServerErrorCode
     package var reason: String
-    /// Seconds.
+    /// The seconds to wait before a retry; nil if the service requests no delay.
     package var retryAfter: Double?
     package var redirectURL: String?
     package var recordName: String?
     package var zoneID: ZoneIDDictionary?
     package var subscriptionID: String?
-    /// Our addition, `nephosErrorCode` on the wire: the raw value of a `CKError.Code` that fits better than the one
-    /// derived from `serverErrorCode`.
+    /// Our addition, `nephosErrorCode` on the wire: the raw value of a `CKError.Code` that describes the error better
+    /// than the code derived from `serverErrorCode`.
     package var clientErrorCode: Int?
-    /// Our addition, `nephosUserDidResetEncryptedData` on the wire: the zone was deleted because its user reset the
-    /// encrypted data.
+    /// Our addition, `nephosUserDidResetEncryptedData` on the wire: whether the zone was deleted because its user reset
+    /// the encrypted data.
     package var userDidResetEncryptedData = false
-    /// Our addition, `nephosNeedsKeys` on the wire: the save lacks the wrapped key of a record, or has one wrapped
-    /// under a key that is not current.
+    /// Our addition, `nephosNeedsKeys` on the wire: whether the save was refused because a record's wrapped key is
+    /// missing, or is wrapped under a key that is not current.
     package var needsKeys = false
-    /// Our addition, `nephosKeyGroup` on the wire: the share whose key has to wrap the record's key; empty for the
-    /// zone.
+    /// Our addition, `nephosKeyGroup` on the wire: the name of the share whose key has to wrap the record's key; empty
+    /// for the zone's key.
     package var keyGroup: String?
-    /// Our addition, `nephosDuplicateOf` on the wire: the ID of an equivalent subscription.
+    /// Our addition, `nephosDuplicateOf` on the wire: the ID of the equivalent subscription; nil if there is none.
     package var duplicateOf: String?
-    /// Our addition, `serverRecord` on the wire: at most one record, sent with a conflict to clients that ask for it.
+    /// Our addition, `serverRecord` on the wire: the server's record of a conflict, for clients that request it.
+    /// Contains at most one record.
     package var serverRecord: [RecordDictionary]
 
     package init(

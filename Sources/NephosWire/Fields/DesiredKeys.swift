@@ -1,6 +1,6 @@
 /// Names of fields, prepared for lookups in many records.
 package struct DesiredKeys: Hashable, Sendable {
-    /// In UTF-8 order, without duplicates.
+    /// The fields' names in UTF-8 order, without duplicates.
     private let names: [String]
 
     package init(_ names: [String]) {
@@ -12,7 +12,7 @@ package struct DesiredKeys: Hashable, Sendable {
         self.names = ordered
     }
 
-    /// Whether a name is among them; `order` compares it with the name that is passed in.
+    /// Returns whether the desired keys contain a name. `order` compares that name with the name passed to it.
     func contains(order: (UnsafeRawBufferPointer) -> Int) -> Bool {
         var low = 0
         var high = names.count

@@ -1,6 +1,6 @@
 extension EncodedFields {
-    /// The fields with `changes` applied: a field with a value replaces the one of its name, a nil value removes it,
-    /// all others keep their bytes. Undecodable bytes count as no fields.
+    /// Returns the fields with `changes` applied. A change with a value replaces the field of the same name, and a
+    /// change to nil removes that field. All other fields keep their bytes. Undecodable bytes count as no fields.
     package func merging(_ changes: RecordFields) -> EncodedFields {
         guard !changes.isEmpty else { return self }
         let spliced = bytes.withUnsafeBytes { Self.splice(changes, into: $0) }
@@ -29,10 +29,10 @@ extension EncodedFields {
         return EncodedFields(bytes: writer.finish())
     }
 
-    /// Every reference in the fields, elements of lists included, with its field's name. Costs one search of the bytes
-    /// if there is none.
+    /// Returns every reference in the fields, with its field's name. Includes the elements of lists. If there is no
+    /// reference, this costs one search of the bytes.
     package func references() -> [(name: String, reference: ReferenceValue)] {
-        // Inside a string a backslash would precede the quote, so only a type matches.
+        // In a string value, a backslash would precede the quote, so the mark matches only a field's type.
         let mark: StaticString = "\"REFERENCE"
         let selected = bytes.withUnsafeBytes { bytes -> EncodedFields? in
             guard contains(mark, in: bytes) else { return .empty }
@@ -44,7 +44,7 @@ extension EncodedFields {
         return fields.references()
     }
 
-    /// The references with any action but NONE. Costs two searches of the bytes if there is none.
+    /// Returns the references whose action is not NONE. If there is none, this costs two searches of the bytes.
     package func bindingReferences() -> [(name: String, reference: ReferenceValue)] {
         let mayBind = bytes.withUnsafeBytes { bytes in
             contains("\"DELETE_SELF\"", in: bytes) || contains("\"VALIDATE\"", in: bytes)
@@ -55,7 +55,7 @@ extension EncodedFields {
     /// The same fields in the form of `RecordFields.encoded()`; nil if they cannot be decoded.
     private func canonical() -> EncodedFields? { try? decoded().encoded() }
 
-    /// The fields that `isSelected`, byte for byte; nil for foreign bytes.
+    /// Returns the fields for which `isSelected` returns true, byte for byte; nil for foreign bytes.
     private static func select(
         from bytes: UnsafeRawBufferPointer, where isSelected: (FieldScanner, FieldScanner.Slice) -> Bool
     ) -> EncodedFields? {
@@ -94,7 +94,7 @@ extension EncodedFields {
 }
 
 extension RecordFields {
-    /// Every reference in the fields, elements of lists included, with its field's name.
+    /// Returns every reference in the fields, with its field's name. Includes the elements of lists.
     package func references() -> [(name: String, reference: ReferenceValue)] {
         var found: [(name: String, reference: ReferenceValue)] = []
         for entry in entries {

@@ -2,7 +2,7 @@
 package struct EncodedFields: Hashable, Sendable {
     private enum Form {
         case bytes([UInt8])
-        /// Fields of an answer, encoded on demand.
+        /// The fields of an answer, which are encoded on demand.
         case decoded(RecordFields)
     }
 
@@ -21,7 +21,7 @@ package struct EncodedFields: Hashable, Sendable {
         }
     }
 
-    /// Decodes the fields; throws for bytes that are not an object of field dictionaries.
+    /// Decodes the fields. Throws if the bytes are not an object of field dictionaries.
     package func decoded() throws(WireError) -> RecordFields {
         switch form {
         case .bytes(let bytes):

@@ -1,6 +1,7 @@
 extension Field {
-    /// Decodes a field dictionary, `{"value": …, "type": …, "isEncrypted": …}`. A value of `null`, `null` instead of
-    /// the dictionary, and a type without a value clear the field (CloudKit Web Services, Record Field Dictionary).
+    /// Decodes a field dictionary, `{"value": …, "type": …, "isEncrypted": …}`. The field is cleared by a value of
+    /// `null`, by `null` instead of the dictionary, and by a type without a value (CloudKit Web Services, Record Field
+    /// Dictionary).
     init(json: JSONValue) throws(WireError) {
         guard !json.isNull else {
             self.init(nil)
@@ -22,11 +23,12 @@ extension Field {
             }
         }
         isTypeAlone = isTypeAlone && type != nil
-        // A misspelt key must not delete the field. A type alone does (pyicloud).
+        // A misspelt key must not clear the field. A type without a value does clear it (pyicloud).
         guard hasValue || isTypeAlone else { throw json.missing("value", "a value, or null to clear the field") }
         let isEncrypted = try encrypted?.bool() ?? false
         guard let type else {
-            // Without a type nothing identifies a date: only a date has `nephosSeconds`.
+            // Without a type, the value does not identify a date, and only dates have `nephosSeconds`. So
+            // `nephosSeconds` is ignored.
             let inferred = try value.map(FieldValue.init(inferring:))
             self.init(inferred, hasDeclaredType: inferred == nil, isEncrypted: isEncrypted)
             return
@@ -56,7 +58,8 @@ extension Field {
 }
 
 extension SealedFieldValue {
-    /// Nil for a value that is not base64: it is in the clear, and the service refuses it.
+    /// Decodes a sealed value. Returns nil if the value is not base64. Such a value is in the clear, and the service
+    /// refuses it.
     fileprivate init?(json: JSONValue, _ declared: DeclaredType) {
         guard json.tag == JSONValue.Tag.string, let bytes = Base64.decodeLines(json.text.bytes) else { return nil }
         self.init(type: FieldType(declared.scalar ?? .unknown, isList: declared.isList), bytes: bytes)
@@ -64,8 +67,8 @@ extension SealedFieldValue {
 }
 
 extension DeclaredType {
-    /// Whether the type leaves nothing to infer: `LIST` lacks the element type, unless its elements have one or it is
-    /// empty.
+    /// Returns whether the declared type determines the value's type completely. `LIST` lacks the element type, so it
+    /// does so only if the list is empty or every element declares its own type.
     fileprivate func tellsEverything(about value: JSONValue?) throws(WireError) -> Bool {
         guard isList, scalar == nil, let value, value.isArray else { return true }
         for element in JSONElements(of: value) where try element.unwrapped().declared?.scalar == nil { return false }
@@ -96,8 +99,8 @@ extension FieldValue {
             })
     }
 
-    /// Adds the part of dates below a millisecond: a number for a date, and a list of them, with null for no such part,
-    /// for a list of dates. Ignored for other values.
+    /// Adds the precision below a millisecond to a date or a list of dates: `json` is a number for a date, and a list
+    /// of numbers for a list of dates, with null for a date of whole milliseconds. Other values stay unchanged.
     fileprivate func refined(by json: JSONValue) throws(WireError) -> FieldValue {
         switch self {
         case .timestamp(let time):
@@ -114,7 +117,7 @@ extension FieldValue {
         }
     }
 
-    /// Refuses dates outside the range of `Date`: they would be saved as others.
+    /// Throws for dates outside the range of `Date`, which would otherwise be saved as other dates.
     fileprivate func checkDates(asIn json: JSONValue) throws(WireError) {
         switch self {
         case .timestamp(let time): try json.checkMilliseconds(of: time)
@@ -129,7 +132,8 @@ extension FieldValue {
         }
     }
 
-    /// Infers the type from the value's form: CloudKit Web Services allows a sender to omit it.
+    /// Decodes a value without a declared type: infers the type from the JSON's form, because CloudKit Web Services
+    /// lets a sender omit the type.
     init(inferring json: JSONValue) throws(WireError) {
         self = json.isArray ? try Self.inferredList(json) : try Self.inferredScalar(json)
     }
@@ -165,7 +169,7 @@ extension FieldValue {
         case JSONValue.Tag.uint64: throw json.mismatch("an integer within the 64 bits of INT64, or the type DOUBLE")
         case JSONValue.Tag.double:
             let value = Double(bitPattern: json.numberBits)
-            // In this range senders write whole numbers without an exponent: an integer was intended.
+            // In this range senders write whole numbers without an exponent, so the sender intended an integer.
             if value.magnitude >= 0x1p63, value.magnitude < 1e21 {
                 throw json.mismatch("an integer within the 64 bits of INT64, or the type DOUBLE")
             }
@@ -200,7 +204,7 @@ extension FieldValue {
             let found = value.type.scalar
             switch (scalar, found) {
             case (.unknown, _): scalar = found
-            // [1, 2.5] is a list of numbers.
+            // A list of integers and other numbers, such as [1, 2.5], is a list of DOUBLE.
             case (.int64, .double): scalar = .double
             case (.double, .int64): break
             default:
@@ -221,10 +225,11 @@ extension FieldValue {
 }
 
 extension JSONValue {
-    /// Whole milliseconds since 1970.
+    /// Decodes a date as whole milliseconds since 1970.
     func milliseconds() throws(WireError) -> Int64 { try int64("a date in whole milliseconds") }
 
-    /// - Parameter time: the result of parsing the milliseconds.
+    /// Throws if a `Date` cannot represent the milliseconds exactly.
+    /// - Parameter time: the moment that was parsed from the milliseconds.
     func checkMilliseconds(of time: Timestamp) throws(WireError) {
         if time.milliseconds.magnitude < Timestamp.exactMilliseconds { return }
         guard try milliseconds() == time.milliseconds else {
@@ -232,7 +237,8 @@ extension JSONValue {
         }
     }
 
-    /// A list's element: bare, or wrapped as `{"value": …, "type": …}`.
+    /// Returns the value of a list's element, which is bare or wrapped as `{"value": …, "type": …}`, with its declared
+    /// type; the type is nil for a bare element.
     fileprivate func unwrapped() throws(WireError) -> (value: JSONValue, declared: DeclaredType?) {
         guard isObject else { return (self, nil) }
         var value: JSONValue?

@@ -1,7 +1,7 @@
 import CSimdJSON
 
 extension FieldScanner {
-    /// A field with its value. Texts are neither copied nor validated as UTF-8.
+    /// A field with its value. Strings are neither copied nor validated as UTF-8.
     package struct Token {
         package var name: UnsafeRawBufferPointer
         package var value: Value
@@ -14,9 +14,9 @@ extension FieldScanner {
         case int64(Int64)
         case double(Double)
         case timestamp(Timestamp)
-        /// Base64.
+        /// The base64 text of a BYTES value.
         case bytes(UnsafeRawBufferPointer)
-        /// Base64 of an encrypted value, and its type.
+        /// The type of an encrypted value's plaintext, and the base64 text of the ciphertext.
         case sealed(FieldType, UnsafeRawBufferPointer)
         /// A reference to a record in the same zone.
         case reference(name: UnsafeRawBufferPointer, action: ReferenceValue.Action)
@@ -29,7 +29,7 @@ extension FieldScanner {
 
         package mutating func next() -> UnsafeRawBufferPointer? {
             guard rest.count > 1 else { return nil }
-            // Each element has its quotes, and its text was already scanned.
+            // The scanner already scanned the list, so each element has its quotes and contains no escapes.
             let end = JSONEscape.firstSpecial(in: rest, from: 1)
             let element = UnsafeRawBufferPointer(rebasing: rest[1..<end])
             rest = UnsafeRawBufferPointer(rebasing: rest[Swift.min(end + 2, rest.count)...])
@@ -39,7 +39,7 @@ extension FieldScanner {
 
     // MARK: Scanning
 
-    /// A string without escapes.
+    /// Scans a string without escapes; nil for anything else.
     @inline(__always)
     private mutating func string() -> UnsafeRawBufferPointer? {
         guard byte == UInt8(ascii: "\"") else { return nil }
@@ -58,7 +58,7 @@ extension FieldScanner {
         return take("}") ? Token(name: name, value: value, isEncrypted: isEncrypted) : nil
     }
 
-    /// The value and its type.
+    /// Scans a field's value and its type; nil if the value needs the full decoder.
     private mutating func value() -> Value? {
         switch byte {
         case UInt8(ascii: "\""):
@@ -78,7 +78,7 @@ extension FieldScanner {
         }
     }
 
-    /// The type of an encrypted value, and the quote after it.
+    /// Scans the type of an encrypted value, and the quote after the type.
     private mutating func sealedType() -> FieldType? {
         let scalar: FieldType.Scalar
         if take("STRING") {
@@ -110,7 +110,7 @@ extension FieldScanner {
         index += 1
         let start = index
         var count = 0
-        // An empty list does not show its element type.
+        // An empty list does not show the type of its elements.
         repeat {
             guard string() != nil else { return nil }
             count += 1

@@ -1,22 +1,22 @@
 /// Scans stored fields in place: no tape, no allocation per field.
 ///
-/// It accepts only the JSON that `RecordFields.encoded()` writes: no spaces, names ascending, every field an object.
-/// Anything else sets `isForeign`, and `RecordFields` decodes the whole. `next` finds fields, `nextToken` also their
-/// values.
+/// The scanner accepts only the JSON that `RecordFields.encoded()` writes: no spaces, names ascending, every field an
+/// object. Anything else sets `isForeign`, and `RecordFields` then decodes the whole JSON. `next` finds fields, and
+/// `nextToken` finds fields with their values.
 package struct FieldScanner {
     /// A field's position in the bytes.
     struct Slice {
-        /// Between the quotes, with escapes.
+        /// The range of the field's name between the quotes, with its escapes.
         var name: Range<Int>
         var hasEscapes: Bool
-        /// The field dictionary, braces included.
+        /// The range of the field dictionary, braces included.
         var value: Range<Int>
-        /// From the name's quote to the value's end.
+        /// The range from the name's opening quote to the value's end.
         var whole: Range<Int> { (name.lowerBound - 1)..<value.upperBound }
     }
 
     let bytes: UnsafeRawBufferPointer
-    /// Whether the bytes contain anything that `RecordFields.encoded()` does not write, or `nextToken` does not read.
+    /// Whether the bytes contain JSON that `RecordFields.encoded()` does not write, or that `nextToken` cannot read.
     package private(set) var isForeign = false
     var index = 1
     private var previousName = UnsafeRawBufferPointer(start: nil, count: 0)
@@ -27,7 +27,7 @@ package struct FieldScanner {
         isForeign = fields.count < 2 || fields[0] != UInt8(ascii: "{")
     }
 
-    /// The next field; nil at the end, or if the bytes are foreign.
+    /// Returns the next field; nil at the end, or if the bytes are foreign.
     mutating func next() -> Slice? {
         advance { scanner in
             guard let slice = scanner.slice(), scanner.isAscending(slice) else { return nil }
@@ -35,7 +35,7 @@ package struct FieldScanner {
         }
     }
 
-    /// The next field with its value; nil at the end, or if the bytes are foreign.
+    /// Returns the next field with its value; nil at the end, or if the bytes are foreign.
     package mutating func nextToken() -> Token? { advance { $0.token() } }
 
     @inline(__always)
@@ -50,7 +50,7 @@ package struct FieldScanner {
         return field
     }
 
-    /// Every field, or nil for foreign bytes.
+    /// Returns the positions of all fields; nil for foreign bytes.
     static func slices(of bytes: UnsafeRawBufferPointer) -> [Slice]? {
         var scanner = FieldScanner(bytes)
         var slices: [Slice] = []
@@ -58,7 +58,8 @@ package struct FieldScanner {
         return scanner.isForeign ? nil : slices
     }
 
-    /// The order of a field's name relative to `name`.
+    /// Compares the field's name with `name`: negative, zero or positive if the field's name sorts before, with or
+    /// after it.
     func order(of slice: Slice, comparedTo name: UnsafeRawBufferPointer) -> Int {
         let raw = UnsafeRawBufferPointer(rebasing: bytes[slice.name])
         guard slice.hasEscapes, let decoded = Self.unescape(raw) else { return compareBytes(raw, name) }
@@ -91,7 +92,7 @@ package struct FieldScanner {
         return Slice(name: name, hasEscapes: hasEscapes, value: valueStart..<index)
     }
 
-    /// Skips a string and its closing quote; returns whether it had escapes, or nil if it is unterminated.
+    /// Skips a string and its closing quote. Returns whether the string has escapes, or nil if it is unterminated.
     private mutating func skipString() -> Bool? {
         var hasEscapes = false
         while true {
@@ -109,7 +110,7 @@ package struct FieldScanner {
         }
     }
 
-    /// Skips a container and its closing brace.
+    /// Skips an object or array and its closing bracket. Returns false if it is unterminated.
     private mutating func skipContainer() -> Bool {
         var depth = 0
         while index < bytes.count {
@@ -148,7 +149,7 @@ package struct FieldScanner {
         return (decoded.map { $0.withUnsafeBytes(compare) } ?? compare(raw)) < 0
     }
 
-    /// Unescapes the writer's own escapes; nil for others.
+    /// Unescapes a string with the escapes that `JSONWriter` writes; nil for other escapes.
     private static func unescape(_ text: UnsafeRawBufferPointer) -> [UInt8]? {
         var result: [UInt8] = []
         var index = 0

@@ -1,12 +1,13 @@
 /// A field's `type` in the sender's spelling.
 struct DeclaredType {
-    /// Nil for `LIST`, `UNKNOWN_LIST` and `EMPTY_LIST`: the elements determine it.
+    /// The scalar type; nil for `LIST`, `UNKNOWN_LIST` and `EMPTY_LIST`, for which the list's elements determine it.
     var scalar: FieldType.Scalar?
     var isList: Bool
-    /// Whether the name has the prefix `ENCRYPTED_`.
+    /// Whether the type's name has the prefix `ENCRYPTED_`.
     var isEncrypted = false
 
-    /// Accepts every known spelling of CloudKit Web Services, `DATETIME`, `ASSET` and `NUMBER_INT64` included.
+    /// Decodes a type. Accepts every known spelling of CloudKit Web Services, `DATETIME`, `ASSET` and `NUMBER_INT64`
+    /// included.
     init(json: JSONValue) throws(WireError) {
         guard json.tag == JSONValue.Tag.string, let type = DeclaredType(json.text) else {
             throw json.mismatch(Self.expected)
@@ -70,7 +71,7 @@ extension JSONString {
 }
 
 extension FieldType {
-    /// `wireName` without allocating a string.
+    /// The type's `wireName`, without the allocation of a string.
     var staticWireName: StaticString {
         switch (scalar, isList) {
         case (.string, false): "STRING"

@@ -26,7 +26,7 @@ package struct FieldType: Hashable, Sendable {
 
     package static func list(_ scalar: Scalar) -> FieldType { FieldType(scalar, isList: true) }
 
-    /// The name in responses: `STRING`, `ASSETID`, `INT64_LIST`, `UNKNOWN_LIST`, ….
+    /// The type's name in responses: `STRING`, `ASSETID`, `INT64_LIST`, `UNKNOWN_LIST`, ….
     package var wireName: String {
         let name =
             switch scalar {

@@ -1,5 +1,5 @@
 extension FieldValue {
-    /// Writes the value; `numbersAsStrings` quotes INT64, DOUBLE and TIMESTAMP.
+    /// Writes the value. If `numbersAsStrings` is true, quotes INT64, DOUBLE and TIMESTAMP values.
     func write(to writer: inout JSONWriter, numbersAsStrings: Bool = false) {
         switch self {
         case .string(let value): writer.string(value)
@@ -21,7 +21,7 @@ extension FieldValue {
 }
 
 extension FieldValue {
-    /// Writes `nephosSeconds` if a date is finer than a millisecond.
+    /// Writes `nephosSeconds` if a date is more precise than a millisecond.
     func writeSecondsBeyondMilliseconds(to writer: inout JSONWriter) {
         switch self {
         case .timestamp(let time):
@@ -122,7 +122,8 @@ extension ReferenceValue {
         if let action { self.action = try action.oneOf(Action.self, names: Action.names) }
     }
 
-    /// Writes the reference; a record's `parent` and `share` are sent without the action.
+    /// Writes the reference. `withAction` is false for a record's `parent` and `share`, which are sent without the
+    /// action.
     func write(to writer: inout JSONWriter, withAction: Bool = true) {
         writer.beginObject()
         writer.key("recordName")

@@ -43,7 +43,7 @@ package struct SealedFieldValue: Hashable, Sendable {
     }
 }
 
-/// A geographic position: degrees, metres, metres per second.
+/// A geographic position: coordinates in degrees, distances in metres, speeds in metres per second.
 package struct LocationValue: Hashable, Sendable {
     package var latitude: Double
     package var longitude: Double
@@ -69,7 +69,7 @@ package struct LocationValue: Hashable, Sendable {
     }
 }
 
-/// A reference to a record. Without a zone it points into the zone of the record that holds it.
+/// A reference to a record. A reference without a zone refers to a record in the zone of the referencing record.
 package struct ReferenceValue: Hashable, Sendable {
     /// The effect of the target's deletion on the referencing record (CloudKit Web Services, Reference Dictionary).
     package enum Action: String, Hashable, Sendable {
@@ -97,10 +97,10 @@ package struct AssetValue: Hashable, Sendable {
     package var wrappingKey: String?
     package var referenceChecksum: String?
     package var downloadURL: String?
-    /// The name of the file's content (`nephosContent`): in stored fields the service's key of the file, in an export
-    /// the file's name. Requests cannot set it, and answers do not contain it.
+    /// The name of the file's content, `nephosContent` on the wire: in stored fields the service's key of the file, in
+    /// an export the file's name. Requests cannot set it, and answers do not contain it.
     package var content: String?
-    /// The file's seal (`nephosSeal`); nil if it is not sealed.
+    /// The key that seals the file, `nephosSeal` on the wire; nil if the file is not sealed.
     package var seal: AssetSeal?
 
     package init(
@@ -120,8 +120,9 @@ package struct AssetValue: Hashable, Sendable {
 
 /// The key of a sealed asset file (Documentation/Encryption.md).
 package enum AssetSeal: Hashable, Sendable {
-    /// The key itself, on the device that sealed the file: it is wrapped before the field is sent, and never written.
+    /// The key in the clear, on the device that sealed the file. The device wraps the key before it sends the field, so
+    /// this case is never written.
     case key([UInt8])
-    /// The key, wrapped under its record's.
+    /// The key, wrapped under the key of the file's record.
     case wrapped([UInt8])
 }

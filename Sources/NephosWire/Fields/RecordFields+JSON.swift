@@ -4,7 +4,7 @@ extension RecordFields {
         let members = try json.members("an object of fields")
         var entries: [Entry] = []
         entries.reserveCapacity(json.countHint)
-        // Sorts positions in the document, which are cheaper to move than fields.
+        // Sorts the members' positions in the document, which are cheaper to move than decoded fields.
         for (key, value) in members.sortedByKey(about: json.countHint) {
             do throws(WireError) {
                 entries.append(Entry(name: key.string, field: try Field(json: value)))
@@ -20,7 +20,8 @@ extension RecordFields {
         self = try JSONDocument.parse(bytes) { (json) throws(WireError) in try RecordFields(json: json) }
     }
 
-    /// The fields as stored and sent in responses: ordered by name, each with its type, without null fields.
+    /// Returns the fields in the form for storage and responses: ordered by name, each with its type, without cleared
+    /// fields.
     package func encoded() -> EncodedFields { EncodedFields(bytes: encodedBytes()) }
 
     func encodedBytes() -> [UInt8] {
@@ -35,7 +36,7 @@ extension RecordFields {
         writer.endObject()
     }
 
-    /// Writes the fields for a request: cleared fields as null, undeclared types left out.
+    /// Writes the fields for a request: writes cleared fields as null and omits undeclared types.
     func writeRequest(to writer: inout JSONWriter) {
         writer.beginObject()
         for entry in entries {
@@ -47,7 +48,7 @@ extension RecordFields {
 }
 
 extension RecordFields.Entry {
-    /// Writes the name and the field with its type; nothing for a cleared field.
+    /// Writes the name and the field with its type. Writes nothing for a cleared field.
     func writeStored(to writer: inout JSONWriter, numbersAsStrings: Bool = false) {
         guard field.value != nil else { return }
         writer.key(name)
@@ -61,7 +62,7 @@ extension Field {
         writer.beginObject()
         writer.key("value")
         if case .sealed(let sealed)? = value {
-            // The type name shows that it is encrypted.
+            // The type's name shows that the value is encrypted, so `isEncrypted` is not written.
             writer.base64(sealed.bytes)
             writer.key("type")
             writer.plain(sealed.type.sealedWireName)

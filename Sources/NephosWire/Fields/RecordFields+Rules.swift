@@ -1,7 +1,7 @@
 extension RecordFields {
-    /// The size of the fields' data in bytes, for the limit of 1 MB on a record: names and strings in UTF-8, 8 for a
-    /// number, a date or a member of a location, the names in a reference. Assets do not count (CKRecord, Apple's
-    /// documentation), and neither do cleared fields.
+    /// The size of the fields' data in bytes, for the limit of 1 MB per record. Names and strings count their UTF-8
+    /// bytes; a number, a date and each member of a location count 8 bytes; a reference counts the bytes of its names.
+    /// Assets do not count (CKRecord, Apple's documentation), and neither do cleared fields.
     package var storedSize: Int {
         entries.reduce(0) { size, entry in
             guard let value = entry.field.value else { return size }
@@ -9,13 +9,13 @@ extension RecordFields {
         }
     }
 
-    /// The field with the most bytes, its name included.
+    /// The largest field, and its size in bytes with its name; nil if there are no fields.
     package var largest: (name: String, size: Int)? {
         entries.map { (name: $0.name, size: $0.name.utf8.count + ($0.field.value?.storedSize ?? 0)) }
             .max { $0.size < $1.size }
     }
 
-    /// Why a field's value cannot be stored unchanged; nil if all can.
+    /// The reason why a field's value cannot be stored unchanged; nil if every value can.
     package var problem: String? {
         for entry in entries {
             if let problem = entry.field.value?.problem { return "field '\(entry.name)': \(problem)" }
@@ -25,7 +25,7 @@ extension RecordFields {
 }
 
 extension Field {
-    /// Bytes of its stored value; 0 for none.
+    /// The size of the field's stored value in bytes; 0 if the field has no value.
     package var storedSize: Int { value?.storedSize ?? 0 }
 }
 
@@ -43,11 +43,11 @@ extension FieldValue {
         }
     }
 
-    /// Why the value cannot be stored unchanged; nil if it can. JSON has no non-finite numbers, and no latitude lies
-    /// beyond the poles.
+    /// The reason why the value cannot be stored unchanged; nil if it can. JSON has no non-finite numbers, and no
+    /// latitude lies beyond the poles.
     ///
-    /// The library checks it before sending a value and the service before storing one, so that both refuse it in the
-    /// same way.
+    /// The library checks a value before it sends the value, and the service checks it before it stores the value, so
+    /// that both refuse the same values.
     package var problem: String? {
         switch self {
         case .double(let value): value.isFinite ? nil : "expected a finite number, found \(value)"

@@ -1,7 +1,7 @@
 /// One entry of a record's `fields`: a value, or nil to clear the field.
 package struct Field: Hashable, Sendable {
     package var value: FieldValue?
-    /// False if the sender gave no `type`: the service then converts the value to the schema's type.
+    /// Whether the sender declared the field's `type`. If not, the service converts the value to the schema's type.
     package var hasDeclaredType: Bool
     package var isEncrypted: Bool
 
@@ -27,7 +27,7 @@ package struct RecordFields: Hashable, Sendable {
 
     package init() { entries = [] }
 
-    /// Sorts `entries` by name (UTF-8 order); of entries with one name the last wins.
+    /// Sorts `entries` by name (UTF-8 order). Of several entries with one name, the last one wins.
     package init(_ entries: [Entry]) {
         guard let first = Self.firstOutOfOrder(in: entries) else {
             self.entries = entries
@@ -41,7 +41,7 @@ package struct RecordFields: Hashable, Sendable {
         }
         self.entries = []
         self.entries.reserveCapacity(entries.count)
-        // The sort is stable: of equal names the last one given comes last.
+        // The sort is stable, so of several entries with one name the last given entry comes last.
         for entry in entries.sorted(by: { $0.name.utf8Order(comparedTo: $1.name) < 0 }) {
             if let last = self.entries.last, last.name.utf8Order(comparedTo: entry.name) == 0 {
                 self.entries[self.entries.count - 1] = entry
@@ -51,10 +51,11 @@ package struct RecordFields: Hashable, Sendable {
         }
     }
 
-    /// The number of entries up to which insertion sort is faster.
+    /// The maximum number of entries per list for which insertion sort is faster.
     private static let insertedOneByOne = 32
 
-    /// The first entry whose name is not greater than the previous one.
+    /// Returns the index of the first entry whose name is not greater than the previous entry's name; nil if all are in
+    /// order.
     private static func firstOutOfOrder(in entries: [Entry]) -> Int? {
         guard entries.count > 1 else { return nil }
         for index in 1..<entries.count
@@ -89,7 +90,7 @@ package struct RecordFields: Hashable, Sendable {
     }
 
     private func position(of name: String) -> (index: Int, found: Bool) {
-        // Names mostly arrive in order: checks the end first.
+        // Names mostly arrive in order, so the search checks the end first.
         if let last = entries.last, last.name.utf8Order(comparedTo: name) < 0 { return (entries.count, false) }
         var low = 0
         var high = entries.count

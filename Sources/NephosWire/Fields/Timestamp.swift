@@ -1,24 +1,24 @@
 package import FoundationEssentials
 
-/// A moment with the precision of a `Date`. CloudKit Web Services sends whole milliseconds since 1970; the remainder is
-/// sent beside them as `nephosSeconds`, our addition.
+/// A moment with the precision of a `Date`. CloudKit Web Services sends whole milliseconds since 1970. A more precise
+/// date is sent as seconds too, in `nephosSeconds`, our addition.
 package struct Timestamp: Hashable, Sendable {
-    /// Seconds since 2001-01-01T00:00:00Z, as in `Date`: the nearest double to the given value. Non-finite only if a
-    /// program sets it so; such a moment is neither sent nor stored (`FieldValue.problem`).
+    /// The seconds since 2001-01-01T00:00:00Z, as in `Date`: the nearest double to the given value. The number is
+    /// non-finite only if a program sets it so. Such a moment is neither sent nor stored (`FieldValue.problem`).
     package let seconds: Double
 
     package init(_ date: Date) {
         seconds = date.timeIntervalSinceReferenceDate
     }
 
-    /// - Parameter milliseconds: since 1970-01-01T00:00:00Z. Exact up to 69,000 years from there; beyond, rounded to
-    ///   the nearest `Date`.
+    /// - Parameter milliseconds: the milliseconds since 1970-01-01T00:00:00Z. The moment is exact within 69,000 years
+    ///   of 1970, and rounded to the nearest `Date` beyond.
     package init(milliseconds: Int64) {
         seconds = Date(timeIntervalSince1970: Double(milliseconds) / 1000).timeIntervalSinceReferenceDate
     }
 
-    /// The moment of a field dictionary. `seconds` counts only if it is the same moment: a client that does not know it
-    /// changes only the value.
+    /// Creates the moment of a field dictionary. `seconds` is used only if it rounds to `milliseconds`: a client that
+    /// does not know `nephosSeconds` changes only the milliseconds.
     init(milliseconds: Int64, seconds: Double?) {
         if let seconds {
             let exact = Timestamp(Date(timeIntervalSinceReferenceDate: seconds))
@@ -42,7 +42,7 @@ package struct Timestamp: Hashable, Sendable {
         return Int64(exactly: milliseconds) ?? (milliseconds < 0 ? .min : .max)
     }
 
-    /// The seconds, if whole milliseconds are not exact; otherwise nil.
+    /// The seconds since 2001, if whole milliseconds do not represent the moment exactly; otherwise nil.
     var secondsBeyondMilliseconds: Double? {
         Timestamp(milliseconds: milliseconds).seconds == seconds ? nil : seconds
     }

@@ -1,11 +1,12 @@
 import CSimdJSON
 
-/// Our additions to answers: the members whose keys begin with `nephos`. Only clients that request them receive them.
-/// Other clients may validate or print an answer, so they receive only Apple's keys.
+/// Our additions to answers: the members whose keys begin with `nephos`. Only clients that request the additions
+/// receive them. Other clients can validate or print an answer, so they receive only Apple's keys.
 package enum AnswerAdditions {
-    /// The request header that requests them, with any value.
+    /// The request header by which a client requests the additions, with any value.
     package static let header: StaticString = "Nephos-Additions"
 
+    /// Removes the additions from an answer.
     /// - Parameter parts: JSON from our own writer.
     /// - Returns: the JSON without the additions.
     package static func removed(from parts: [JSONBytes]) -> [JSONBytes] {
@@ -46,9 +47,10 @@ package enum AnswerAdditions {
         return found - base
     }
 
-    /// An unescaped quote begins or ends a string, and a colon follows a key. The values of additions are numbers,
-    /// strings, Booleans and arrays; an app's own field of such a name has an object.
-    /// - Returns: the member's end; nil if it is not an addition.
+    /// Finds the end of an addition. An unescaped quote begins or ends a string, and a colon follows a key. The value
+    /// of an addition is a number, a string, a Boolean or an array; the value of an app's own field with such a name is
+    /// an object.
+    /// - Returns: the index after the member; nil if the member is not an addition.
     private static func endOfAddition(_ bytes: UnsafeRawBufferPointer, _ start: Int) -> Int? {
         guard start > 0, bytes[start - 1] == UInt8(ascii: "{") || bytes[start - 1] == UInt8(ascii: ",") else {
             return nil
@@ -77,7 +79,8 @@ package enum AnswerAdditions {
         return index
     }
 
-    /// - Parameter start: the string's opening quote.
+    /// Returns the index after a string.
+    /// - Parameter start: the index of the string's opening quote.
     private static func endOfString(_ bytes: UnsafeRawBufferPointer, _ start: Int) -> Int {
         var index = start + 1
         while index < bytes.count, bytes[index] != UInt8(ascii: "\"") {

@@ -10,10 +10,10 @@ package enum Base64 {
 
     static func encodedCount(_ count: Int) -> Int { (count + 2) / 3 * 4 }
 
-    /// The text of `bytes`.
+    /// Encodes `bytes` as base64 text.
     package static func text(_ bytes: [UInt8]) -> String { bytes.withUnsafeBytes { text($0) } }
 
-    /// The text of `bytes`.
+    /// Encodes `bytes` as base64 text.
     package static func text(_ bytes: UnsafeRawBufferPointer) -> String {
         String(unsafeUninitializedCapacity: encodedCount(bytes.count)) { output in
             guard let start = output.baseAddress else { return 0 }
@@ -22,7 +22,7 @@ package enum Base64 {
         }
     }
 
-    /// Writes the text of `bytes` to `output`, which holds at least `encodedCount` bytes.
+    /// Writes the base64 text of `bytes` to `output`, which must have a capacity of `encodedCount` bytes or more.
     static func encode(_ bytes: UnsafeRawBufferPointer, to output: UnsafeMutablePointer<UInt8>) {
         alphabet.withUnsafeBufferPointer { alphabet in
             var output = output
@@ -46,14 +46,15 @@ package enum Base64 {
         }
     }
 
-    /// Like `decode(_:)`, but accepts the line breaks and spaces that some languages' libraries insert by default.
+    /// Decodes base64 text like `decode(_:)`, but accepts the line breaks and spaces that some languages' libraries
+    /// insert by default.
     static func decodeLines(_ text: UnsafeRawBufferPointer) -> [UInt8]? {
         decode(text) ?? text.filter { !whitespace.contains($0) }.withUnsafeBytes(decode)
     }
 
     private static let whitespace = Array(" \t\r\n".utf8)
 
-    /// Nil for text that is not base64.
+    /// Decodes base64 text; nil if the text is not base64.
     static func decode(_ text: UnsafeRawBufferPointer) -> [UInt8]? {
         guard text.count % 4 == 0 else { return nil }
         guard text.count > 0 else { return [] }
@@ -77,7 +78,7 @@ package enum Base64 {
                     output[group * 3 + 1] = UInt8(truncatingIfNeeded: bits >> 8)
                     output[group * 3 + 2] = UInt8(truncatingIfNeeded: bits)
                 }
-                // Digits are under 64; `invalid` sets the high bits.
+                // The values of base64 digits are under 64, and `invalid` sets the high bits.
                 isValid = seen < 64
             }
             count = text.count / 4 * 3 - padding

@@ -1,4 +1,4 @@
-/// A pointer to write through: its creator reserved memory for everything that is written.
+/// A pointer for writing bytes without capacity checks. Its creator has reserved memory for all bytes to write.
 struct ByteOutput {
     private(set) var end: UnsafeMutablePointer<UInt8>
 
@@ -17,7 +17,7 @@ struct ByteOutput {
         end += bytes.count
     }
 
-    /// With a constant length the copy compiles to a few instructions.
+    /// Writes a constant text. With a constant length, the copy compiles to a few instructions.
     @inline(__always)
     mutating func text(_ text: StaticString) {
         UnsafeMutableRawPointer(end).copyMemory(from: text.utf8Start, byteCount: text.utf8CodeUnitCount)
@@ -28,10 +28,10 @@ struct ByteOutput {
 // MARK: JSON
 
 extension ByteOutput {
-    /// The maximum encoded size of a string of `count` bytes.
+    /// The maximum encoded size in bytes of a string of `count` bytes.
     static func room(string count: Int) -> Int { 6 * count + 2 }
 
-    /// Writes a string without escapes.
+    /// Writes a string that needs no escapes.
     @inline(__always)
     mutating func plain(_ bytes: UnsafeRawBufferPointer) {
         byte(UInt8(ascii: "\""))
@@ -51,7 +51,7 @@ extension ByteOutput {
         byte(UInt8(ascii: "\""))
     }
 
-    /// Writes a byte of a string, which may be a quote, a backslash or a control character.
+    /// Writes a byte of a string. Escapes a quote, a backslash or a control character.
     mutating func escaped(_ byte: UInt8) {
         switch byte {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"): pair(byte)

@@ -9,7 +9,7 @@ func equalBytes(_ left: UnsafePointer<UInt8>, _ right: UnsafePointer<UInt8>, _ c
     memcmp(left, right, count) == 0
 }
 
-/// Negative, zero or positive if `left` sorts before, with or after `right`.
+/// Compares bytes: negative, zero or positive if `left` sorts before, with or after `right`.
 package func compareBytes(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
     let common = min(left.count, right.count)
     if common > 0, let leftStart = left.baseAddress, let rightStart = right.baseAddress {
@@ -19,12 +19,12 @@ package func compareBytes(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBuff
     return left.count - right.count
 }
 
-/// Whether `needle`, two bytes or more, occurs in `bytes`.
+/// Returns whether `needle` occurs in `bytes`. `needle` has two or more bytes.
 func contains(_ needle: StaticString, in bytes: UnsafeRawBufferPointer) -> Bool {
     guard let start = bytes.baseAddress else { return false }
     let length = needle.utf8CodeUnitCount
     var position = start
-    // Searches for the second byte: the first, a quote, is frequent in JSON.
+    // Searches for the needle's second byte, because its first byte, a quote, is frequent in JSON.
     while bytes.count > position + 1 - start,
         let found = memchr(position + 1, Int32(needle.utf8Start[1]), bytes.count - (position + 1 - start))
     {
@@ -44,17 +44,17 @@ extension String {
         return copy.withUTF8 { body(UnsafeRawBufferPointer($0)) }
     }
 
-    /// The order of UTF-8 bytes. `<` and `==` would treat canonically equivalent names as equal.
+    /// Compares the UTF-8 bytes of two strings. `<` and `==` would treat canonically equivalent names as equal.
     func utf8Order(comparedTo other: String) -> Int {
         withUTF8Bytes { mine in other.withUTF8Bytes { compareBytes(mine, $0) } }
     }
 }
 
 extension String {
-    /// The text of UTF-8 bytes; nil if they are invalid.
+    /// Creates a string from UTF-8 bytes; nil if they are invalid.
     ///
-    /// Like `String(validating:as:)`, which looks up generic types on every call: too slow for each text of a feed,
-    /// most of which are ASCII.
+    /// Equivalent to `String(validating:as:)`, which looks up generic types on every call. That is too slow for the
+    /// texts of a change feed, most of which are ASCII.
     package init?(utf8 bytes: UnsafeRawBufferPointer) {
         if isASCII(bytes) {
             self.init(decoding: bytes, as: UTF8.self)

@@ -1,5 +1,5 @@
 extension Codec where Value: WireMessage & SendableMetatype {
-    /// A message that is read and written by hand.
+    /// The codec of a message whose own code reads and writes it.
     static func message(_ expected: String) -> Codec {
         Codec(expected) { (json) throws(WireError) in
             try Value(json: json)
@@ -10,7 +10,7 @@ extension Codec where Value: WireMessage & SendableMetatype {
 }
 
 extension Codec<ZoneIDDictionary> {
-    /// A zone's ID without the zone's type, as in requests.
+    /// The codec of a zone's ID without the zone's type, as in requests.
     static let zoneID = Codec("a zone ID") { (json) throws(WireError) in
         try ZoneIDDictionary(json: json)
     } write: {
@@ -59,7 +59,7 @@ extension Codec<Double> {
 }
 
 extension Codec<[UInt8]> {
-    /// Bytes in base64.
+    /// The codec of bytes in base64.
     static let base64 = Codec("a base64 string") { (json) throws(WireError) in
         try json.bytes()
     } write: {
@@ -76,7 +76,8 @@ extension Codec<[String]> {
 }
 
 extension Codec {
-    /// - Parameter expected: the array in the error for another value: `an array of zones`.
+    /// The codec of an array.
+    /// - Parameter expected: the expected value, for the error about another value: `an array of zones`.
     static func array<Element>(_ expected: String, of element: Codec<Element>) -> Codec where Value == [Element] {
         Codec("an array") { (json) throws(WireError) in
             try json.elements(expected, element.read)
@@ -89,7 +90,7 @@ extension Codec {
 }
 
 extension Codec where Value: RawRepresentable<String> & CaseIterable & SendableMetatype {
-    /// One of an enumeration's names.
+    /// The codec of an enumeration whose raw values are its names on the wire.
     static var name: Codec {
         let names = Value.allCases.map(\.rawValue)
         return Codec("one of " + names.joined(separator: ", ")) { (json) throws(WireError) in

@@ -1,15 +1,15 @@
-/// The description of a value's JSON, for both directions.
+/// The description of a value's JSON, for reading and writing.
 ///
-/// For messages that are seldom sent: it calls a closure and a key path for each member. Messages of records, queries,
-/// changes and notifications are read and written by hand.
+/// Codecs serve messages that are seldom sent, because a codec calls a closure and a key path for each member. Messages
+/// of records, queries, changes and notifications have their own code for reading and writing.
 package struct Codec<Value>: Sendable {
     typealias Write = @Sendable (Value, inout JSONWriter) -> Void
 
-    /// The value in errors: `a string`.
+    /// The expected value in errors, such as `a string`.
     let expected: String
     let read: @Sendable (JSONValue) throws(WireError) -> Value
     let write: Write
-    /// Writes an object's members without its braces.
+    /// Writes an object's members without its braces; nil for a value that is not an object.
     fileprivate var writeMembers: Write?
 
     init(
@@ -20,7 +20,7 @@ package struct Codec<Value>: Sendable {
         self.write = write
     }
 
-    /// An object, whose members are read and written in the given order.
+    /// The codec of an object, whose members are read and written in the given order.
     init<each Member>(
         as expected: String = "an object", _ make: @escaping @Sendable (repeat each Member) -> Value,
         _ member: repeat MemberCodec<Value, each Member>
@@ -43,8 +43,9 @@ struct MemberCodec<Object, Value>: Sendable {
     fileprivate let read: @Sendable (JSONValue) throws(WireError) -> Value
     fileprivate let write: Codec<Object>.Write
 
-    /// A member that every object has.
-    /// - Parameter expected: the value in the error for its absence; nil for the codec's.
+    /// A required member.
+    /// - Parameter expected: the expected value in the error about the member's absence; nil for the codec's
+    ///   `expected`.
     static func required(
         _ key: String, _ property: any KeyPath<Object, Value> & Sendable, _ codec: Codec<Value>,
         _ expected: String? = nil
@@ -58,8 +59,8 @@ struct MemberCodec<Object, Value>: Sendable {
         }
     }
 
-    /// A member that is absent for nil.
-    /// - Parameter alias: another key, which some clients send.
+    /// An optional member. A nil value is not written.
+    /// - Parameter alias: another key for the member, which some clients send.
     static func optional<Wrapped>(
         _ key: String, or alias: String? = nil, _ property: any KeyPath<Object, Value> & Sendable,
         _ codec: Codec<Wrapped>
@@ -73,8 +74,8 @@ struct MemberCodec<Object, Value>: Sendable {
         }
     }
 
-    /// A member whose absence stands for a value.
-    /// - Parameter omits: whether that value is not written.
+    /// A member with a default value for its absence.
+    /// - Parameter omits: whether the default value is not written.
     static func member(
         _ key: String, _ property: any KeyPath<Object, Value> & Sendable, _ codec: Codec<Value>, ifAbsent absent: Value,
         omits: Bool = false
@@ -89,7 +90,7 @@ struct MemberCodec<Object, Value>: Sendable {
         }
     }
 
-    /// A flag, which is absent for false.
+    /// A Boolean member that is absent for false.
     static func flag(_ key: String, _ property: any KeyPath<Object, Bool> & Sendable) -> Self where Value == Bool {
         member(key, property, .bool, ifAbsent: false, omits: true)
     }
@@ -103,12 +104,12 @@ package protocol CodedMessage: WireMessage {
 extension CodedMessage {
     package init(json: JSONValue) throws(WireError) { self = try Self.codec.read(json) }
     package func write(to writer: inout JSONWriter) { Self.codec.write(self, &writer) }
-    /// Writes the members without the braces, for an answer with further members.
+    /// Writes the members without the braces, for an answer that has further members.
     package func writeMembers(to writer: inout JSONWriter) { Self.codec.writeMembers?(self, &writer) }
 }
 
 extension JSONValue {
-    /// A member of an object; the last of its name counts. Nil if absent or null.
+    /// Returns a member of an object; nil if it is absent or null. Of several members with one key, the last counts.
     fileprivate func member(_ name: String) -> JSONValue? {
         guard isObject else { return nil }
         var found: JSONValue?

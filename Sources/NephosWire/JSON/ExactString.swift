@@ -1,12 +1,12 @@
 /// A string compared by its bytes, as in stores. `==` of `String` treats canonically equivalent strings as equal: "é"
-/// in its two forms, and even "K" and the Kelvin sign. So in-memory keys from clients that are not checked ASCII have
-/// this type.
+/// in its two forms, and even "K" and the Kelvin sign. So in-memory keys that clients send are of this type, unless
+/// they are checked to be ASCII.
 package struct ExactString: Hashable, Sendable {
     package let string: String
 
     package init(_ string: String) { self.string = string }
 
-    // Equal bytes have equal hashes as strings, so the synthesised hash serves.
+    // Strings with equal bytes have equal hashes, so the synthesised hash is correct.
     package static func == (left: ExactString, right: ExactString) -> Bool {
         left.string.hasSameBytes(as: right.string)
     }

@@ -6,27 +6,27 @@ import Synchronization
     import Musl
 #endif
 
-/// Immutable bytes at a fixed address: written text, without a copy.
+/// Immutable bytes at a fixed address: written text that can be passed on without a copy.
 ///
 /// `@unchecked`: the bytes are immutable after initialization, the free memory around them has at most one writer, and
 /// only `deinit` frees the memory.
 package final class JSONBytes: @unchecked Sendable {
     package let buffer: UnsafeRawBufferPointer
-    /// Free bytes of the memory before and after these.
+    /// The number of free bytes in the memory before `buffer`. `tailroom` is the number of free bytes after it.
     let headroom: Int
     let tailroom: Int
     private let isRoomTaken = Atomic(false)
-    /// The owner of the memory, if not this.
+    /// The owner of the memory; nil if this object owns it.
     private let holder: JSONBytes?
-    /// Bytes of the memory, if it counts as large.
+    /// The size of the memory in bytes; 0 if it is below `largeLimit`.
     private let largeSize: Int
-    /// Total bytes of all large texts of the process, those of `largeLimit` and more.
+    /// The total size in bytes of the memory of all texts in the process whose memory has `largeLimit` or more bytes.
     package static var largeBytes: Int { largeCount.load(ordering: .relaxed) }
     private static let largeCount = Atomic(0)
     package static var largeLimit: Int { 64 * 1024 }
 
-    /// Takes ownership of memory from `malloc`: `headroom` bytes, then `count`, and more up to `capacity` after the
-    /// headroom.
+    /// Takes ownership of memory from `malloc`. The memory has `headroom` free bytes, then the `count` bytes of the
+    /// text, then free bytes. Its size is `headroom` plus `capacity`.
     init(owning start: UnsafeMutablePointer<UInt8>, count: Int, capacity: Int? = nil, headroom: Int = 0) {
         buffer = UnsafeRawBufferPointer(start: start, count: count)
         self.headroom = headroom
@@ -37,7 +37,8 @@ package final class JSONBytes: @unchecked Sendable {
         if largeSize > 0 { Self.largeCount.add(size, ordering: .relaxed) }
     }
 
-    /// Bytes in the memory of `holder`, in the free memory around its own.
+    /// Refers to bytes in the memory that `holder` owns. The bytes include those of `holder`, and use the free memory
+    /// around them.
     init(in holder: JSONBytes, _ start: UnsafeMutablePointer<UInt8>, count: Int) {
         buffer = UnsafeRawBufferPointer(start: start, count: count)
         headroom = 0
@@ -46,19 +47,20 @@ package final class JSONBytes: @unchecked Sendable {
         largeSize = 0
     }
 
-    /// The first byte, for the single caller that may write before and after these bytes; nil for others.
+    /// Returns the address of the first byte to the single caller that is allowed to write to the free memory around
+    /// these bytes; nil for later callers.
     func takeRoom() -> UnsafeMutablePointer<UInt8>? {
         guard let start = buffer.baseAddress, !isRoomTaken.exchange(true, ordering: .relaxed) else { return nil }
         return UnsafeMutableRawPointer(mutating: start).assumingMemoryBound(to: UInt8.self)
     }
 
-    /// A copy of a string's UTF-8.
+    /// Copies a string's UTF-8 bytes.
     package convenience init(_ text: String) { self.init(text.withUTF8Bytes { Self.copy($0) }) }
 
-    /// A copy.
+    /// Copies an array's bytes.
     package convenience init(_ bytes: [UInt8]) { self.init(bytes.withUnsafeBytes { Self.copy($0) }) }
 
-    /// A copy.
+    /// Copies the bytes of a buffer.
     package convenience init(copying bytes: UnsafeRawBufferPointer) { self.init(Self.copy(bytes)) }
 
     private convenience init(_ owned: (start: UnsafeMutablePointer<UInt8>, count: Int)) {
@@ -89,7 +91,7 @@ extension JSONBytes: Hashable {
 }
 
 extension [JSONBytes] {
-    /// One copy of all.
+    /// Copies the bytes of all parts into one array.
     package func joined() -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(reduce(0) { $0 + $1.buffer.count })

@@ -1,6 +1,6 @@
 import CSimdJSON
 
-/// Finds the first syntax error of a document that simdjson refused, for the error's path, reason and offset.
+/// Finds the first syntax error of a document that simdjson refused, for the path, reason and offset in the error.
 struct JSONDiagnosis {
     private enum Step {
         case member(String)
@@ -11,7 +11,8 @@ struct JSONDiagnosis {
     private var index = 0
     private var steps: [Step] = []
 
-    /// The error for `bytes`; `message` is simdjson's, for documents that it refused for another reason.
+    /// Returns the error for `bytes`. Uses `message`, simdjson's own, for a document that simdjson refused for another
+    /// reason than its syntax.
     static func explain(_ bytes: UnsafeRawBufferPointer, message: String) -> WireError {
         var diagnosis = JSONDiagnosis(bytes: bytes)
         do throws(WireError) {
@@ -53,7 +54,8 @@ struct JSONDiagnosis {
         }
     }
 
-    /// - Parameter begin: parses the text before a value, and appends the value's step.
+    /// Parses an object or an array.
+    /// - Parameter begin: parses the text before a value, and appends the value's step to the path.
     private mutating func container(
         closedBy close: UnicodeScalar, begin: (inout JSONDiagnosis, Int) throws(WireError) -> Void
     ) throws(WireError) {
@@ -75,7 +77,7 @@ struct JSONDiagnosis {
         index += 1
     }
 
-    /// Parses a string; returns its text, still escaped.
+    /// Parses a string. Returns its text with its escapes.
     private mutating func string() throws(WireError) -> String {
         let start = index
         index += 1
@@ -96,7 +98,7 @@ struct JSONDiagnosis {
         throw notJSON("a string that does not end")
     }
 
-    /// Nil for a malformed escape, such as a lone surrogate.
+    /// Returns the length of the escape at `index`; nil for a malformed escape, such as a lone surrogate.
     private func lengthOfEscape() -> Int? {
         if let unit = codeUnit(at: index) {
             guard unit & 0xF800 == 0xD800 else { return 6 }

@@ -1,9 +1,10 @@
-/// Integers as decimal digits, eight at a time: every record of an answer has several.
+/// Writes integers as decimal digits, eight digits at a time, because every record of an answer has several integers.
 enum JSONDigits {
-    /// Bytes that `write` may touch.
+    /// The maximum number of bytes that `write` changes.
     static let most = 32
 
-    /// - Parameter output: has at least `most` bytes; the bytes after the digits may change.
+    /// Writes an integer.
+    /// - Parameter output: memory of `most` bytes or more. The bytes after the digits can change.
     /// - Returns: the number of digits and sign bytes written.
     @inline(__always)
     static func write(_ value: Int64, to output: UnsafeMutablePointer<UInt8>) -> Int {
@@ -30,27 +31,27 @@ enum JSONDigits {
 
     private static let hundredMillion: UInt64 = 100_000_000
 
-    /// Writes a number of at most eight digits without leading zeros.
+    /// Writes a number below 100,000,000 without leading zeros.
     @inline(__always)
     private static func first(_ number: UInt64, to end: inout UnsafeMutableRawPointer) {
         let digits = digits(number)
-        // Keeps the last digit, even of zero.
+        // The last digit is written even for zero.
         let zeros = min(7, digits.trailingZeroBitCount >> 3)
         let text = (digits | 0x3030_3030_3030_3030) &>> UInt64(8 * zeros)
         end.storeBytes(of: text.littleEndian, as: UInt64.self)
         end += 8 - zeros
     }
 
-    /// Writes eight digits.
+    /// Writes a number below 100,000,000 as eight digits, with leading zeros.
     @inline(__always)
     private static func next(_ number: UInt64, to end: inout UnsafeMutableRawPointer) {
         end.storeBytes(of: (digits(number) | 0x3030_3030_3030_3030).littleEndian, as: UInt64.self)
         end += 8
     }
 
-    /// Eight digits, one in each byte, the first in the lowest: splits the number into halves of four digits, these
-    /// into halves of two, and these into digits, each step for all at once. Division by 100 and by 10 is
-    /// multiplication by a fraction that is exact for numbers this small.
+    /// Returns eight digits, one in each byte, the first digit in the lowest byte. Splits the number into halves of
+    /// four digits, these into halves of two digits, and these into digits. Each step splits all parts at once. Instead
+    /// of dividing by 100 and by 10, multiplies by a fraction that is exact for numbers this small.
     @inline(__always)
     private static func digits(_ number: UInt64) -> UInt64 {
         let upper = number / 10_000

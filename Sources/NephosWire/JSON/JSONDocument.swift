@@ -2,7 +2,8 @@ import CSimdJSON
 
 /// Parses JSON with simdjson.
 package enum JSONDocument {
-    /// Parses `bytes` and passes the root to `body`; no value may outlive it. An empty document counts as `{}`.
+    /// Parses `bytes` and passes the root value to `body`. Values are invalid once `body` returns. An empty document
+    /// counts as `{}`.
     package static func parse<Result>(
         _ bytes: UnsafeRawBufferPointer, _ body: (JSONValue) throws(WireError) -> Result
     ) throws(WireError) -> Result {
@@ -15,14 +16,16 @@ package enum JSONDocument {
         case Int(CSIMDJSON_EMPTY):
             return try parse(Array("{}".utf8), body)
         case Int(CSIMDJSON_NUMBER_ERROR):
-            // simdjson has no numbers beyond 64 bits; a DOUBLE may be written as one ("100000000000000000000").
+            // simdjson supports no integers beyond 64 bits, but a sender can write a DOUBLE as one
+            // ("100000000000000000000").
             if let rewritten = JSONNumber.withFractionsForLargeIntegers(bytes) { return try parse(rewritten, body) }
         default: break
         }
         throw JSONDiagnosis.explain(bytes, message: String(cString: csimdjson_error_message(document.error)))
     }
 
-    /// Parses `bytes` and passes the root to `body`; no value may outlive it. An empty document counts as `{}`.
+    /// Parses `bytes` and passes the root value to `body`. Values are invalid once `body` returns. An empty document
+    /// counts as `{}`.
     package static func parse<Result>(
         _ bytes: [UInt8], _ body: (JSONValue) throws(WireError) -> Result
     ) throws(WireError) -> Result {

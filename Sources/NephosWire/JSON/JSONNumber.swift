@@ -1,6 +1,6 @@
-/// Numbers in text.
+/// Parses numbers in text.
 enum JSONNumber {
-    /// Digits with an optional minus sign, within 64 bits; nil for anything else.
+    /// Parses digits with an optional minus sign; nil for any other text, and for numbers beyond 64 bits.
     static func int64(_ text: UnsafeRawBufferPointer) -> Int64? {
         var digits = text[...]
         let isNegative = digits.first == UInt8(ascii: "-")
@@ -15,7 +15,7 @@ enum JSONNumber {
         return magnitude <= 1 << 63 ? Int64(truncatingIfNeeded: 0 &- magnitude) : nil
     }
 
-    /// A number by JSON's grammar with a finite value; nil for anything else (`NaN`, `0x1p3`, ` 1`, `1e999`).
+    /// Parses a finite number in JSON's grammar; nil for any other text (`NaN`, `0x1p3`, ` 1`, `1e999`).
     static func double(_ text: UnsafeRawBufferPointer) -> Double? {
         guard scan(text, from: 0)?.end == text.count,
             let value = Double(String(decoding: text, as: UTF8.self)), value.isFinite
@@ -23,7 +23,8 @@ enum JSONNumber {
         return value
     }
 
-    /// The number by JSON's grammar that starts at `start`.
+    /// Returns the end of the number in JSON's grammar that starts at `start`, and whether it is an integer; nil if
+    /// there is none.
     static func scan(_ text: UnsafeRawBufferPointer, from start: Int) -> (end: Int, isInteger: Bool)? {
         var index = start
         if byte(text, index) == UInt8(ascii: "-") { index += 1 }
@@ -46,7 +47,7 @@ enum JSONNumber {
         return (index, isInteger)
     }
 
-    /// The document with `.0` appended to every integer beyond 64 bits; nil if there is none.
+    /// Returns the document with `.0` appended to every integer beyond 64 bits; nil if there is no such integer.
     static func withFractionsForLargeIntegers(_ document: UnsafeRawBufferPointer) -> [UInt8]? {
         var result: [UInt8] = []
         var index = 0
@@ -72,7 +73,7 @@ enum JSONNumber {
         return result + document[copied...]
     }
 
-    /// The index after the string that starts at `start`.
+    /// Returns the index after the string that starts at `start`.
     private static func endOfString(_ document: UnsafeRawBufferPointer, from start: Int) -> Int {
         var index = start + 1
         while index < document.count {
@@ -88,7 +89,7 @@ enum JSONNumber {
         index < text.count ? text[index] : 0
     }
 
-    /// Returns whether there was one.
+    /// Skips digits. Returns whether there was at least one digit.
     @inline(__always)
     private static func skipDigits(_ text: UnsafeRawBufferPointer, _ index: inout Int) -> Bool {
         let first = index

@@ -1,11 +1,11 @@
 extension JSONValue {
-    /// The members of a required object.
+    /// Returns the members of an object. Throws for any other value.
     func members(_ expected: String = "an object") throws(WireError) -> JSONMembers {
         guard isObject else { throw mismatch(expected) }
         return JSONMembers(of: self)
     }
 
-    /// Decodes a required array, element by element.
+    /// Decodes an array, element by element. Throws for any other value.
     func elements<Element>(
         _ expected: String, _ decode: (JSONValue) throws(WireError) -> Element
     ) throws(WireError) -> [Element] {
@@ -16,7 +16,7 @@ extension JSONValue {
         return result
     }
 
-    /// Decodes a required member; the last of its name counts.
+    /// Decodes a required member. Of several members with one key, the last counts.
     func required<Result>(
         _ name: StaticString, _ expected: String, _ decode: (JSONValue) throws(WireError) -> Result
     ) throws(WireError) -> Result {
@@ -34,12 +34,13 @@ extension JSONValue {
         try required(name, "an integer") { (json) throws(WireError) in try json.int64() }
     }
 
-    /// Bytes in base64.
+    /// Decodes a required member, a base64 string, to its bytes.
     func requiredBytes(_ name: StaticString) throws(WireError) -> [UInt8] {
         try required(name, "a base64 string") { (json) throws(WireError) in try json.bytes() }
     }
 
-    /// A member, if this is an object; the last of its name counts. Nil if absent or null.
+    /// Returns a member; nil if it is absent or null, or if this value is not an object. Of several members with one
+    /// key, the last counts.
     func member(_ name: StaticString) -> JSONValue? {
         guard isObject else { return nil }
         var found: JSONValue?
@@ -47,7 +48,7 @@ extension JSONValue {
         return found
     }
 
-    /// A token or marker of a position; nil for the empty one, with which some clients begin.
+    /// Decodes the token or marker of a position; nil for an empty string, which some clients send for the beginning.
     func position() throws(WireError) -> String? {
         let token = try string()
         return token.isEmpty ? nil : token
@@ -62,7 +63,7 @@ extension JSONValue {
         try elements("an array of strings") { (element) throws(WireError) in try element.string() }
     }
 
-    /// A Boolean, or one in a string, as some clients encode everything.
+    /// Decodes a Boolean. Accepts a Boolean in a string too, because some clients encode every value as a string.
     func bool() throws(WireError) -> Bool {
         switch tag {
         case Tag.true: return true
@@ -73,8 +74,8 @@ extension JSONValue {
         }
     }
 
-    /// A 64-bit integer. Accepts an integer, a number with a zero fraction (up to 2^53, where such numbers are exact),
-    /// or either in a string, for senders whose numbers cannot hold 64 bits.
+    /// Decodes a 64-bit integer. Accepts an integer, a number with a zero fraction (up to 2^53, where such numbers are
+    /// exact), and either in a string, for senders whose number types do not have 64 bits.
     func int64(_ expected: String = "an integer") throws(WireError) -> Int64 {
         switch tag {
         case Tag.int64: return Int64(bitPattern: numberBits)
@@ -96,7 +97,7 @@ extension JSONValue {
         return whole
     }
 
-    /// A finite number, or one in a string.
+    /// Decodes a finite number. Accepts a number in a string too.
     func double(_ expected: String = "a number") throws(WireError) -> Double {
         switch tag {
         case Tag.int64: return Double(Int64(bitPattern: numberBits))
@@ -109,7 +110,7 @@ extension JSONValue {
         }
     }
 
-    /// One of an enumeration's names.
+    /// Decodes one of an enumeration's names. Throws for other names.
     func oneOf<Name: RawRepresentable<String>>(
         _ type: Name.Type, names: @autoclosure () -> [String]
     ) throws(WireError) -> Name {
@@ -123,17 +124,17 @@ extension JSONValue {
 // MARK: - Errors
 
 extension JSONValue {
-    /// "expected a string, found the number 5", at this value's path.
+    /// Returns the error "expected a string, found the number 5" with this value's path.
     func mismatch(_ expected: String) -> WireError { failure("expected \(expected), found \(summary)") }
 
     func failure(_ reason: String) -> WireError { WireError(path: path, reason: reason) }
 
-    /// The error for a missing required key.
+    /// Returns the error for a missing required member.
     func missing(_ key: String, _ expected: String) -> WireError {
         WireError(path: WirePath.appending(member: key, to: path), reason: "expected \(expected), found nothing")
     }
 
-    /// The value in a few words.
+    /// A short description of the value for errors, such as "the number 5".
     var summary: String {
         switch tag {
         case Tag.object: "an object"
@@ -148,7 +149,7 @@ extension JSONValue {
         }
     }
 
-    /// The value's path in its document. Found by a search from the root, a cost that only errors pay.
+    /// The value's path in its document. Computed by a search from the root, which only errors need.
     var path: String {
         var path = ""
         var position = at(1)

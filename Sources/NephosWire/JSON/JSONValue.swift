@@ -1,16 +1,17 @@
-/// A value of a parsed document: a position on simdjson's tape. Valid only inside `JSONDocument.parse`'s closure.
+/// A value of a parsed document: an index on simdjson's tape. It is valid only inside the closure of
+/// `JSONDocument.parse`.
 package struct JSONValue {
     let tape: UnsafePointer<UInt64>
     let strings: UnsafePointer<UInt8>
     let index: Int
 
-    /// The high byte of a tape word.
+    /// The types of values: the high byte of a tape word.
     enum Tag {
         static var object: UInt8 { 0x7B }
         static var array: UInt8 { 0x5B }
         static var string: UInt8 { 0x22 }
         static var int64: UInt8 { 0x6C }
-        /// An integer over `Int64.max`.
+        /// An integer above `Int64.max`.
         static var uint64: UInt8 { 0x75 }
         static var double: UInt8 { 0x64 }
         static var `true`: UInt8 { 0x74 }
@@ -34,25 +35,26 @@ package struct JSONValue {
     var isNull: Bool { tag == Tag.null }
     var isObject: Bool { tag == Tag.object }
     var isArray: Bool { tag == Tag.array }
-    /// Nil for `null`, which is equivalent to an absent key everywhere but in `parent` and a field's value.
+    /// The value itself; nil for `null`. `null` is equivalent to an absent key, except for `parent` and a field's
+    /// value.
     var nonNull: JSONValue? { isNull ? nil : self }
 
-    /// Of a string: its bytes.
+    /// The bytes of a string. Valid only for a string.
     var text: JSONString {
         let start = strings + Int(tape[index] & 0x00FF_FFFF_FFFF_FFFF)
         let count = UnsafeRawPointer(start).loadUnaligned(as: UInt32.self)
         return JSONString(start: start + 4, count: Int(count))
     }
 
-    /// Of a number: the tape word after it.
+    /// The bits of a number, from the tape word after the type. Valid only for a number.
     var numberBits: UInt64 { tape[index + 1] }
 
-    /// Of an array or object: its approximate number of elements, for reserving memory; capped at a request's plausible
-    /// size.
+    /// The approximate number of elements of an array or object, for reserving memory. At most 512, a plausible size
+    /// for a request.
     var countHint: Int { min(Int((tape[index] &>> 32) & 0xFF_FFFF), 512) }
 }
 
-/// The bytes of a string on the tape, unescaped.
+/// The unescaped bytes of a string on the tape.
 struct JSONString {
     let start: UnsafePointer<UInt8>
     let count: Int
@@ -60,12 +62,12 @@ struct JSONString {
     var string: String { String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self) }
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
 
-    /// Whether its bytes sort before another's.
+    /// Returns whether this string's bytes sort before the bytes of `other`.
     func isBefore(_ other: JSONString) -> Bool {
         compareBytes(bytes, other.bytes) < 0
     }
 
-    /// Makes a `switch` over keys compare bytes.
+    /// Compares bytes in a `switch` over keys.
     @inline(__always)
     static func ~= (pattern: StaticString, string: JSONString) -> Bool {
         string.count == pattern.utf8CodeUnitCount
@@ -73,7 +75,7 @@ struct JSONString {
     }
 }
 
-/// The members of an object in the document's order; of a duplicate key the last value counts.
+/// The members of an object in the document's order. Of several members with one key, the last counts.
 struct JSONMembers: Sequence, IteratorProtocol {
     private var position: JSONValue
     private let end: Int
@@ -94,19 +96,19 @@ struct JSONMembers: Sequence, IteratorProtocol {
 extension JSONMembers {
     typealias Member = (key: JSONString, value: JSONValue)
 
-    /// The members ordered by their keys' UTF-8 bytes; a stable sort.
+    /// Returns the members ordered by their keys' UTF-8 bytes. The sort is stable.
     func sortedByKey(about count: Int) -> [Member] {
         var sorted: [Member] = []
         sorted.reserveCapacity(count)
         for member in self {
-            // An object has few members, and they are often in order.
+            // An object has few members, and they are often in order, so insertion sort is fast.
             var place = sorted.endIndex
             if sorted.count < Self.insertedOneByOne {
                 while place > 0, member.key.isBefore(sorted[place - 1].key) { place -= 1 }
             }
             sorted.insert(member, at: place)
         }
-        // Members beyond that number were appended in the document's order.
+        // Members beyond `insertedOneByOne` were appended in the document's order.
         if sorted.count > Self.insertedOneByOne { sorted.sort { $0.key.isBefore($1.key) } }
         return sorted
     }

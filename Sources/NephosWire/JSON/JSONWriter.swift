@@ -6,20 +6,21 @@ import CSimdJSON
     import Musl
 #endif
 
-/// Appends JSON to a growing buffer. Commas are automatic; the caller keeps the structure valid.
+/// Appends JSON to a growing buffer. The writer inserts commas, and the caller is responsible for the structure.
 package struct JSONWriter: ~Copyable {
     private var start: UnsafeMutablePointer<UInt8>
-    /// Bytes since the last part that was adopted.
+    /// The number of bytes written since the last finished part.
     private(set) package var count = 0
     private var capacity: Int
-    /// Free bytes before the first.
+    /// The number of free bytes before the first byte.
     private var headroom: Int
-    /// The owner of the memory, if not the writer.
+    /// The owner of the memory; nil if the writer owns it.
     private var holder: JSONBytes?
     /// The finished parts, in order.
     private var parts: [JSONBytes] = []
 
-    /// - Parameter headroom: bytes kept free in front, for a caller that embeds the bytes in a larger document.
+    /// - Parameter headroom: the number of free bytes to reserve before the first byte, for a caller that embeds the
+    ///   JSON in a larger document.
     package init(reserving capacity: Int = 512, headroom: Int = 0) {
         self.capacity = max(capacity, 64)
         self.headroom = headroom
@@ -28,7 +29,7 @@ package struct JSONWriter: ~Copyable {
 
     deinit { release() }
 
-    /// Frees the memory, unless it was passed on.
+    /// Frees the memory, unless the writer passed it on.
     private func release() {
         if capacity > 0, holder == nil { free(start - headroom) }
     }
@@ -41,28 +42,28 @@ package struct JSONWriter: ~Copyable {
         return memory.assumingMemoryBound(to: UInt8.self) + headroom
     }
 
-    /// The written bytes.
+    /// Returns the written bytes as one array.
     package consuming func finish() -> [UInt8] {
         if parts.isEmpty { return Array(UnsafeBufferPointer(start: start, count: count)) }
         return finishInParts().joined()
     }
 
-    /// The written bytes, without a copy; only valid without adopted parts.
+    /// Returns the written bytes without a copy. Valid only if no part was finished before.
     package consuming func finishInPlace() -> JSONBytes { takeOver() }
 
-    /// The written bytes as consecutive parts, without a copy.
+    /// Returns the written bytes as consecutive parts, without a copy.
     package consuming func finishInParts() -> [JSONBytes] {
         endPart()
         return parts
     }
 
-    /// Appends a value in JSON. A long one is not copied.
+    /// Appends an encoded value. Does not copy a long one: see `append(_:)`.
     package mutating func verbatim(_ json: JSONBytes) {
         separate()
         append(json)
     }
 
-    /// Appends raw bytes. Long ones are not copied.
+    /// Appends raw bytes. Does not copy them if they are longer than `copied`, or if `canContinue` allows it.
     mutating func append(_ bytes: JSONBytes) {
         if Self.canContinue(bytes), count <= bytes.headroom, let first = bytes.takeRoom() {
             goOn(in: bytes, first)
@@ -76,14 +77,14 @@ package struct JSONWriter: ~Copyable {
         }
     }
 
-    /// Whether it is cheaper to continue in the free memory around the bytes than to copy them.
+    /// Returns whether writing on in the free memory around the bytes is cheaper than copying them.
     static func canContinue(_ bytes: JSONBytes) -> Bool { bytes.headroom > 0 && bytes.buffer.count > 2048 }
 
-    /// The size up to which copying is cheaper than a separate part: a body of several parts is sent after its header,
-    /// in another call and another packet.
+    /// The maximum size in bytes for which a copy is cheaper than a separate part. A body of several parts is sent
+    /// after its header, in another call and another packet.
     static let copied = 128 * 1024
 
-    /// Copies the bytes written so far in front of `bytes`, in their memory, and continues after them.
+    /// Moves the bytes written so far into the memory of `bytes`, in front of them, and continues after them.
     private mutating func goOn(in bytes: JSONBytes, _ first: UnsafeMutablePointer<UInt8>) {
         (first - count).update(from: start, count: count)
         release()
@@ -94,7 +95,7 @@ package struct JSONWriter: ~Copyable {
         holder = bytes
     }
 
-    /// The bytes written since the last part, without a copy; the writer has no memory afterwards.
+    /// Returns the bytes written since the last part, without a copy. The writer has no memory afterwards.
     private mutating func takeOver() -> JSONBytes {
         defer { capacity = 0 }
         if let holder { return JSONBytes(in: holder, start, count: count) }
@@ -111,7 +112,7 @@ package struct JSONWriter: ~Copyable {
 
     // MARK: Structure
 
-    /// Begins an object, as the next element or a member's value.
+    /// Begins an object, as an element of an array or as a member's value.
     package mutating func beginObject() {
         separate()
         append(UInt8(ascii: "{"))
@@ -126,7 +127,7 @@ package struct JSONWriter: ~Copyable {
 
     package mutating func endArray() { append(UInt8(ascii: "]")) }
 
-    /// Writes a member's key, which needs no escapes; its value follows.
+    /// Writes a member's key, which needs no escapes. The caller then writes the value.
     package mutating func key(_ name: StaticString) {
         separate()
         let length = name.utf8CodeUnitCount
@@ -138,7 +139,7 @@ package struct JSONWriter: ~Copyable {
         count += length + 3
     }
 
-    /// Writes a member's key; its value follows.
+    /// Writes a member's key. The caller then writes the value.
     package mutating func key(_ name: String) {
         string(name)
         append(UInt8(ascii: ":"))
@@ -150,7 +151,7 @@ package struct JSONWriter: ~Copyable {
 
     package mutating func bool(_ value: Bool) { value ? literal("true") : literal("false") }
 
-    /// Writes a string that needs no escapes, such as a type's name.
+    /// Writes a string that needs no escapes, such as the name of a type.
     package mutating func plain(_ name: StaticString) {
         separate()
         append(UInt8(ascii: "\""))
@@ -163,7 +164,7 @@ package struct JSONWriter: ~Copyable {
         digits(of: value)
     }
 
-    /// - Parameter quoted: whether it is written as a string.
+    /// - Parameter quoted: whether to write the number as a string.
     mutating func int64(_ value: Int64, quoted: Bool) {
         quoted ? string(String(value)) : int64(value)
     }
@@ -196,7 +197,7 @@ package struct JSONWriter: ~Copyable {
     @inline(__always)
     private mutating func quote(_ bytes: UnsafeRawBufferPointer) {
         let clean = JSONEscape.firstSpecial(in: bytes, from: 0)
-        // Reserves the quotes, and all of the string unless it needs escapes.
+        // Reserves memory for the quotes and for all of the string, which suffices unless the string needs escapes.
         let output = reserve(bytes.count + 2)
         output[0] = UInt8(ascii: "\"")
         if let source = bytes.baseAddress {
@@ -222,13 +223,13 @@ package struct JSONWriter: ~Copyable {
         count += length + 2
     }
 
-    /// Appends a value in JSON.
+    /// Appends an encoded value.
     package mutating func verbatim(_ json: UnsafeRawBufferPointer) {
         separate()
         append(json)
     }
 
-    /// Appends a value in JSON.
+    /// Appends an encoded value.
     package mutating func verbatim(_ json: [UInt8]) { json.withUnsafeBytes { verbatim($0) } }
 
     // MARK: Bytes
@@ -244,7 +245,7 @@ package struct JSONWriter: ~Copyable {
         count += bytes.count
     }
 
-    /// Reserves `count` bytes for `write`, which returns the number it wrote.
+    /// Reserves `count` bytes and passes them to `write`, which returns the number of bytes it wrote.
     @inline(__always)
     mutating func append(upTo count: Int, _ write: (UnsafeMutablePointer<UInt8>) -> Int) {
         self.count += write(reserve(count))
@@ -255,8 +256,8 @@ package struct JSONWriter: ~Copyable {
         append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    /// Writes the comma between this value and the previous one. Strings end with their quote, so the last byte reveals
-    /// the structure.
+    /// Writes the comma between the previous value and the next value. The last byte shows whether a comma is needed,
+    /// because a string ends with its quote.
     @inline(__always)
     mutating func separate() {
         guard count > 0 else {
@@ -315,7 +316,7 @@ package struct JSONWriter: ~Copyable {
 
 /// Finds the bytes that a string must escape: quotes, backslashes, control characters.
 enum JSONEscape {
-    /// The index of the first byte that must be escaped, or the end.
+    /// Returns the index of the first byte that must be escaped, or the end index.
     @inline(__always)
     static func firstSpecial(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
         var index = start
@@ -325,7 +326,7 @@ enum JSONEscape {
             if hasSpecial(word) { break }
             index &+= 8
         }
-        // The last eight bytes, which overlap those checked before.
+        // Checks the last eight bytes, which overlap bytes checked before.
         if count &- index < 8, count >= 8,
             !hasSpecial(bytes.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self))
         {
@@ -339,7 +340,7 @@ enum JSONEscape {
         return count
     }
 
-    /// Whether one of eight bytes is a control character, a quote or a backslash.
+    /// Returns whether one of the word's eight bytes is a control character, a quote or a backslash.
     @inline(__always)
     private static func hasSpecial(_ word: UInt64) -> Bool {
         let ones: UInt64 = 0x0101_0101_0101_0101
@@ -352,14 +353,14 @@ enum JSONEscape {
 }
 
 extension JSONWriter {
-    /// Writes a string member, or nothing for nil.
+    /// Writes a string member. Writes nothing for nil.
     package mutating func member(_ name: StaticString, _ value: String?) {
         guard let value else { return }
         key(name)
         string(value)
     }
 
-    /// Writes a member with an array of strings, or nothing for nil.
+    /// Writes a member whose value is an array of strings. Writes nothing for nil.
     package mutating func member(_ name: StaticString, _ values: [String]?) {
         guard let values else { return }
         key(name)

@@ -1,6 +1,6 @@
 extension String {
-    /// The first `limit` characters, with control characters and bidirectional formatting characters escaped: text of
-    /// others must not contain terminal commands.
+    /// Returns the first `limit` characters, with control characters and bidirectional formatting characters escaped.
+    /// Text of other users must not contain terminal commands.
     package func printable(limit: Int = .max) -> String {
         var result = ""
         for scalar in unicodeScalars.prefix(limit) {
@@ -13,7 +13,7 @@ extension String {
         return unicodeScalars.count > limit ? result + "…" : result
     }
 
-    /// The lines, printable.
+    /// The text's lines, each printable.
     package var printableLines: String {
         let isPlain = utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F || $0 == UInt8(ascii: "\n") }
         if isPlain { return self }

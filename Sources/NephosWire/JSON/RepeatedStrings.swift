@@ -1,12 +1,13 @@
-/// A cache of the strings that recur in a document, such as users' names: each is allocated once (interning).
+/// A cache of the strings that recur in a document, such as users' names. The cache allocates each string once
+/// (interning).
 struct RepeatedStrings {
     private var known: [String] = []
-    /// The maximum number of entries: beyond it a lookup would cost as much as an allocation.
+    /// The maximum number of entries: with more, a lookup would cost as much as an allocation.
     private static let limit = 8
-    /// Strings up to this length need no allocation.
+    /// The minimum size in bytes of a cached string, because shorter strings need no allocation.
     private static let smallest = 16
 
-    /// The string value of `json`.
+    /// Returns the string value of `json`, from the cache if possible.
     mutating func string(_ json: JSONValue) throws(WireError) -> String {
         guard json.tag == JSONValue.Tag.string else { throw json.mismatch("a string") }
         let text = json.text

@@ -1,8 +1,8 @@
-/// The defect of a message and its path, for the sender of the request.
+/// The defect in a message and the path of the defect, for the sender of the request.
 package struct WireError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The path: `operations[3].record.fields.title.value`; empty for the message as a whole.
+    /// The defect's path, such as `operations[3].record.fields.title.value`; empty for the message as a whole.
     package var path: String
-    /// The expected and the found value.
+    /// The expected value and the found value.
     package var reason: String
 
     package init(path: String = "", reason: String) {
@@ -13,9 +13,10 @@ package struct WireError: Error, Hashable, Sendable, CustomStringConvertible {
     package var description: String { path.isEmpty ? reason : "\(path): \(reason)" }
 }
 
-/// Builds a path member by member.
+/// Builds the path of a value member by member.
 enum WirePath {
-    /// Longer names and values are truncated: an error must not echo a megabyte.
+    /// The maximum length of a name or value in an error, in Unicode scalars. Longer ones are truncated, because an
+    /// error must not repeat a megabyte.
     private static let longestShown = 64
 
     static func appending(member name: String, to path: String) -> String {
@@ -26,10 +27,10 @@ enum WirePath {
 
     static func appending(index: Int, to path: String) -> String { "\(path)[\(index)]" }
 
-    /// `text` in quotes, truncated to a readable length and without control characters.
+    /// Returns `text` in quotes, truncated to a readable length and without control characters.
     static func quoted(_ text: String) -> String { "\"\(shortened(text))\"" }
 
-    /// `text` truncated to a readable length and without control characters.
+    /// Returns `text` truncated to a readable length and without control characters.
     static func shortened(_ text: String) -> String {
         let scalars = text.unicodeScalars
         let shown = String(String.UnicodeScalarView(scalars.prefix(longestShown).filter { $0.value >= 0x20 }))

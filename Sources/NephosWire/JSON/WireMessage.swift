@@ -2,14 +2,14 @@ package import FoundationEssentials
 
 /// A message of CloudKit Web Services: the body of a request or of an answer.
 package protocol WireMessage {
-    /// Throws on an invalid body; ignores unknown keys.
+    /// Decodes a message. Throws if it is invalid. Ignores unknown keys.
     init(json: JSONValue) throws(WireError)
-    /// Decodes a body; an empty one counts as `{}`.
+    /// Decodes a message's body. An empty body counts as `{}`.
     init(decoding body: UnsafeRawBufferPointer) throws(WireError)
     func write(to writer: inout JSONWriter)
     /// The approximate size of the encoded message in bytes.
     var estimatedSize: Int { get }
-    /// The body's `Content-Type`.
+    /// The value of the body's `Content-Type` header.
     var mediaType: String { get }
 }
 
@@ -18,12 +18,12 @@ extension WireMessage {
     package var mediaType: String { Self.jsonMediaType }
     static var jsonMediaType: String { "application/json; charset=UTF-8" }
 
-    /// Decodes a body; an empty one counts as `{}`.
+    /// Decodes a message's body. An empty body counts as `{}`.
     package init(decoding body: UnsafeRawBufferPointer) throws(WireError) {
         self = try JSONDocument.parse(body) { (json) throws(WireError) in try Self(json: json) }
     }
 
-    /// Decodes a body; an empty one counts as `{}`.
+    /// Decodes a message's body. An empty body counts as `{}`.
     package init(decoding body: some ContiguousBytes) throws(WireError) {
         let result: Result<Self, WireError> = body.withUnsafeBytes { bytes in
             do throws(WireError) {
@@ -35,14 +35,14 @@ extension WireMessage {
         self = try result.get()
     }
 
-    /// The message's JSON, UTF-8.
+    /// Returns the message's JSON in UTF-8.
     package func encoded() -> [UInt8] {
         var writer = JSONWriter(reserving: estimatedSize)
         write(to: &writer)
         return writer.finish()
     }
 
-    /// The message's JSON as consecutive parts, without a copy. Ends in a newline, for terminals.
+    /// Returns the message's JSON as consecutive parts, without a copy. The JSON ends with a newline, for terminals.
     package func encodedInParts() -> [JSONBytes] {
         var writer = JSONWriter(reserving: estimatedSize)
         write(to: &writer)

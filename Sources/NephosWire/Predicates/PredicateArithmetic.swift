@@ -1,14 +1,14 @@
 package import FoundationEssentials
 import Glibc
 
-/// Evaluates operands without keys; with `keyValue`, operands with keys as well.
+/// Evaluates the operands of predicates. Evaluates keys only if `keyValue` is set.
 package struct PredicateArithmetic {
     var now: Date
-    /// The value of a key of the evaluated object.
+    /// Returns the value of a key of the evaluated object; nil if operands with keys cannot be evaluated.
     var keyValue: ((String) -> PredicateValue)?
-    /// The value of a variable; nil if it has none.
+    /// Returns the value of a variable; nil if the variable has none.
     var variable: ((String) -> PredicateValue?)?
-    /// `self`
+    /// The object that is evaluated, to which `self` refers; nil if there is none.
     var evaluatedObject: PredicateValue?
 
     package init(
@@ -21,7 +21,7 @@ package struct PredicateArithmetic {
         self.evaluatedObject = evaluatedObject
     }
 
-    /// Nil if the value is unknown or undefined, such as a text plus a number.
+    /// Returns the value of an operand; nil if the value is unknown or undefined, such as a text plus a number.
     package func value(of operand: PredicateOperand) -> PredicateValue? {
         switch operand {
         case .constant(let value): return value
@@ -110,7 +110,7 @@ package struct PredicateArithmetic {
                 }
             if let (result, overflow) = whole, !overflow { return .integer(result) }
         }
-        // A date and seconds.
+        // A date plus or minus seconds.
         if case .date(let date) = left, let seconds = right.number {
             switch function {
             case .add: return .date(date.addingTimeInterval(seconds))

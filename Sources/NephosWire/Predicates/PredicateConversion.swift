@@ -1,17 +1,17 @@
 package import FoundationEssentials
 
-/// Converts a predicate to a query's filters. The rules of supported queries are only here, so that it refuses the
-/// predicates that Apple's framework refuses (CKQuery, Apple's documentation).
+/// Converts a predicate to a query's filters. Only this type contains the rules for supported predicates, so that
+/// `CKQuery` refuses the predicates that Apple's framework refuses (CKQuery, Apple's documentation).
 package struct PredicateConversion {
     package enum Dialect {
         /// The predicates that Apple's framework accepts.
         case cloudKit
-        /// Also `OR`, and `NOT` of any condition: `CloudKitExtras`.
+        /// Accepts `OR` too, and `NOT` of any condition: the dialect of `CloudKitExtras`.
         case extended
     }
 
     let dialect: Dialect
-    /// The value of `now()`.
+    /// The date that `now()` evaluates to.
     let now: Date
 
     package static func condition(
@@ -21,7 +21,7 @@ package struct PredicateConversion {
         return try conversion.condition(of: expression, negated: false)
     }
 
-    /// The filters of a query; all of them have to match.
+    /// Returns the filters of a query. A record must match all of them.
     package static func filters(
         of expression: PredicateTree, now: Date = Date()
     ) throws(PredicateRefusal) -> [Filter] {
@@ -99,18 +99,18 @@ package struct PredicateConversion {
     }
 }
 
-/// Converts one comparison to filters.
+/// Converts one comparison of a predicate to filters.
 struct ComparisonConversion {
     private let comparison: PredicateComparison
     private let dialect: PredicateConversion.Dialect
     private let left: Side
     private let right: Side
 
-    /// One side of a comparison, in the terms of queries.
+    /// One side of a comparison, converted for queries.
     private enum Side {
         case key(QueryKey, name: String)
         case constant(PredicateValue)
-        /// `self` or `allTokens`: the words of all searchable fields.
+        /// `self` or `allTokens`: the words of all searchable fields of a record.
         case allTokens
         /// `tokenize(…)`: the words of a text.
         case tokens(String)
@@ -190,7 +190,7 @@ struct ComparisonConversion {
 
     private func checkOptions() throws(PredicateRefusal) {
         guard !comparison.options.isEmpty, !isSearch else { return }
-        // Equality ignores case anyway.
+        // Equality in queries ignores case by default, so `[c]` has no further effect.
         let isEquality = [.equals, .notEquals, .in, .contains].contains(comparison.operator)
         guard isEquality, comparison.options == .caseInsensitive, QuerySemantics.equalityIgnoresCase else {
             throw refusal(
@@ -420,15 +420,15 @@ struct ComparisonConversion {
         return .list(of: .double, numbers)
     }
 
-    /// The reference in a query's form: with its zone. The action is irrelevant.
+    /// Returns the reference in the form for queries: with its zone and without its action, which is irrelevant.
     private static func named(_ reference: ReferenceValue) -> ReferenceValue {
         ReferenceValue(recordName: reference.recordName, zoneID: reference.zoneID)
     }
 }
 
 extension PredicateComparison {
-    /// Whether `operand`, named `now`, means the current time in this comparison, not a field of that name. It means
-    /// the time on the right side, and on the left side if the right side is another field.
+    /// Whether `operand`, a key named `now`, means the current time in this comparison, not a field of that name. On
+    /// the right side it means the time. On the left side it means the time only if the right side is another key.
     fileprivate func isMoment(_ operand: PredicateOperand) -> Bool {
         guard left != right else { return false }
         if right == operand { return true }

@@ -1,4 +1,4 @@
-/// The functions that a format may call.
+/// The functions that a predicate's format can call.
 package enum PredicateFunction: String, CaseIterable {
     case now
     case distance = "distanceToLocation:fromLocation:"
@@ -19,7 +19,7 @@ package enum PredicateFunction: String, CaseIterable {
     case length = "length:"
     case count = "count:"
 
-    /// Accepts the name with or without its colons: `now()`, `tokenize(a, b)`, `tokenize:using:(a, b)`.
+    /// Finds a function by its name with or without colons: `now()`, `tokenize(a, b)`, `tokenize:using:(a, b)`.
     init?(_ name: String) {
         guard let function = Self.byName[name] else { return nil }
         self = function

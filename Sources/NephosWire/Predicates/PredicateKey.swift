@@ -26,7 +26,7 @@ extension QueryKey {
         self = .field(key)
     }
 
-    /// Whether a record can have a field of that name.
+    /// Returns whether `name` is a valid name of a record's field.
     private static func isFieldName(_ name: String) -> Bool {
         func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- 0x61 < 26 }
         let bytes = name.utf8
@@ -36,7 +36,8 @@ extension QueryKey {
     }
 }
 
-/// The reason why a predicate or a sort descriptor cannot be queried: the part, the rule, and an alternative.
+/// The reason why queries do not support a predicate or a sort descriptor: the unsupported part, the rule, and an
+/// alternative.
 package struct PredicateRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     package var part: String
     package var rule: String

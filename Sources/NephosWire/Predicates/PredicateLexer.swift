@@ -1,9 +1,9 @@
 import FoundationEssentials
 
-/// A syntax error in a format: the expected token, the position, and the found text.
+/// A syntax error in a predicate's format: the expected token, its position, and the found text.
 package struct PredicateFormatError: Error, Hashable, Sendable, CustomStringConvertible {
     package var format: String
-    /// The error's position in Unicode scalars.
+    /// The error's position in the format, in Unicode scalars.
     package var position: Int
     package var expected: String
     package var found: String
@@ -28,13 +28,13 @@ enum PredicateKeyword: String {
 
 enum PredicateToken: Hashable {
     case keyword(PredicateKeyword)
-    /// A key, with its path.
+    /// A key or a path of keys.
     case identifier(String)
-    /// A function's name with colons.
+    /// A function's name with its colons.
     case selector(String)
     case string(String)
     case number(PredicateValue)
-    /// The argument of a placeholder.
+    /// The argument that replaces a placeholder.
     case argument(PredicateOperand)
     case variable(String)
     case symbol(Symbol)
@@ -72,7 +72,7 @@ struct PredicateLexer {
     private var index = 0
     private let arguments: [PredicateValue]
     private var nextArgument = 0
-    /// The start of the token that `next()` returned last.
+    /// The index at which the token that `next()` returned last starts.
     private(set) var tokenStart = 0
 
     init(_ format: String, _ arguments: [PredicateValue]) {
@@ -96,7 +96,7 @@ struct PredicateLexer {
             expected: expected, found: found ?? excerpt(position))
     }
 
-    /// The text from `position`, truncated for a message.
+    /// Returns the text from `position`, truncated for an error message.
     private func excerpt(_ position: Int) -> String {
         guard position < bytes.count else { return "the end" }
         let text = String(decoding: bytes[position..<min(position + 120, bytes.count)], as: UTF8.self)
@@ -199,7 +199,7 @@ struct PredicateLexer {
         if byte == UInt8(ascii: ":"), byte(after: 1) != UInt8(ascii: "=") { return .selector(selector(from: first)) }
         if let keyword = PredicateKeyword.named(first) {
             guard keyword == .`self`, byte == UInt8(ascii: ".") else { return .keyword(keyword) }
-            // SELF.name is the same as name.
+            // `SELF.name` is equivalent to `name`.
             index += 1
             guard let name = word() else { throw failure("a key after \"SELF.\"") }
             return .identifier(try path(from: name))
@@ -207,7 +207,7 @@ struct PredicateLexer {
         return .identifier(try path(from: first))
     }
 
-    /// `distanceToLocation:fromLocation:`
+    /// Reads the rest of a function's name with colons, such as `distanceToLocation:fromLocation:`.
     private mutating func selector(from first: String) -> String {
         var name = first + ":"
         index += 1
@@ -222,7 +222,7 @@ struct PredicateLexer {
         }
     }
 
-    /// `owner.address.city`
+    /// Reads the rest of a path of keys, such as `owner.address.city`.
     private mutating func path(from first: String) throws(PredicateFormatError) -> String {
         var path = first
         while byte == UInt8(ascii: ".") {
@@ -340,11 +340,11 @@ struct PredicateLexer {
 
     // MARK: Placeholders
 
-    /// `%@`, `%K`, `%d`, `%lld`, `%.2f`, …: replaced by the next argument.
+    /// Reads a placeholder, such as `%@`, `%K`, `%d`, `%lld` or `%.2f`, and returns the next argument.
     private mutating func placeholder() throws(PredicateFormatError) -> PredicateOperand {
         let start = index
         index += 1
-        // Flags, width and precision are meaningless for a value that is not printed.
+        // Skips flags, width and precision, which have no meaning for a value that is not printed.
         while let byte, Self.isDigit(byte) || "-+ .#".utf8.contains(byte) { index += 1 }
         while let byte, "hlqzjtL".utf8.contains(byte) { index += 1 }
         guard let conversion = byte else { throw failure("%@, %K, %d, %f or another placeholder", at: start) }
@@ -360,7 +360,7 @@ struct PredicateLexer {
         case UInt8(ascii: "d"), UInt8(ascii: "D"), UInt8(ascii: "i"), UInt8(ascii: "u"), UInt8(ascii: "U"),
             UInt8(ascii: "o"), UInt8(ascii: "O"), UInt8(ascii: "x"), UInt8(ascii: "X"), UInt8(ascii: "c"),
             UInt8(ascii: "C"):
-            // Some write %lud instead of %lu.
+            // Accepts %lud too, because some apps write it instead of %lu.
             if conversion == UInt8(ascii: "u"), byte == UInt8(ascii: "d"), byte(after: 1).map(Self.startsWord) != true {
                 index += 1
             }
@@ -387,7 +387,7 @@ struct PredicateLexer {
             guard let whole = Int64(exactly: value.rounded(.towardZero)) else { break }
             return .integer(whole)
         case .string(let text):
-            // %c with a character.
+            // A %c placeholder whose argument is a character.
             if let scalar = text.unicodeScalars.first, text.unicodeScalars.count == 1 {
                 return .integer(Int64(scalar.value))
             }

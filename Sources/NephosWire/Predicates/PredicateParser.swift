@@ -1,13 +1,14 @@
 /// Parses predicate formats (Apple's Predicate Programming Guide, Predicate Format String Syntax) by recursive descent
-/// without backtracking, in time linear in the format.
+/// without backtracking, in time linear in the format's length.
 package struct PredicateParser {
     private var lexer: PredicateLexer
     private var token = PredicateToken.end
     private var depth = 0
-    /// The work done: tokens read and nodes made.
+    /// The number of steps done: tokens read and nodes created.
     package private(set) var steps = 0
 
-    /// A parsed condition or value: an opening parenthesis does not show which of them follows.
+    /// A parsed condition or value. One type represents both, because an opening parenthesis does not show which of
+    /// them follows.
     private enum Node {
         case condition(PredicateTree)
         case operand(PredicateOperand)
@@ -154,7 +155,7 @@ package struct PredicateParser {
         try chain([.power: "raise:toPower:"]) { (parser) throws(PredicateFormatError) in try parser.signed() }
     }
 
-    /// Parses operators of one precedence, left-associative.
+    /// Parses a chain of left-associative operators with equal precedence.
     private mutating func chain(
         _ functions: [PredicateToken.Symbol: String],
         _ part: (inout PredicateParser) throws(PredicateFormatError) -> Node

@@ -1,12 +1,12 @@
 import FoundationEssentials
 
-/// Predicates as text, in the form of Apple's `predicateFormat`.
+/// Prints predicates in the form of Apple's `predicateFormat`.
 ///
-/// Constants without a literal (references, locations, data) are shown in words; or all constants become placeholders
-/// with separate values, the form in which predicates are archived.
+/// In a description, constants without a literal (references, locations, data) are printed in words. In an archive, all
+/// constants become placeholders, and their values are returned separately.
 package struct PredicatePrinter {
     private var text = ""
-    /// Nil to write constants as literals.
+    /// The values of the placeholders; nil to print constants as literals.
     private var arguments: [PredicateValue]?
 
     package static func describe(_ expression: PredicateTree) -> String {
@@ -17,7 +17,8 @@ package struct PredicatePrinter {
 
     package static func describe(_ comparison: PredicateComparison) -> String { describe(.comparison(comparison)) }
 
-    /// A format and its arguments that parse to the same expression; nil for a block.
+    /// Returns a format and its arguments, which the parser parses to the same expression; nil if the expression
+    /// contains a block.
     package static func archive(_ expression: PredicateTree) -> (format: String, arguments: [PredicateValue])? {
         guard !expression.containsBlock else { return nil }
         var printer = PredicatePrinter(arguments: [])
@@ -104,7 +105,8 @@ package struct PredicatePrinter {
         }
     }
 
-    /// Prints a key. One that a format cannot contain verbatim becomes an argument, or stays verbatim in a description.
+    /// Prints a key. If a format cannot contain the key verbatim, the key becomes an argument in an archive, and is
+    /// printed verbatim in a description.
     private mutating func print(key: String) {
         guard arguments == nil else {
             text += "%K"

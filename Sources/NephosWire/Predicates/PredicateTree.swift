@@ -1,4 +1,4 @@
-/// The syntax tree of a predicate. `CKQuery` and local evaluation both start from it.
+/// The syntax tree of a predicate, which `CKQuery` converts and local evaluation evaluates.
 package indirect enum PredicateTree: Hashable, Sendable {
     /// `TRUEPREDICATE`, `FALSEPREDICATE`
     case constant(Bool)
@@ -6,13 +6,13 @@ package indirect enum PredicateTree: Hashable, Sendable {
     case and([PredicateTree])
     case or([PredicateTree])
     case not(PredicateTree)
-    /// An opaque predicate: `NSPredicate(block:)`.
+    /// A predicate whose condition is a closure: `NSPredicate(block:)`.
     case block
 
-    /// The nesting limit of predicates, so that recursion over them is safe with any stack.
+    /// The maximum number of nested levels per predicate, so that recursion over them needs little stack.
     package static let depthLimit = 100
 
-    /// The expression with variables (`$name`) replaced by their values; a variable without a value stays.
+    /// Returns the expression with variables (`$name`) replaced by their values. A variable without a value remains.
     package func replacingVariables(_ value: (String) -> PredicateValue?) -> PredicateTree {
         switch self {
         case .constant, .block: return self
@@ -26,8 +26,8 @@ package indirect enum PredicateTree: Hashable, Sendable {
         }
     }
 
-    /// The expression in negation normal form: every `NOT` applies to a single comparison, and a negated ordering is
-    /// reversed: `NOT (a < 5)` becomes `a >= 5`, and so does not match records without `a`.
+    /// The expression in negation normal form: every `NOT` applies to a single comparison. A negated ordering becomes
+    /// the opposite ordering: `NOT (a < 5)` becomes `a >= 5`, and so does not match records without `a`.
     package var pushingNegations: PredicateTree { pushingNegations(negated: false) }
 
     private func pushingNegations(negated: Bool) -> PredicateTree {
@@ -55,7 +55,7 @@ package indirect enum PredicateTree: Hashable, Sendable {
     }
 }
 
-/// `ANY tags ==[c] "red"`
+/// A comparison of two operands, such as `ANY tags ==[c] "red"`.
 package struct PredicateComparison: Hashable, Sendable {
     package enum Modifier: String, Sendable {
         case direct = ""
@@ -80,7 +80,7 @@ package struct PredicateComparison: Hashable, Sendable {
         case matches = "MATCHES"
         case tokenMatches = "TOKENMATCHES"
 
-        /// The equivalent operator with exchanged sides.
+        /// The equivalent operator for exchanged operands.
         package var mirrored: Operator? {
             switch self {
             case .equals, .notEquals: self
@@ -103,7 +103,7 @@ package struct PredicateComparison: Hashable, Sendable {
         }
     }
 
-    /// The letters in brackets after an operator.
+    /// The options of an operator: the letters in brackets after it.
     package struct Options: OptionSet, Hashable, Sendable {
         package let rawValue: UInt8
         package init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -130,7 +130,8 @@ package struct PredicateComparison: Hashable, Sendable {
         self.right = right
     }
 
-    /// `a >= 5` for `a < 5`; nil for all but orderings, and for distances, which have no complement.
+    /// The comparison with the opposite ordering, such as `a >= 5` for `a < 5`. Nil for operators other than orderings,
+    /// and for distances, for which no ordering is the complement.
     package var oppositeOrdering: PredicateComparison? {
         guard modifier == .direct, !left.isDistance, !right.isDistance, let opposite = self.operator.oppositeOrdering
         else { return nil }
@@ -145,13 +146,13 @@ package indirect enum PredicateOperand: Hashable, Sendable {
     case constant(PredicateValue)
     /// A field, or a path of keys with dots.
     case key(String)
-    /// `self`
+    /// `self`: the evaluated object.
     case evaluatedObject
-    /// `{a, b}` with a non-constant element.
+    /// A list with an element that is not constant: `{a, b}`.
     case list([PredicateOperand])
-    /// A function by its name with colons: `now`, `distanceToLocation:fromLocation:`, ….
+    /// A call of a function, by the function's name with colons: `now`, `distanceToLocation:fromLocation:`, ….
     case function(String, [PredicateOperand])
-    /// `$name`
+    /// A variable: `$name`.
     case variable(String)
 
     package static let distanceFunction = "distanceToLocation:fromLocation:"

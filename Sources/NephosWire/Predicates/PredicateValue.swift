@@ -11,15 +11,15 @@ package enum PredicateValue: Hashable, Sendable {
     case date(Date)
     case data(Data)
     case location(LocationValue)
-    /// A reference, or a record passed as one; with its zone, unless any zone matches.
+    /// A reference, or a record passed as one. A reference without a zone matches references into any zone.
     case reference(ReferenceValue)
     case recordID(ReferenceValue)
     case asset
     case list([PredicateValue])
-    /// A value that no field can hold, by its type's name.
+    /// A value that no field can hold, represented by the name of its type.
     case unsupported(String)
 
-    /// The numeric value of a number or a Boolean.
+    /// The value as a number; nil unless it is a number or a Boolean.
     package var number: Double? {
         switch self {
         case .bool(let value): value ? 1 : 0
@@ -30,7 +30,7 @@ package enum PredicateValue: Hashable, Sendable {
         }
     }
 
-    /// The kind of the value, for messages: "a string", ….
+    /// The kind of the value for messages, such as "a string".
     package var kind: String {
         switch self {
         case .null: "nil"

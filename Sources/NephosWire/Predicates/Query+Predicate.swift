@@ -1,5 +1,6 @@
 extension Query {
-    /// A query for the records of a type that match a predicate.
+    /// Creates a query for the records of a type that match a predicate. Throws if queries do not support the
+    /// predicate.
     package init(
         recordType: String, predicate: PredicateTree, _ dialect: PredicateConversion.Dialect,
         sortBy: [QuerySortDescriptor] = []

@@ -22,7 +22,7 @@ package enum FilterComparator: String, Hashable, Sendable, CaseIterable {
     case notListContainsAll = "NOT_LIST_CONTAINS_ALL"
     case listContainsAny = "LIST_CONTAINS_ANY"
 
-    /// The comparator that matches the complement: exactly the other records, those without the field included.
+    /// The comparator that matches exactly the other records, those without the field included; nil if there is none.
     package var complement: FilterComparator? {
         switch self {
         case .equals: .notEquals
@@ -45,7 +45,7 @@ package enum FilterComparator: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// Whether this is one of the `NOT_…` comparators. They match a record without the field.
+    /// Whether this is one of the `NOT_…` comparators, which match records without the field.
     package var isNegative: Bool {
         switch self {
         case .notEquals, .notIn, .notBeginsWith, .notListContains, .notListContainsAny, .notListContainsAll,
@@ -55,10 +55,10 @@ package enum FilterComparator: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// The comparator that a `NOT_…` comparator negates; any other comparator itself.
+    /// The comparator that a `NOT_…` comparator negates. For any other comparator, the comparator itself.
     package var positive: FilterComparator { isNegative ? complement ?? self : self }
 
-    /// Whether the filter's value is a list of values to choose from.
+    /// Whether the filter's value is a list of alternatives.
     package var takesList: Bool {
         switch positive {
         case .in, .listContainsAny, .listContainsAll: true

@@ -5,7 +5,7 @@
 #endif
 
 extension LocationValue {
-    /// Metres.
+    /// The mean radius of the Earth in metres.
     package static let meanEarthRadius = 6_371_008.8
 
     /// The great-circle distance to `other` in metres, on a sphere of the Earth's mean radius; ignores altitude.

@@ -1,5 +1,5 @@
 extension QueryKey {
-    /// Decodes the two members that can name a field: at most one of them is present.
+    /// Decodes a key from the two members that can name a field; nil if both are absent. Throws if both are present.
     fileprivate init?(_ json: JSONValue, field: JSONValue?, systemField: JSONValue?) throws(WireError) {
         switch (field, systemField) {
         case (nil, nil): return nil
@@ -58,8 +58,8 @@ extension Filter {
         self.distance = try distance.double("a number of metres")
     }
 
-    /// System fields have known types. If the value does not match its declared type, as in
-    /// `{"value": {"recordName": "…"}, "type": "STRING"}`, its form decides.
+    /// Decodes a filter's value. The types of system fields are known. If the value does not match its declared type,
+    /// as in `{"value": {"recordName": "…"}, "type": "STRING"}`, the form of its JSON determines the type.
     private static func fieldValue(_ json: JSONValue, of key: QueryKey) throws(WireError) -> Field {
         do throws(WireError) {
             return try Field(json: json)
@@ -128,7 +128,7 @@ extension QuerySortDescriptor {
         }
         self.init(key, ascending: try ascending?.bool() ?? true)
         guard let location else { return }
-        // A field dictionary, or the location itself.
+        // The location is a field dictionary, or the location's own object.
         let value =
             try location.members("a location").contains { key, _ in "value" ~= key }
             ? try Field(json: location).value : .location(try LocationValue(json: location))

@@ -3,7 +3,7 @@ package struct Filter: Hashable, Sendable {
     package var comparator: FilterComparator
     package var key: QueryKey
     package var fieldValue: Field
-    /// Metres; of `NEAR` only.
+    /// The radius of `NEAR` in metres; nil for other comparators.
     package var distance: Double?
 
     package init(_ key: QueryKey, _ comparator: FilterComparator, _ fieldValue: Field, distance: Double? = nil) {
@@ -17,10 +17,11 @@ package struct Filter: Hashable, Sendable {
         self.init(key, comparator, Field(value), distance: distance)
     }
 
-    /// Matches no record: the form of "none" in `filterBy`.
+    /// The filter that matches no record: the form in `filterBy` of a condition that is always false.
     package static let matchesNothing = Filter(.system(.recordName), .in, .list(of: .reference, []))
 
-    /// A list of values to compare with may mix integers and other numbers.
+    /// The reason why the filter's value is invalid; nil if it is valid. A list of values can mix integers and other
+    /// numbers, so each element is checked by itself.
     private var valueProblem: String? {
         guard case .list(_, let elements) = fieldValue.value else { return fieldValue.value?.problem }
         return elements.lazy.compactMap(\.problem).first
@@ -28,12 +29,12 @@ package struct Filter: Hashable, Sendable {
 
     fileprivate var problem: String? {
         if let problem = valueProblem { return "the condition on '\(key.displayName)': \(problem)" }
-        // A negative distance is a valid condition: nothing lies within it.
+        // A negative distance is valid: no record lies within it.
         guard let distance, distance.isNaN || distance == .infinity else { return nil }
         return "the condition on '\(key.displayName)': expected a distance in metres, found \(distance)"
     }
 
-    /// The filter that matches the complement, if a single comparator expresses it.
+    /// The filter that matches exactly the other records; nil if no comparator expresses it.
     package var complement: Filter? {
         comparator.complement.map { Filter(key, $0, fieldValue, distance: distance) }
     }
@@ -43,7 +44,8 @@ package struct Filter: Hashable, Sendable {
 package struct QuerySortDescriptor: Hashable, Sendable {
     package var key: QueryKey
     package var ascending: Bool
-    /// Orders by the distance of the field's location from this one, nearest first.
+    /// The location for ordering by distance: records whose field is nearest to it come first. Nil to order by the
+    /// field's value.
     package var relativeLocation: LocationValue?
 
     package init(_ key: QueryKey, ascending: Bool = true, relativeLocation: LocationValue? = nil) {
@@ -56,11 +58,11 @@ package struct QuerySortDescriptor: Hashable, Sendable {
 /// A query for records, with their order (CloudKit Web Services, Query Dictionary).
 package struct Query: Hashable, Sendable {
     package var recordType: String
-    /// All filters have to match; an empty array matches every record.
+    /// The filters, all of which a record must match. If empty, the query matches every record.
     package var filterBy: [Filter]
     package var sortBy: [QuerySortDescriptor]
-    /// Our addition, `nephosFilter` on the wire: a condition that has to match besides `filterBy`. Only
-    /// `CloudKitExtras` sends it.
+    /// Our addition, `nephosFilter` on the wire: a condition that a record must match in addition to `filterBy`; nil if
+    /// there is none. Only `CloudKitExtras` sends it.
     package var extendedFilter: QueryExpression?
 
     package init(
@@ -73,7 +75,7 @@ package struct Query: Hashable, Sendable {
         self.extendedFilter = extendedFilter
     }
 
-    /// Why a value in the query is invalid; nil if all are valid.
+    /// The reason why a value in the query is invalid; nil if all values are valid.
     package var problem: String? {
         for filter in filterBy + (extendedFilter?.filters ?? []) {
             if let problem = filter.problem { return problem }
@@ -85,28 +87,29 @@ package struct Query: Hashable, Sendable {
         return nil
     }
 
-    /// The query's whole condition in normal form.
+    /// The query's whole condition, `filterBy` and `extendedFilter`, in normal form.
     package var condition: QueryExpression {
         QueryExpression.and(filterBy.map(QueryExpression.filter) + [extendedFilter].compactMap(\.self)).normalized
     }
 }
 
-/// `records/query`.
+/// The request of `records/query`.
 package struct QueryRecordsRequest: Hashable, Sendable {
     package var query: Query
-    /// Nil: the default zone, unless the query is `zoneWide`.
+    /// The zone to search; nil for the default zone, unless `zoneWide` is true.
     package var zoneID: ZoneIDDictionary?
-    /// Searches every zone of the database; `zoneID` is ignored then.
+    /// Whether to search every zone of the database. If so, `zoneID` is ignored.
     package var zoneWide: Bool
-    /// The maximum number of records in the answer; nil leaves it to the service.
+    /// The maximum number of records per answer; nil leaves the limit to the service.
     package var resultsLimit: Int?
-    /// The position after the previous page, which must be of the same query.
+    /// The marker from the previous page of the same query; nil for the first page.
     package var continuationMarker: String?
     package var desiredKeys: [String]?
     package var numbersAsStrings: Bool
-    /// Our addition, `nephosCount` on the wire: requests the number of matching records, and none of them.
+    /// Our addition, `nephosCount` on the wire: whether the answer returns the number of matching records instead of
+    /// the records.
     package var wantsCount: Bool
-    /// Our addition, `nephosExplain` on the wire: requests an explanation of the query's execution.
+    /// Our addition, `nephosExplain` on the wire: whether the answer explains the query's execution.
     package var wantsExplanation: Bool
 
     package init(
@@ -126,19 +129,20 @@ package struct QueryRecordsRequest: Hashable, Sendable {
     }
 }
 
-/// The answer of `records/query`: one page.
+/// The answer of `records/query`: one page of records.
 package struct QueryRecordsResponse: Hashable, Sendable {
-    /// In the query's order; each names its zone if the query was `zoneWide`.
+    /// The records in the query's order. Each record names its zone if the query was `zoneWide`.
     package var records: [RecordResult]
-    /// The marker for the next request; nil on the last page. A page with a marker may be short or empty.
+    /// The marker for the request of the next page; nil on the last page. A page with a marker can be short or empty.
     package var continuationMarker: String?
-    /// The number of matching records, if requested; with a marker only those counted so far.
+    /// The number of matching records; nil if not requested. If there is a marker, only the number of records counted
+    /// so far.
     package var count: Int?
     package var explanation: QueryExplanation?
-    /// The JSON array `records`, instead of `records`, which is then empty: a server writes records while it reads
-    /// them.
+    /// The encoded JSON array of the records. If it is not nil, `records` is empty. A server fills it, because the
+    /// server encodes records while it reads them.
     package var encodedRecords: JSONBytes?
-    /// The current position of the zone's change feed, for clients that request it.
+    /// The current position in the zone's change feed, for clients that request it.
     package var syncToken: String?
 
     package init(
@@ -152,15 +156,15 @@ package struct QueryRecordsResponse: Hashable, Sendable {
     }
 }
 
-/// The plan by which the service executed a query: our addition.
+/// The plan by which the service executed a query; our addition.
 package struct QueryExplanation: Hashable, Sendable {
-    /// A scanned range of index entries.
+    /// A scan of a range of index entries.
     package struct Scan: Hashable, Sendable {
-        /// The indexed field's schema name; empty for the records themselves.
+        /// The indexed field's name in the schema; empty for a scan of the records themselves.
         package var field: String
-        /// The kind of entry: `QUERYABLE`, `SORTABLE`, `SEARCHABLE`, ….
+        /// The kind of index: `QUERYABLE`, `SORTABLE`, `SEARCHABLE`, ….
         package var index: String
-        /// The range in words: `= "red"`, `from 3 to 9`, ….
+        /// The scanned range in words: `= "red"`, `from 3 to 9`, ….
         package var range: String
         package var entriesRead: Int
 
@@ -173,12 +177,12 @@ package struct QueryExplanation: Hashable, Sendable {
     }
 
     package var scans: [Scan]
-    /// The residual conditions, checked on the records read, in words.
+    /// The residual conditions in words. The service checked them on the records it read.
     package var checkedOnRecords: [String]
     package var entriesRead: Int
     package var recordsRead: Int
     package var recordsReturned: Int
-    /// The schema line of an index that would serve more of the query; nil if there is none.
+    /// The schema's line for an index that would answer more of the query; nil if there is none.
     package var helpfulIndex: String?
 
     package init(

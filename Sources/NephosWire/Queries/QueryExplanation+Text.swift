@@ -1,5 +1,6 @@
 extension QueryExplanation {
     /// Returns the explanation as lines of plain text.
+    /// - Parameter hasMore: whether the query has further pages.
     package func lines(hasMore: Bool) -> [String] {
         var lines = scans.map { scan in
             let index = scan.field.isEmpty ? "all records by name" : "\(scan.field) (\(scan.index))"

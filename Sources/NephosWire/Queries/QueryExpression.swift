@@ -1,4 +1,5 @@
-/// A query's condition as a tree. CloudKit's own queries are its conjunctive subset; `CloudKitExtras` uses the rest.
+/// A query's condition as a tree. CloudKit's own queries are only conjunctions of filters; `CloudKitExtras` uses the
+/// other cases too.
 package indirect enum QueryExpression: Hashable, Sendable {
     /// Matches every record.
     case all
@@ -7,13 +8,14 @@ package indirect enum QueryExpression: Hashable, Sendable {
     case filter(Filter)
     case and([QueryExpression])
     case or([QueryExpression])
-    /// Matches the complement of the inner expression.
+    /// Matches the records that the inner expression does not match.
     case not(QueryExpression)
 
-    /// The nesting limit on the wire: a level takes two of the 64 of a JSON document.
+    /// The maximum number of nested levels per expression on the wire. Each level takes two of the 64 levels of a JSON
+    /// document.
     package static let depthLimit = 24
 
-    /// The number of the expression's levels.
+    /// The number of nested levels of the expression.
     package var depth: Int {
         switch self {
         case .all, .none, .filter: 1
@@ -22,9 +24,9 @@ package indirect enum QueryExpression: Hashable, Sendable {
         }
     }
 
-    /// The normal form of this condition, equivalent and expected by all other code: negations apply only to single
-    /// filters without a complementary comparator, conjunctions and disjunctions are flat, with two or more distinct
-    /// parts, and `all` and `none` occur only at the top.
+    /// The equivalent condition in the normal form that all other code expects. Negations apply only to single filters
+    /// without a complementary comparator. Conjunctions and disjunctions are flat, with two or more distinct parts.
+    /// `all` and `none` occur only as the whole condition.
     package var normalized: QueryExpression { normalized(negated: false) }
 
     private func normalized(negated: Bool) -> QueryExpression {
@@ -77,7 +79,7 @@ package indirect enum QueryExpression: Hashable, Sendable {
         }
     }
 
-    /// The `filterBy` filters that express this condition; nil if they cannot.
+    /// The filters for `filterBy` that express this condition; nil if it is not a conjunction of filters.
     package var conjunctiveFilters: [Filter]? {
         switch normalized {
         case .all: return []
@@ -104,7 +106,7 @@ package indirect enum QueryExpression: Hashable, Sendable {
         }
     }
 
-    /// The condition with every filter transformed.
+    /// Returns the condition with every filter transformed.
     package func mapFilters<E: Error>(_ transform: (Filter) throws(E) -> Filter) throws(E) -> QueryExpression {
         switch self {
         case .all, .none: return self

@@ -1,14 +1,15 @@
-/// Evaluates a condition on a record's values, with the same result as the service's index.
+/// Evaluates a condition on a record's values. The result is the same as that of the service's index.
 ///
 /// The rules of a comparator (CKQuery, Apple's documentation; CloudKit Web Services, Filter):
-/// - Strings are equal as `QuerySemantics.equalityForm` defines; prefixes and orderings compare UTF-8 exactly.
+/// - Strings are equal as `QuerySemantics.equalityForm` defines. Prefixes and orderings compare the UTF-8 bytes
+///   exactly.
 /// - INT64 and DOUBLE compare as numbers. Values of other different types never match.
-/// - References compare by record name and zone; users by name only.
+/// - References compare by record name and zone, references to users only by record name.
 /// - `NEAR` includes the boundary of its radius.
 /// - A record without the field matches the comparators that begin with `NOT_`, and no others. The same holds for a
-///   field of a type that the comparator does not take.
-/// - An empty list of values: `IN` and `LIST_CONTAINS_ANY` match nothing, `LIST_CONTAINS_ALL` every record that has the
-///   list. A search without a token (only stop words) matches nothing.
+///   record whose field has a type that the comparator does not support.
+/// - For an empty list of values, `IN` and `LIST_CONTAINS_ANY` match nothing, and `LIST_CONTAINS_ALL` matches every
+///   record that has the list. A search without a token (only stop words) matches nothing.
 package struct QueryMatcher: Sendable {
     private let condition: Condition
 
@@ -52,7 +53,7 @@ package struct QueryMatcher: Sendable {
     }
 }
 
-/// A filter with its value prepared for comparisons with many records.
+/// A filter whose value is prepared for comparisons with many records.
 struct PreparedFilter: Sendable {
     private enum Test: Sendable {
         case never
@@ -148,11 +149,11 @@ struct PreparedFilter: Sendable {
 
 /// The context of a comparison.
 struct ComparisonContext {
-    /// The zone of references without one.
+    /// The zone of references that name no zone.
     var zoneID: ZoneIDDictionary
     var key: QueryKey
 
-    /// Whether a string counts as the record name of a reference, as in `recordName = "…"`.
+    /// Whether a string in a comparison counts as the record name of a reference, as in `recordName = "…"`.
     var takesNames: Bool {
         if case .system(let field) = key { field.type == .reference } else { false }
     }
@@ -162,7 +163,7 @@ struct ComparisonContext {
     }
 }
 
-/// A value for comparing by equality, its string in `QuerySemantics.equalityForm`.
+/// A value prepared for comparisons by equality, with its string in `QuerySemantics.equalityForm`.
 struct PreparedValue: Sendable {
     private let value: FieldValue
     private let form: [UInt8]

@@ -145,7 +145,7 @@ extension QueryExplanation.Scan {
 }
 
 extension JSONWriter {
-    /// Writes a flag; omits false.
+    /// Writes a Boolean member. Writes nothing for false.
     mutating func flag(_ name: StaticString, _ value: Bool) {
         guard value else { return }
         key(name)

@@ -1,11 +1,12 @@
-/// A record's values for the evaluation of a condition or an order.
+/// A record whose values conditions and orders evaluate.
 package protocol QueryableRecord {
     var recordName: String { get }
-    /// The zone of references without one.
+    /// The record's zone, to which its references without a zone refer.
     var zoneID: ZoneIDDictionary { get }
-    /// Nil if the record has no such field.
+    /// Returns the value of a field; nil if the record has no such field.
     func value(ofField name: String) -> FieldValue?
-    /// Nil if the record has none. Not called for `recordName`, which every record has.
+    /// Returns the value of a system field; nil if the record has none. Not called for `recordName`, which every record
+    /// has.
     func value(of field: SystemField) -> FieldValue?
     /// The values of the full-text searchable fields, for a search that names no field.
     var searchableValues: [FieldValue] { get }
@@ -23,7 +24,8 @@ extension QueryableRecord {
 }
 
 extension ZoneIDDictionary {
-    /// Whether both name one zone. A missing owner matches any; callers that distinguish owners fill it in.
+    /// Whether both IDs name the same zone. A missing owner matches any owner, so a caller that distinguishes owners
+    /// sets them.
     func isSame(as other: ZoneIDDictionary) -> Bool {
         guard zoneName == other.zoneName else { return false }
         guard let mine = ownerRecordName, let theirs = other.ownerRecordName else { return true }
@@ -51,7 +53,8 @@ package struct RecordValues: QueryableRecord {
     package func value(ofField name: String) -> FieldValue? { fields[name]?.value }
     package func value(of field: SystemField) -> FieldValue? { system[field] }
 
-    /// Every string, as development indexes for full text. (A list of strings is searched only if the schema says so.)
+    /// The values of all string fields, because the development environment indexes all of them for full text. Lists of
+    /// strings are not included, because they are searched only if the schema says so.
     package var searchableValues: [FieldValue] {
         fields.entries.compactMap { entry in
             guard !entry.field.isEncrypted, case .string(let text)? = entry.field.value else { return nil }

@@ -1,19 +1,20 @@
-/// A query's order of records: total, so that each page has a well-defined start.
+/// The order of a query's records. It is a total order, so that the start of each page is well-defined.
 ///
-/// Values compare as in conditions, strings by their UTF-8. A record without a value for a key (or with one that has no
-/// order, such as a list) comes first in ascending and last in descending order; by distance it comes last. Ties are
-/// broken by record name, then by zone.
+/// Values compare as in conditions, strings by their UTF-8 bytes. A record without a value for a key, or with a value
+/// that has no order, such as a list, comes first in ascending and last in descending order. In an order by distance
+/// such a record comes last. Ties are broken by record name, then by zone.
 package struct SortOrder: Sendable {
     package let descriptors: [QuerySortDescriptor]
 
     package init(_ descriptors: [QuerySortDescriptor]) { self.descriptors = descriptors }
 
-    /// Whether `left` comes before `right`.
+    /// Returns whether `left` comes before `right`.
     package func precedes<Record: QueryableRecord>(_ left: Record, _ right: Record) -> Bool {
         order(left, right) < 0
     }
 
-    /// Negative, zero or positive if `left` comes before, with or after `right`; zero only for the same record.
+    /// Compares two records: negative, zero or positive if `left` comes before, with or after `right`. Zero only for
+    /// the same record.
     package func order<Record: QueryableRecord>(_ left: Record, _ right: Record) -> Int {
         for descriptor in descriptors {
             let order = Self.order(left.value(of: descriptor.key), right.value(of: descriptor.key), by: descriptor)
@@ -29,7 +30,7 @@ package struct SortOrder: Sendable {
         return 0
     }
 
-    /// The order of two values of one key, direction included.
+    /// Compares two values of one key by the descriptor, its direction included.
     package static func order(_ left: FieldValue?, _ right: FieldValue?, by descriptor: QuerySortDescriptor) -> Int {
         if let center = descriptor.relativeLocation {
             let left = distance(of: left, to: center)
@@ -46,7 +47,7 @@ package struct SortOrder: Sendable {
         return center.distance(to: location)
     }
 
-    /// References sort by the target's record name.
+    /// Returns the value by which the order compares: for a reference, the record name of its target.
     private static func orderable(_ value: FieldValue?) -> FieldValue? {
         switch value {
         case .reference(let reference): .string(reference.recordName)
@@ -61,7 +62,7 @@ package struct SortOrder: Sendable {
         case (nil, _): return -1
         case (_, nil): return 1
         case (let left?, let right?):
-            // A field has one type; records saved before it had one may hold another.
+            // All values of a field have one type, except in records that were saved before the field had a type.
             return ValueComparison.order(left, right) ?? Int(left.type.scalar.rawValue)
                 - Int(right.type.scalar.rawValue)
         }

@@ -8,7 +8,7 @@ package enum SystemField: String, Hashable, Sendable, CaseIterable {
     case share
     case parent
 
-    /// The name the schema gives the field: `___recordID`, ….
+    /// The field's name in the schema: `___recordID`, ….
     package var schemaName: String {
         switch self {
         case .recordName: "___recordID"
@@ -28,7 +28,7 @@ package enum SystemField: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// Whether the field names a user. A query cannot name a user's zone, so only the record name is compared.
+    /// Whether the field's value is a user. A query cannot name a user's zone, so comparisons use only the record name.
     package var isUser: Bool { self == .createdUserRecordName || self == .modifiedUserRecordName }
 
     package init?(schemaName: String) {
@@ -36,8 +36,8 @@ package enum SystemField: String, Hashable, Sendable, CaseIterable {
         self = field
     }
 
-    /// Resolves `parent` and `share`, which may also be names of fields: they name the property if the record type has
-    /// no such field.
+    /// Resolves `parent` and `share`. Both can also be names of fields; they name the properties only if the record
+    /// type has no such field.
     package init?(property name: String) {
         switch name {
         case "parent": self = .parent
@@ -53,7 +53,7 @@ package enum SystemField: String, Hashable, Sendable, CaseIterable {
 package enum QueryKey: Hashable, Sendable {
     case field(String)
     case system(SystemField)
-    /// All searchable string fields of a record: the key of a full-text filter without a field.
+    /// All searchable string fields of a record: the key of a full-text filter that names no field.
     case allSearchableFields
 
     /// Resolves a name: a system field by its schema name, else a field.
@@ -61,7 +61,7 @@ package enum QueryKey: Hashable, Sendable {
         self = SystemField(schemaName: name).map(QueryKey.system) ?? .field(name)
     }
 
-    /// The name in the errors of CloudKit Web Services: `recordName` for the record's ID, the schema's name for the
+    /// The key's name in errors of CloudKit Web Services: `recordName` for the record's ID, the schema's name for the
     /// other system fields.
     package var displayName: String {
         switch self {

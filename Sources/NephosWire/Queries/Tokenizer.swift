@@ -1,7 +1,7 @@
 @_spi(_Unicode) import Swift
 
-/// Splits text into the tokens of full-text search: runs of letters and digits, without case and diacritics, and
-/// without stop words.
+/// Splits text into the tokens of full-text search. Tokens are runs of letters and digits, folded to ignore case and
+/// diacritics. Stop words are omitted.
 package enum Tokenizer {
     /// Words that full-text search ignores (CKQuery, Apple's documentation).
     package static let stopWords: Set<String> = [
@@ -10,8 +10,8 @@ package enum Tokenizer {
         "will", "with",
     ]
 
-    /// The text's distinct tokens in order. A token has at most `longestToken` UTF-8 bytes: longer ones are split
-    /// there, in texts and in searches alike.
+    /// Returns the text's distinct tokens in order. The maximum size of a token is `longestToken` UTF-8 bytes. A longer
+    /// run is split after these, in texts and in searches alike.
     package static func tokens(of text: String) -> [String] {
         var collector = Collector()
         if text.utf8.allSatisfy({ $0 < 0x80 }) {
@@ -32,7 +32,7 @@ package enum Tokenizer {
             if scalar.isASCII ? isWordASCII(UInt8(scalar.value)) : isWord(scalar) {
                 QuerySemantics.appendCaseFolded(scalar, to: &word)
             } else if isMark(scalar) {
-                // Diacritics that decomposition separated.
+                // Skips diacritics, which decomposition separated from their letters.
                 continue
             } else if !word.isEmpty {
                 collector.add(Array(String(word).utf8))
@@ -43,7 +43,7 @@ package enum Tokenizer {
         return collector.tokens
     }
 
-    /// The distinct tokens of a text, or of all texts in a list, in order; none for other values.
+    /// Returns the distinct tokens of a text, or of all texts in a list, in order. Returns none for other values.
     package static func tokens(of value: FieldValue) -> [String] {
         switch value {
         case .string(let text): return tokens(of: text)
@@ -63,7 +63,7 @@ package enum Tokenizer {
         mutating func add(_ bytes: [UInt8]) {
             guard !bytes.isEmpty else { return }
             var end = min(bytes.count, longestToken)
-            // Does not split a character.
+            // Moves the end back to a character boundary.
             while end < bytes.count, end > 0, bytes[end] & 0xC0 == 0x80 { end -= 1 }
             let token = String(decoding: bytes[..<end], as: UTF8.self)
             guard !stopWords.contains(token), seen.insert(token).inserted else { return }
@@ -80,7 +80,7 @@ package enum Tokenizer {
         case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .decimalNumber,
             .letterNumber, .otherNumber:
             true
-        // Vowel signs of Indic scripts: part of the word, not diacritics.
+        // Vowel signs of Indic scripts are part of a word, not diacritics.
         case .spacingMark: true
         default: false
         }

@@ -1,8 +1,10 @@
-/// Comparing field values as conditions and orders do.
+/// Compares field values for conditions and orders.
 enum ValueComparison {
-    /// Negative, zero or positive if `left` sorts before, with or after `right`; nil if the two have no order.
+    /// Compares two values: negative, zero or positive if `left` sorts before, with or after `right`; nil if the two
+    /// have no order.
     ///
-    /// Strings sort by their UTF-8, so upper case before lower; INT64 and DOUBLE compare as numbers, exactly.
+    /// Strings sort by their UTF-8 bytes, so upper case comes before lower case. INT64 and DOUBLE compare as numbers,
+    /// exactly.
     static func order(_ left: FieldValue, _ right: FieldValue) -> Int? {
         switch (left, right) {
         case (.string(let left), .string(let right)): left.utf8Order(of: right)
@@ -19,7 +21,7 @@ enum ValueComparison {
         left < right ? -1 : left == right ? 0 : 1
     }
 
-    /// Compares without rounding the integer: 2^53 + 1 is not equal to any double.
+    /// Compares without rounding the integer, because 2^53 + 1 is not equal to any double.
     private static func order(_ left: Int64, _ right: Double) -> Int {
         if right >= 0x1p63 { return -1 }
         if right < -0x1p63 { return 1 }
@@ -28,7 +30,8 @@ enum ValueComparison {
         return left == floor ? (right > whole ? -1 : 0) : left < floor ? -1 : 1
     }
 
-    /// Whether record name and zone are equal, ignoring the action. A reference without a zone points into `zone`.
+    /// Returns whether the record names and the zones of two references are equal. Ignores the action. A reference
+    /// without a zone refers to a record in `zone`.
     static func areEqual(_ left: ReferenceValue, _ right: ReferenceValue, in zone: ZoneIDDictionary) -> Bool {
         guard left.recordName == right.recordName else { return false }
         return (left.zoneID ?? zone).isSame(as: right.zoneID ?? zone)
@@ -36,7 +39,7 @@ enum ValueComparison {
 }
 
 extension String {
-    /// The order of UTF-8 bytes: `<` and `==` would treat canonically equivalent strings as equal.
+    /// Compares the UTF-8 bytes of two strings. `<` and `==` would treat canonically equivalent strings as equal.
     fileprivate func utf8Order(of other: String) -> Int {
         var left = self
         var right = other

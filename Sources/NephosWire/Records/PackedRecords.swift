@@ -1,16 +1,16 @@
 /// Records of one zone in a form that our own library requests (WireProtocol, "Packed records"): the content of record
 /// dictionaries in fewer bytes, readable sequentially without a parser.
 ///
-/// It is a sequence of entries, each with a type byte:
-/// - `text`: text, numbered 0, 1, 2… for references from other entries.
-/// - `deleted`: name, number of the type.
-/// - `unreadable`: name, number of the reason why the record is not available.
+/// The form is a sequence of entries, each with a type byte:
+/// - `text`: a text. Texts are numbered 0, 1, 2… and other entries refer to them by number.
+/// - `deleted`: the record's name, the number of its type.
+/// - `unreadable`: the record's name, the number of the reason why the record is not available.
 /// - `record`: flags, name, number of the type, change tag, creation stamp (time and user), modification stamp unless
-///   `.unmodified`, the names of its parent and share if any, fields.
+///   `.unmodified`, the names of the record's parent and share if any, fields.
 ///
-/// A text is its count of UTF-8 bytes, then these. Counts and numbers are varints, lowest bits first. Times are
-/// milliseconds since 1970 in eight bytes, little-endian; users are numbers of texts. Fields are their count of bytes
-/// and their JSON.
+/// A text is the number of its UTF-8 bytes, then these bytes. Counts and numbers are varints, lowest bits first. Times
+/// are milliseconds since 1970 in eight bytes, little-endian. Users are numbers of texts. The fields are the number of
+/// bytes of their JSON, then the JSON.
 package struct PackedRecords: Hashable, Sendable {
     package let bytes: JSONBytes
 
@@ -26,7 +26,7 @@ package struct PackedRecords: Hashable, Sendable {
     enum Flags {
         static let parent: UInt8 = 1
         static let share: UInt8 = 2
-        /// The record was not modified after its creation.
+        /// A flag: the record was not modified after its creation.
         static let unmodified: UInt8 = 4
     }
 }
@@ -34,15 +34,16 @@ package struct PackedRecords: Hashable, Sendable {
 /// Appends records to `PackedRecords`.
 package struct PackedRecordsWriter: ~Copyable {
     private var writer: JSONWriter
-    /// The most recent texts with their numbers: answers have few distinct ones.
+    /// The cache of the most recent texts with their numbers. The cache is small, because a page of records has few
+    /// distinct texts.
     private var texts: [(text: JSONBytes, number: Int)] = []
     private var textCount = 0
-    /// The maximum number of entries: beyond it a lookup costs more than writing the text again.
+    /// The maximum number of entries in the cache: with more, a lookup costs more than writing the text again.
     private static let textsKept = 16
 
     package init(reserving capacity: Int) { writer = JSONWriter(reserving: capacity) }
 
-    /// Bytes so far.
+    /// The number of bytes written so far.
     package var count: Int { writer.count }
 
     package consuming func finish() -> PackedRecords { PackedRecords(bytes: writer.finishInPlace()) }
@@ -58,9 +59,9 @@ package struct PackedRecordsWriter: ~Copyable {
         }
     }
 
-    /// Appends a record that is not available.
+    /// Appends a record that the service cannot return.
     package mutating func unreadable(name: UnsafeRawBufferPointer, reason: String) {
-        // A damaged name must still be encoded as UTF-8.
+        // A damaged name must still be encoded as UTF-8, so its invalid bytes are replaced.
         let name = JSONBytes(Array(String(decoding: name, as: UTF8.self).utf8))
         let reason = JSONBytes(Array(reason.utf8))
         let textNumber = number(of: reason.buffer)
@@ -106,7 +107,7 @@ package struct PackedRecordsWriter: ~Copyable {
         }
     }
 
-    /// Bytes of the largest count.
+    /// The maximum size of an encoded count in bytes.
     private static let longestCount = 10
 
     private mutating func number(of text: UnsafeRawBufferPointer) -> Int {

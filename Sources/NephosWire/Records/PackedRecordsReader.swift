@@ -1,35 +1,35 @@
 /// Reads `PackedRecords` sequentially. The returned buffers point into the packed bytes and are valid as long as the
-/// reader.
+/// reader exists.
 package struct PackedRecordsReader {
     package enum Entry {
         case record(Record)
         case deleted(name: UnsafeRawBufferPointer, type: Int)
-        /// A record that the service cannot return; the reason is the number of a text.
+        /// A record that the service cannot return. `reason` is the number of the text that contains the reason.
         case unreadable(name: UnsafeRawBufferPointer, reason: Int)
     }
 
     package struct Record {
         package var name: UnsafeRawBufferPointer
-        /// The number of its text, as `Stamp.user`.
+        /// The number of the text that contains the record type.
         package var type: Int
         package var changeTag: UnsafeRawBufferPointer
         package var created: Stamp
         package var modified: Stamp
         package var parent: UnsafeRawBufferPointer?
         package var share: UnsafeRawBufferPointer?
-        /// The fields' JSON.
+        /// The JSON of the record's fields.
         package var fields: UnsafeRawBufferPointer
     }
 
     package struct Stamp {
-        /// Milliseconds since 1970.
+        /// The time in milliseconds since 1970.
         package var time: Int64
         package var user: Int
     }
 
-    /// The texts read so far, which entries refer to.
+    /// The texts read so far, to which entries refer by index.
     package private(set) var texts: [String] = []
-    /// Keeps `bytes` valid.
+    /// The owner of `bytes`, which keeps them valid.
     private let records: PackedRecords
     private let bytes: UnsafeRawBufferPointer
     private var index = 0
@@ -39,7 +39,7 @@ package struct PackedRecordsReader {
         bytes = records.bytes.buffer
     }
 
-    /// The next record; nil at the end.
+    /// Returns the next record; nil at the end.
     package mutating func next() throws(WireError) -> Entry? {
         while index < bytes.count {
             switch try byte() {
@@ -91,7 +91,7 @@ package struct PackedRecordsReader {
         var shift = 7
         while true {
             let next = try byte()
-            // No count of an answer exceeds 35 bits.
+            // No count in packed records exceeds 35 bits.
             guard shift < 35 else { throw damaged }
             value |= Int(next & 0x7F) << shift
             if next < 0x80 { return value }
@@ -112,7 +112,7 @@ package struct PackedRecordsReader {
         return UnsafeRawBufferPointer(rebasing: bytes[index..<(index + count)])
     }
 
-    /// A text that must be UTF-8.
+    /// Converts a text to a string. Throws if the text is not UTF-8.
     package func string(_ bytes: UnsafeRawBufferPointer) throws(WireError) -> String {
         guard let string = String(utf8: bytes) else { throw damaged }
         return string

@@ -11,8 +11,8 @@ package struct TimestampDictionary: Hashable, Sendable {
         self.deviceID = deviceID
     }
 
-    /// The service's device ID for every device: it does not distinguish them. Clients of CloudKit Web Services treat a
-    /// dictionary without a `deviceID` as malformed.
+    /// The device ID that the service sends for every device, because the service does not distinguish devices. Clients
+    /// of CloudKit Web Services treat a dictionary without a `deviceID` as malformed.
     package static let anyDevice = "2"
 }
 
@@ -21,16 +21,17 @@ package struct RecordDictionary: Hashable, Sendable {
     package var recordName: String
     package var recordType: String
     package var recordChangeTag: String
-    /// Nil for the zone that the request named.
+    /// The zone of the record; nil for the zone that the request named.
     package var zoneID: ZoneIDDictionary?
     package var fields: EncodedFields
     package var created: TimestampDictionary?
     package var modified: TimestampDictionary?
     package var parent: ReferenceValue?
     package var share: ReferenceValue?
-    /// The additional members of a share's record.
+    /// The additional members of a share's record; nil for a record that is not a share.
     package var shareDetails: ShareDictionary?
-    /// The last component of the URL of the record's share, if a save requested it. A share has its own.
+    /// The last component of the URL of the record's share; nil unless a save requested it. For a share's own record,
+    /// see `shareDetails`.
     package var shortGUID: String?
 
     package init(

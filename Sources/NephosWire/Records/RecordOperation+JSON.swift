@@ -13,7 +13,7 @@ extension RecordToModify {
             case "nephosKeys":
                 keys = try value.nonNull?.elements("an array of keys", WrappedRecordKey.init(json:)) ?? []
             case "nephosKeep": keep = try value.nonNull?.arrayOfStrings() ?? []
-            // `null` differs from an absent key here: it removes the parent.
+            // Here `null` differs from an absent key: `null` removes the parent.
             case "parent":
                 parent =
                     try value.nonNull.map { (value) throws(WireError) in
@@ -23,7 +23,7 @@ extension RecordToModify {
             }
         }
         if let fields { self.fields = try RecordFields(json: fields) }
-        // An update may omit the type.
+        // An update can omit the type, so a record without a type is decoded as a share too.
         if recordType == nil || recordType == RecordDictionary.shareType { share = try ShareToModify(json: json) }
     }
 

@@ -1,4 +1,4 @@
-/// The change of a reference that a record keeps outside its fields (`parent`, `share`).
+/// A change of a reference that a record stores outside its fields (`parent`, `share`).
 package enum ReferenceChange: Hashable, Sendable {
     case keep
     case clear
@@ -10,17 +10,18 @@ package struct RecordToModify: Hashable, Sendable {
     package var recordName: String?
     package var recordType: String?
     package var recordChangeTag: String?
-    /// Our addition: another zone than the request's, so that one request can span zones.
+    /// Our addition: the record's zone, if it is not the request's zone, so that one request can span zones.
     package var zoneID: ZoneIDDictionary?
     package var fields: RecordFields
     package var parent: ReferenceChange
-    /// The requested properties of a share; nil if the record has none.
+    /// The share's properties that the request sets; nil if the record is not a share.
     package var share: ShareToModify?
-    /// Whether the answer is to have the last component of the URL of the record's share.
+    /// Whether the request asks for the last component of the URL of the record's share.
     package var createShortGUID: Bool
     /// Our addition, `nephosKeys` on the wire: the wrapped keys of the record's encrypted values.
     package var keys: [WrappedRecordKey] = []
-    /// Our addition, `nephosKeep` on the wire: fields that a replacement leaves unchanged, unless it has them.
+    /// Our addition, `nephosKeep` on the wire: the names of fields that a replacement leaves unchanged, unless `fields`
+    /// contains them.
     package var keep: [String] = []
 
     package init(
@@ -48,7 +49,7 @@ package struct RecordOperation: Hashable, Sendable {
     package var operationType: OperationType
     package var record: RecordToModify
     package var desiredKeys: [String]?
-    /// Nil for the request's setting.
+    /// Whether the answer quotes numbers; nil for the request's setting.
     package var numbersAsStrings: Bool?
 
     package init(
@@ -62,29 +63,30 @@ package struct RecordOperation: Hashable, Sendable {
     }
 }
 
-/// `records/modify` of CloudKit Web Services.
+/// The request of `records/modify` of CloudKit Web Services.
 package struct ModifyRecordsRequest: Hashable, Sendable {
     package var operations: [RecordOperation]
     package var zoneID: ZoneIDDictionary?
-    /// Nil for the zone's default (all or nothing in a custom zone).
+    /// Whether the request is all or nothing; nil for the zone's default, which is true in a custom zone.
     package var atomic: Bool?
     package var desiredKeys: [String]?
     package var numbersAsStrings: Bool
-    /// Our addition, `nephosServerRecord` on the wire: a conflict's error carries the server's record.
+    /// Our addition, `nephosServerRecord` on the wire: whether a conflict's error contains the server's record.
     package var wantsServerRecord: Bool
-    /// Our addition, `nephosLacksKeys` on the wire: the client cannot wrap keys. Records that become part of a share
-    /// are saved without wrapped keys, and another device of the owner wraps them later.
+    /// Our addition, `nephosLacksKeys` on the wire: whether the client cannot wrap keys. If so, records that become
+    /// part of a share are saved without wrapped keys, and another device of the owner wraps the keys later.
     package var lacksKeys = false
-    /// Our addition, `clientChangeToken` on the wire: the client's own data in base64, which `changes/zone` returns
+    /// Our addition, `clientChangeToken` on the wire: the client's own data in base64. `changes/zone` returns the data
     /// until the zones are modified again.
     package var clientChangeToken: String?
     /// Our addition, `nephosRequestKey` on the wire: the request's idempotency key, 1 to 64 letters, digits and `-`.
     /// The same request with the same key is executed once, and a repetition within an hour gets the same answer.
     package var requestKey: String?
-    /// Distinguishes the request from others with its key; empty if the caller guarantees that there are none.
+    /// The digest of the request's body, which distinguishes it from other requests with the same key. Empty if the
+    /// caller guarantees that there are none.
     package var bodyDigest: [UInt8] = []
 
-    /// A new key. Later keys sort after earlier ones, byte by byte, so that a store's index appends them.
+    /// Creates a request key. Later keys sort after earlier ones, byte by byte, so that a store's index appends them.
     package static func makeRequestKey(now: Int64) -> String {
         let time = String(now, radix: 36)
         let random = String(UInt64.random(in: .min ... .max), radix: 36)
@@ -106,11 +108,11 @@ package struct ModifyRecordsRequest: Hashable, Sendable {
     }
 }
 
-/// `records/lookup` of CloudKit Web Services.
+/// The request of `records/lookup` of CloudKit Web Services.
 package struct LookupRecordsRequest: Hashable, Sendable {
     package struct Item: Hashable, Sendable {
         package var recordName: String
-        /// Our addition: another zone than the request's.
+        /// Our addition: the record's zone, if it is not the request's zone.
         package var zoneID: ZoneIDDictionary?
         package var desiredKeys: [String]?
 
@@ -136,15 +138,15 @@ package struct LookupRecordsRequest: Hashable, Sendable {
     }
 }
 
-/// The answer of `records/modify` and `records/lookup`: one result per item of the request, in its order.
+/// The answer of `records/modify` and `records/lookup`: one result per item of the request, in the request's order.
 package struct RecordsResponse: Hashable, Sendable {
     package var records: [RecordResult]
-    /// The JSON array `records`, instead of `records`, which is then empty: a server writes records while it reads
-    /// them.
+    /// The encoded JSON array of the results. If it is not nil, `records` is empty. A server fills it, because the
+    /// server encodes records while it reads them.
     package var encodedRecords: JSONBytes?
-    /// The current position of the zone's change feed, for clients that request it.
+    /// The current position in the zone's change feed, for clients that request it.
     package var syncToken: String?
-    /// The failed items of `encodedRecords`.
+    /// The failed items among `encodedRecords`.
     package var encodedFailures = ItemFailures()
 
     package init(records: [RecordResult]) { self.records = records }

@@ -1,6 +1,6 @@
 /// A string of an answer: a Swift string, or bytes in the store's memory.
 protocol JSONText {
-    /// Its maximum encoded size in bytes.
+    /// The maximum encoded size of the string in bytes.
     var room: Int { get }
     func write(to output: inout ByteOutput)
 }
@@ -16,7 +16,7 @@ extension String: JSONText {
 
 private struct StoredText: JSONText {
     let bytes: UnsafeRawBufferPointer
-    /// Whether it needs no escapes, as an identifier or the service's own text.
+    /// Whether the text needs no escapes in JSON, as identifiers and the service's own texts do not.
     var isPlain = true
 
     @inline(__always)
@@ -28,12 +28,12 @@ private struct StoredText: JSONText {
 
 /// The user and time of a record's creation or modification.
 struct RecordStamp<Text: JSONText> {
-    /// Milliseconds since 1970.
+    /// The time in milliseconds since 1970.
     var time: Int64
     var userRecordName: Text
-    /// The device is `TimestampDictionary.anyDevice`.
+    /// Whether the device ID is `TimestampDictionary.anyDevice`.
     var hasAnyDevice = true
-    /// The device, if it is another.
+    /// The device ID, if it is not `TimestampDictionary.anyDevice`.
     var deviceID: Text?
 }
 
@@ -41,7 +41,8 @@ extension RecordStamp {
     @inline(__always)
     fileprivate var room: Int { 64 + JSONDigits.most + userRecordName.room + (deviceID?.room ?? 0) }
 
-    /// - Parameter name: the member's name.
+    /// Writes the stamp as a member of the record's object.
+    /// - Parameter name: the member's key.
     @inline(__always)
     fileprivate func write(_ name: StaticString, to output: inout ByteOutput) {
         output.text(name)
@@ -103,16 +104,16 @@ extension JSONWriter {
     }
 }
 
-/// A stored record in the database's memory, to be written into an answer without creating Swift values.
+/// A stored record in the database's memory, which is written to an answer without the creation of Swift values.
 package struct RecordDictionaryView {
-    /// The time is milliseconds since 1970.
+    /// The time in milliseconds since 1970, and the user.
     package typealias Stamp = (time: Int64, userRecordName: UnsafeRawBufferPointer)
 
     package var recordName: UnsafeRawBufferPointer
-    /// This, the change tag and users' names need no escapes in JSON.
+    /// The record type. The type, the change tag and the user names need no escapes in JSON.
     package var recordType: UnsafeRawBufferPointer
     package var recordChangeTag: UnsafeRawBufferPointer
-    /// The fields' JSON.
+    /// The JSON of the record's fields.
     package var fields: UnsafeRawBufferPointer
     package var created: Stamp
     package var modified: Stamp
@@ -135,7 +136,7 @@ package struct RecordDictionaryView {
         self.share = share
     }
 
-    /// - Parameter zoneID: the zone, if the record has to name it.
+    /// - Parameter zoneID: the zone to write in the record's dictionary; nil to omit it.
     package func write(to writer: inout JSONWriter, zoneID: ZoneIDDictionary?) {
         func reference(_ name: UnsafeRawBufferPointer) -> ReferenceValue {
             ReferenceValue(recordName: String(decoding: name, as: UTF8.self))

@@ -54,7 +54,7 @@ extension RecordsResponse: WireMessage {
 }
 
 extension [RecordResult] {
-    /// - Parameter encoded: the JSON array that replaces these.
+    /// - Parameter encoded: the JSON array that replaces the results; nil if there is none.
     func estimatedSize(_ encoded: JSONBytes?) -> Int {
         guard let encoded else { return reduce(16) { $0 + $1.estimatedSize } }
         let isCopied = encoded.buffer.count <= JSONWriter.copied && !JSONWriter.canContinue(encoded)
@@ -64,7 +64,7 @@ extension [RecordResult] {
 
 extension JSONWriter {
     /// Writes the member `records`.
-    /// - Parameter encoded: the JSON array that replaces `records`.
+    /// - Parameter encoded: the JSON array that replaces `records`; nil to encode `records`.
     mutating func records(_ records: [RecordResult], _ encoded: JSONBytes?) {
         key("records")
         if let encoded { return verbatim(encoded) }

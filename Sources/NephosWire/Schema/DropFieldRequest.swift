@@ -1,4 +1,4 @@
-/// The field that `schema/drop` removes.
+/// The request of `schema/drop`: the field to remove.
 package struct DropFieldRequest: Hashable, Sendable {
     package var recordType: String
     package var field: String

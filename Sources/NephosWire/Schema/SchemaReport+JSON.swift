@@ -4,7 +4,7 @@ extension SchemaReport: CodedMessage {
         .member("findings", \.findings, .array("an array of findings", of: Finding.codec), ifAbsent: []),
         .member("changes", \.changes, .strings, ifAbsent: []))
 
-    /// The body of a refusal: an error dictionary that includes the findings.
+    /// Encodes the report as the body of a refusal: an error dictionary that includes the findings.
     package func refusal(requestID: String) -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()

@@ -3,7 +3,8 @@ package struct SchemaReport: Hashable, Sendable {
     /// An error or a warning about the schema.
     package struct Finding: Hashable, Sendable {
         package var isError: Bool
-        /// Its position in the text, both from 1; nil if it does not concern the text.
+        /// The finding's line in the schema's text, from 1, like `column`. Both are nil if the finding does not concern
+        /// the text.
         package var line: Int?
         package var column: Int?
         package var message: String
@@ -16,9 +17,9 @@ package struct SchemaReport: Hashable, Sendable {
         }
     }
 
-    /// In the order of the text. If one is an error, nothing was changed.
+    /// The findings in the text's order. If one of them is an error, nothing was changed.
     package var findings: [Finding]
-    /// The changes made, or that a validated import would make: a sentence each.
+    /// The changes that were made, or that a validated import would make. Each is one sentence.
     package var changes: [String]
 
     package init(findings: [Finding] = [], changes: [String] = []) {
@@ -34,16 +35,16 @@ package struct IndexStatus: Hashable, Sendable {
     package enum State: String, Hashable, Sendable, CaseIterable {
         case building
         case ready
-        /// The index is unused, and its entries are being removed.
+        /// The index is unused, and a background job removes its entries.
         case removing
     }
 
     package var recordType: String
-    /// The indexed fields and their kinds of index: `year SORTABLE`. Empty for the list of all records, and for an
-    /// index that is being removed.
+    /// The indexed fields and their kinds of index, such as `year SORTABLE`. Empty for the list of all records of a
+    /// type, and for an index that is being removed.
     package var fields: [String]
     package var state: State
-    /// From 0 to 1, by the records that were read.
+    /// The progress of the build from 0 to 1: the fraction of the records that were read.
     package var progress: Double
 
     package init(recordType: String, fields: [String], state: State, progress: Double) {

@@ -1,5 +1,5 @@
-/// The answer of our own `records/requestAccess`: the failure for each short GUID of the request; nil for success. A
-/// request for an unknown share succeeds too.
+/// The answer of our own `records/requestAccess`: one element for each short GUID of the request, either the failure or
+/// nil for success. A request for an unknown share succeeds too.
 package struct AccessRequestsResponse: Hashable, Sendable {
     package var failures: [ErrorDictionary?]
 
@@ -10,7 +10,7 @@ extension AccessRequestsResponse: CodedMessage {
     package static let codec = Codec<Self>(
         Self.init, .required("results", \.failures, .array("an array of results", of: result)))
 
-    /// An error, or an empty object for success.
+    /// The codec of one result: an error dictionary, or an empty object for success.
     private static let result = Codec<ErrorDictionary?>("a result") { (json) throws(WireError) in
         ErrorDictionary.describes(json) ? try ErrorDictionary(json: json) : nil
     } write: { failure, writer in
@@ -20,9 +20,9 @@ extension AccessRequestsResponse: CodedMessage {
     }
 }
 
-/// The answer of our own `users/participants`: whether the invited users have accounts.
+/// The answer of our own `users/participants`: the invited users, and whether they have accounts.
 package struct ParticipantLookupResponse: Hashable, Sendable {
-    /// One for each lookup info of the request, in their order.
+    /// One user for each lookup info of the request, in the request's order.
     package var users: [UserIdentityDictionary]
 
     package init(users: [UserIdentityDictionary]) { self.users = users }

@@ -1,5 +1,6 @@
 extension JSONValue {
-    /// One of an enumeration's names, or one of its synonyms. A name of a later version is `unknown`.
+    /// Decodes one of an enumeration's names, or one of its synonyms. An unknown name, as of a later version, is
+    /// `unknown`.
     fileprivate func named<Name: RawRepresentable<String>>(
         _ unknown: Name, synonyms: [String: Name] = [:]
     ) throws(WireError) -> Name {
@@ -13,7 +14,7 @@ extension SharePermission {
 }
 
 extension ParticipantRole {
-    /// The spelling of a private user in Apple's samples.
+    /// The spelling of a private user's type in Apple's samples.
     static let olderPrivateUser = "USER"
 
     init(json: JSONValue) throws(WireError) {
@@ -22,7 +23,7 @@ extension ParticipantRole {
 }
 
 extension AcceptanceStatus {
-    /// Apple's samples say `INVITED` for a pending invitation.
+    /// Decodes a status. Apple's samples write `INVITED` for a pending invitation.
     init(json: JSONValue) throws(WireError) { self = try json.named(.unknown, synonyms: ["INVITED": .pending]) }
 }
 

@@ -15,7 +15,7 @@ package enum ParticipantRole: String, Hashable, Sendable, CaseIterable {
     case publicUser = "PUBLIC_USER"
 }
 
-/// Whether a participant accepted the invitation (`CKShare.ParticipantAcceptanceStatus`, Apple's documentation).
+/// A participant's answer to the invitation (`CKShare.ParticipantAcceptanceStatus`, Apple's documentation).
 package enum AcceptanceStatus: String, Hashable, Sendable, CaseIterable {
     case unknown = "UNKNOWN"
     case pending = "PENDING"
@@ -29,7 +29,7 @@ package struct UserIdentityDictionary: Hashable, Sendable {
     package var lookupInfo: UserLookupRequest.LookupInfo?
     package var givenName: String?
     package var familyName: String?
-    /// Our addition, `nephosHasAccount` on the wire: whether the user has an account. Nil: derived from
+    /// Our addition, `nephosHasAccount` on the wire: whether the user has an account. If nil, this follows from
     /// `userRecordName`.
     package var hasAccount: Bool?
 
@@ -49,15 +49,17 @@ package struct UserIdentityDictionary: Hashable, Sendable {
 package struct ParticipantDictionary: Hashable, Sendable {
     package var participantID: String?
     package var userIdentity: UserIdentityDictionary
-    /// This and the next two are nil if a request leaves them to the service.
+    /// The participant's role. In a request, `role`, `permission` and the acceptance status are nil if the service
+    /// chooses them.
     package var role: ParticipantRole?
     package var permission: SharePermission?
     package var acceptanceStatus: AcceptanceStatus?
     package var isApprovedRequester: Bool
-    /// Our addition, `nephosDateAdded` on the wire: milliseconds since 1970.
+    /// Our addition, `nephosDateAdded` on the wire: the time at which the participant was added, in milliseconds since
+    /// 1970.
     package var dateAdded: Int64?
-    /// Our addition, `nephosOneTimeGUID` on the wire: the last component of the participant's one-time URL. Empty in a
-    /// request for one.
+    /// Our addition, `nephosOneTimeGUID` on the wire: the last component of the participant's one-time URL. An empty
+    /// string in a request asks for such a URL.
     package var oneTimeGUID: String?
 
     package init(

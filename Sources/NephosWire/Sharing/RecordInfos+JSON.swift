@@ -5,7 +5,7 @@ extension ShortGUIDsRequest.Item {
         .member("shouldFetchRootRecord", \.shouldFetchRootRecord, .bool, ifAbsent: false),
         .optional("rootRecordDesiredKeys", \.rootRecordDesiredKeys, .strings))
 
-    /// A short GUID dictionary; a plain string is read too.
+    /// The codec of a short GUID dictionary, which also decodes a plain string.
     static let codec = Codec<Self>("a short GUID") { (json) throws(WireError) in
         json.isObject ? try dictionary.read(json) : Self(value: try json.string())
     } write: {

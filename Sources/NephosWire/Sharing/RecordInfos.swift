@@ -1,10 +1,10 @@
-/// `records/resolve` and `records/accept` of CloudKit Web Services: shares by the last components of their URLs.
+/// The request of `records/resolve` and `records/accept` of CloudKit Web Services: the last components of shares' URLs.
 package struct ShortGUIDsRequest: Hashable, Sendable {
     /// A short GUID dictionary.
     package struct Item: Hashable, Sendable {
         package var value: String
         package var shouldFetchRootRecord: Bool
-        /// Nil: all fields of the root record.
+        /// The fields of the root record to return; nil for all fields.
         package var rootRecordDesiredKeys: [String]?
 
         package init(value: String, shouldFetchRootRecord: Bool = false, rootRecordDesiredKeys: [String]? = nil) {
@@ -23,13 +23,14 @@ package struct ShortGUIDsRequest: Hashable, Sendable {
 package struct RecordInfo: Hashable, Sendable {
     package var shortGUID: ShortGUIDsRequest.Item
     package var containerIdentifier: String
-    /// `DEVELOPMENT` or `PRODUCTION`.
+    /// The environment of the container: `DEVELOPMENT` or `PRODUCTION`.
     package var environment: String
-    /// `SHARED` for a participant, `PRIVATE` for the owner.
+    /// The scope of the database in which the caller sees the share: `SHARED` for a participant, `PRIVATE` for the
+    /// owner.
     package var databaseScope: String
     package var zoneID: ZoneIDDictionary
     package var share: RecordDictionary
-    /// Nil if the whole zone is shared.
+    /// The record name of the hierarchy's root; nil if the whole zone is shared.
     package var rootRecordName: String?
     package var rootRecord: RecordDictionary?
     package var ownerIdentity: UserIdentityDictionary
@@ -64,7 +65,7 @@ package enum RecordInfoResult: Hashable, Sendable {
     case failure(ErrorDictionary)
 }
 
-/// The answer of `records/resolve` and `records/accept`: one result for each short GUID, in their order.
+/// The answer of `records/resolve` and `records/accept`: one result for each short GUID, in the request's order.
 package struct RecordInfosResponse: Hashable, Sendable {
     package var results: [RecordInfoResult]
 

@@ -20,7 +20,7 @@ extension ShareDictionary {
         }
     }
 
-    /// Writes the keys as members of the record's object.
+    /// Writes the share's members into the object of its record.
     func writeMembers(to writer: inout JSONWriter) {
         writer.member("shortGUID", shortGUID)
         writer.member("publicPermission", publicPermission.rawValue)
@@ -50,7 +50,7 @@ extension ShareDictionary {
 }
 
 extension ShareToModify {
-    /// Decodes the share's members of a record's object; nil if there are none.
+    /// Decodes the share's members in a record's object; nil if there are none.
     init?(json: JSONValue) throws(WireError) {
         self.init()
         for (key, value) in try json.members("a record") {
@@ -68,7 +68,7 @@ extension ShareToModify {
         if self == Self() { return nil }
     }
 
-    /// Writes the keys as members of the record's object.
+    /// Writes the share's members into the object of its record.
     func writeMembers(to writer: inout JSONWriter) {
         if let forRecord {
             writer.key("forRecord")
@@ -109,7 +109,8 @@ extension JSONValue {
         try elements("an array of participants", ParticipantDictionary.init(json:))
     }
 
-    /// Refuses misspelt names in a request. An answer may have names of a later version.
+    /// Decodes the participants of a request. Throws for misspelt names. An answer, in contrast, can have names of a
+    /// later version.
     fileprivate func requestedParticipants() throws(WireError) -> [ParticipantDictionary] {
         try elements("an array of participants") { (json) throws(WireError) in
             for (key, value) in try json.members("a participant") {

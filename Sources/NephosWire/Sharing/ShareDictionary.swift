@@ -1,21 +1,22 @@
 /// The additional members of a share's record in a response (CloudKit Web Services, Share Dictionary). Members that the
-/// caller may not see are left out.
+/// caller has no permission to see are omitted.
 package struct ShareDictionary: Hashable, Sendable {
     package var shortGUID: String?
     package var publicPermission: SharePermission
-    /// Includes the owner.
+    /// The share's participants, the owner included.
     package var participants: [ParticipantDictionary]
     package var owner: ParticipantDictionary?
     package var currentUserParticipant: ParticipantDictionary?
-    /// Whether access requests are denied: `denyAccessRequests` on the wire.
+    /// Whether the share denies access requests: `denyAccessRequests` on the wire.
     package var deniesAccessRequests: Bool
     package var requesters: [UserIdentityDictionary]
     package var blocked: [UserIdentityDictionary]
-    /// Our addition, `nephosRootRecordName` on the wire: the hierarchy's root record; nil if the zone is shared.
+    /// Our addition, `nephosRootRecordName` on the wire: the record name of the shared hierarchy's root; nil if the
+    /// zone is shared.
     package var rootRecordName: String?
-    /// Our addition, `nephosHasKeys` on the wire: whether it shares encrypted values.
+    /// Our addition, `nephosHasKeys` on the wire: whether the share includes encrypted values.
     package var hasKeys = false
-    /// Our addition, `nephosWantsKeys` on the wire, for the owner: whether its keys need repair.
+    /// Our addition, `nephosWantsKeys` on the wire, sent to the owner: whether the share's keys need repair.
     package var wantsKeys = false
 
     package init(
@@ -36,12 +37,13 @@ package struct ShareDictionary: Hashable, Sendable {
     }
 }
 
-/// The additional members of a share's record in a request. Nil leaves a property unchanged.
+/// The additional members of a share's record in a request. A member that is nil leaves the property unchanged.
 package struct ShareToModify: Hashable, Sendable {
     /// The root record of a new share's hierarchy.
     package struct Root: Hashable, Sendable {
         package var recordName: String
-        /// With it the record need not be among the request's operations.
+        /// The change tag of the root record. If the request has it, the root need not be among the request's
+        /// operations.
         package var recordChangeTag: String?
 
         package init(recordName: String, recordChangeTag: String? = nil) {

@@ -68,7 +68,7 @@ extension NotificationPayload: WireMessage {
         writer.endObject()
     }
 
-    /// Writes the subscription and the database or zone.
+    /// Writes the ID of the subscription, and the changed database or zone.
     private func writeSubject(to writer: inout JSONWriter) {
         writer.member("sid", subscriptionID)
         writer.member("zid", zoneID?.zoneName)
@@ -76,7 +76,8 @@ extension NotificationPayload: WireMessage {
         writer.member("dbs", databaseScope.rawValue)
     }
 
-    /// Writes bare values, as Apple does. Writes the types of values whose JSON does not determine the type as `aft`.
+    /// Writes the fields' values without types, as Apple does. Writes a type in `aft` only if the value's JSON does not
+    /// determine it.
     private static func write(_ fields: [String: FieldValue], to writer: inout JSONWriter) {
         if fields.isEmpty { return }
         let sorted = fields.sorted { $0.key < $1.key }

@@ -1,7 +1,7 @@
-/// A notification in the form of Apple's push service, the source of a `CKNotification`
-/// (CloudKit Web Services, push payload).
+/// A notification in the form of Apple's push service, from which a `CKNotification` is created (CloudKit Web Services,
+/// push payload).
 package struct NotificationPayload: Hashable, Sendable {
-    /// A text, or a localization key with its arguments.
+    /// A text, or a localization key with the arguments of the localized text.
     package struct Text: Hashable, Sendable {
         package var text: String?
         package var localizationKey: String?
@@ -16,15 +16,15 @@ package struct NotificationPayload: Hashable, Sendable {
         var isEmpty: Bool { text == nil && localizationKey == nil && localizationArgs == nil }
     }
 
-    /// `dbs` on the wire, with its numbers there.
+    /// The scope of a database: `dbs` on the wire, where it is the raw value.
     package enum DatabaseScope: Int, Hashable, Sendable {
         case `public` = 0
         case `private` = 1
         case shared = 2
     }
 
-    /// The change that triggered a query notification. The raw value is `fo` on the wire, and that of
-    /// `CKQueryNotification.Reason`.
+    /// The change that triggered a query notification: `fo` on the wire, where it is the raw value.
+    /// `CKQueryNotification.Reason` has the same raw values.
     package enum Reason: Int, Hashable, Sendable {
         case recordCreated = 1
         case recordUpdated = 2
@@ -32,7 +32,8 @@ package struct NotificationPayload: Hashable, Sendable {
     }
 
     package enum Kind: Hashable, Sendable {
-        /// The record name is nil if it was pruned. `fields` are the additional fields, by name.
+        /// A notification of a query subscription. `recordName` is nil if it was pruned. `fields` are the additional
+        /// fields, by name.
         case query(recordName: String?, reason: Reason?, fields: [String: FieldValue])
         case zone
         case database
@@ -61,7 +62,7 @@ package struct NotificationPayload: Hashable, Sendable {
     package var databaseScope: DatabaseScope
     package var zoneID: ZoneIDDictionary?
     package var kind: Kind
-    /// Whether members were left out to limit the size.
+    /// Whether the service omitted members to limit the notification's size.
     package var isPruned = false
 
     package init(
@@ -77,15 +78,15 @@ package struct NotificationPayload: Hashable, Sendable {
         self.zoneID = zoneID
     }
 
-    /// Whether the notification shows and plays nothing to the user.
+    /// Whether the notification shows nothing and plays no sound.
     package var isSilent: Bool {
         alert.isEmpty && title.isEmpty && subtitle.isEmpty && badge == nil && soundName == nil
     }
 }
 
 extension NotificationPayload {
-    /// The payload's JSON in at most `limit` bytes: omits the least important members until it fits, in the order that
-    /// `CKNotification` documents. The notification's identifier stays, as its receipt needs it.
+    /// Returns the payload's JSON in at most `limit` bytes. Omits the least important members until the JSON fits, in
+    /// the order that `CKNotification` documents. Never omits the notification's ID, because its receipt needs the ID.
     package func pruned(to limit: Int) -> [UInt8] {
         var body = encoded()
         if body.count <= limit { return body }
@@ -107,7 +108,7 @@ extension NotificationPayload {
         { $0.alertActionLocalizationKey = nil },
         { $0.alertLaunchImage = nil },
         { $0.soundName = nil },
-        // Without an alert, only this makes an app receive it.
+        // Without an alert, only `isContentAvailable` makes an app receive the notification.
         { $0.isContentAvailable = true },
         { payload in
             guard case .query(let recordName, let reason, _) = payload.kind else { return }

@@ -6,27 +6,29 @@ package struct SubscriptionDictionary: Hashable, Sendable {
         case database
     }
 
-    /// The event that triggers a notification; the raw value is the name on the wire.
+    /// The event that triggers a notification. The raw value is the event's name on the wire.
     package enum Trigger: String, Hashable, Sendable, CaseIterable {
         case create
         case update
         case delete
     }
 
-    /// Unique in the database for its account; nil to let the service choose one.
+    /// The subscription's ID, unique among the account's subscriptions in the database; nil if the service chooses one.
     package var subscriptionID: String?
     package var subscriptionType: SubscriptionType
-    /// The records of a query subscription. Its order is ignored.
+    /// The query of a query subscription, whose sort order is ignored; nil for other subscriptions.
     package var query: Query?
-    /// Of a query subscription: at least one.
+    /// The triggers of a query subscription, at least one; empty for other subscriptions.
     package var firesOn: Set<Trigger>
-    /// Of a query subscription: it is deleted with its first notification.
+    /// Whether a query subscription is deleted with its first notification.
     package var firesOnce: Bool
-    /// The zone of a zone subscription, or of a query subscription on one zone.
+    /// The zone of a zone subscription, or of a query subscription to one zone.
     package var zoneID: ZoneIDDictionary?
-    /// Of a query subscription: every zone of the database; otherwise `zoneID`, or the default zone.
+    /// Whether a query subscription covers every zone of the database. If not, it covers `zoneID`, or the default zone
+    /// if that is nil.
     package var zoneWide: Bool
-    /// Our addition, `recordType` on the wire: restricts a zone or database subscription to records of one type.
+    /// Our addition, `recordType` on the wire: the type of records to which a zone or database subscription is
+    /// restricted; nil for all types.
     package var recordType: String?
     package var notificationInfo: NotificationInfoDictionary?
 
@@ -55,7 +57,7 @@ package struct SubscriptionDictionary: Hashable, Sendable {
 package struct NotificationInfoDictionary: Hashable, Sendable {
     package var alertBody: String?
     package var alertLocalizationKey: String?
-    /// Names of fields whose values are the arguments of the localized text.
+    /// The names of the fields whose values are the arguments of the localized text.
     package var alertLocalizationArgs: [String]?
     package var title: String?
     package var titleLocalizationKey: String?
@@ -66,8 +68,8 @@ package struct NotificationInfoDictionary: Hashable, Sendable {
     package var alertActionLocalizationKey: String?
     package var alertLaunchImage: String?
     package var soundName: String?
-    /// Names of the fields in the notification: `CKSubscription.NotificationInfo.desiredKeys`, `additionalFields` on
-    /// the wire.
+    /// The names of the fields whose values the notification contains: `CKSubscription.NotificationInfo.desiredKeys`,
+    /// `additionalFields` on the wire.
     package var additionalFields: [String]?
     package var shouldBadge = false
     package var shouldSendContentAvailable = false

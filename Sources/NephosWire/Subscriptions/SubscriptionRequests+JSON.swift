@@ -56,7 +56,7 @@ extension LookupSubscriptionsRequest: CodedMessage {
             "subscriptions", \.subscriptionIDs,
             .array("an array of subscriptions", of: Codec("a subscription", read: subscriptionID, write: write))))
 
-    /// Decodes the ID of a subscription dictionary and ignores its other members.
+    /// Decodes the ID in a subscription dictionary, and ignores the dictionary's other members.
     static func subscriptionID(_ json: JSONValue) throws(WireError) -> String {
         var found: JSONValue?
         for (key, value) in try json.members("a dictionary with the key \"subscriptionID\"") {

@@ -1,5 +1,5 @@
-/// The clients' names for the current user: `CKCurrentUserDefaultName` of Apple's framework, and the spelling of
-/// CloudKit Web Services' own clients. No user record has either as its own name.
+/// The names by which clients refer to the current user: `CKCurrentUserDefaultName` of Apple's framework, and the
+/// spelling of CloudKit Web Services' own clients. No user record has one of these names.
 package enum CurrentUserName {
     package static let native = "__defaultOwner__"
     package static let webServices = "_defaultOwner"

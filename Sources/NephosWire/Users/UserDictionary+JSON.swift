@@ -1,5 +1,5 @@
 extension UserDictionary: WireMessage {
-    /// Decodes `users/current`'s form (`firstName`) or `users/caller`'s (`nameComponents`).
+    /// Decodes the form of `users/current` (`firstName`) or of `users/caller` (`nameComponents`).
     package init(json: JSONValue) throws(WireError) {
         var name: JSONValue?
         var first: JSONValue?
@@ -28,7 +28,7 @@ extension UserDictionary: WireMessage {
             userRecordName: try name.string(), firstName: try first?.string(), lastName: try last?.string())
     }
 
-    /// Writes one body for both forms.
+    /// Writes one object that contains the members of both forms.
     package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("userRecordName", userRecordName)

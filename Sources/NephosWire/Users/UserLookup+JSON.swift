@@ -22,7 +22,7 @@ extension UserLookupRequest.LookupInfo {
 }
 
 extension UserLookupRequest: CodedMessage {
-    /// `users/discover` calls them `lookupInfos`, `users/lookup/…` calls them `users`.
+    /// `users/discover` calls the lookup infos `lookupInfos`, and `users/lookup/…` calls them `users`.
     package static let codec = Codec<Self>(
         Self.init,
         .optional(

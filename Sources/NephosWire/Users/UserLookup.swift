@@ -1,4 +1,4 @@
-/// `users/discover`, `users/lookup/email` and `users/lookup/id` of CloudKit Web Services: the users to look up.
+/// The request of `users/discover`, `users/lookup/email` and `users/lookup/id` of CloudKit Web Services.
 package struct UserLookupRequest: Hashable, Sendable {
     /// The known identifiers of a user (User Lookup Info Dictionary): at least one of the three.
     package struct LookupInfo: Hashable, Sendable {
@@ -13,7 +13,7 @@ package struct UserLookupRequest: Hashable, Sendable {
         }
     }
 
-    /// Nil for all of the caller's contacts.
+    /// The users to look up; nil for all of the caller's contacts.
     package var lookupInfos: [LookupInfo]?
 
     package init(lookupInfos: [LookupInfo]? = nil) { self.lookupInfos = lookupInfos }

@@ -1,5 +1,5 @@
 extension ZoneIDDictionary {
-    /// Decodes a Zone ID; an owner that is only a placeholder for the caller becomes nil.
+    /// Decodes a zone ID. An owner that is only a placeholder for the caller becomes nil.
     init(json: JSONValue) throws(WireError) {
         var name: JSONValue?
         var owner: JSONValue?
@@ -15,7 +15,7 @@ extension ZoneIDDictionary {
         if let ownerRecordName, CurrentUserName.isOne(ownerRecordName) { self.ownerRecordName = nil }
     }
 
-    /// Writes the Zone ID; responses include the zone's type.
+    /// Writes the zone ID. If `withType` is true, as in responses, writes the zone's type too.
     func write(to writer: inout JSONWriter, withType: Bool = false) {
         writer.beginObject()
         writer.key("zoneName")
@@ -42,7 +42,8 @@ extension ZoneDictionary {
             case "deleted": deleted = try value.nonNull?.bool() ?? false
             case "nephosShare": share = try value.nonNull?.string()
             case "nephosEncryptionScope":
-                // This version cannot encrypt by a later version's scope.
+                // An unknown scope, as of a later version, becomes `perRecord`, because this version cannot encrypt by
+                // it.
                 encryptionScope =
                     try value.nonNull.flatMap { (json) throws(WireError) in
                         ZoneEncryptionScope(rawValue: try json.string())

@@ -1,5 +1,5 @@
-/// Names a zone: its name and its owner's user record name; no owner means the caller
-/// (CloudKit Web Services, Zone ID Dictionary).
+/// A zone's identifier: its name and its owner's user record name. A nil owner means the caller (CloudKit Web Services,
+/// Zone ID Dictionary).
 package struct ZoneIDDictionary: Hashable, Sendable {
     package static let defaultZoneName = "_defaultZone"
     package static let defaultZone = ZoneIDDictionary(zoneName: defaultZoneName)
@@ -12,7 +12,7 @@ package struct ZoneIDDictionary: Hashable, Sendable {
         self.ownerRecordName = ownerRecordName
     }
 
-    /// Compares bytes, as stores do.
+    /// Compares the names' bytes, as stores do.
     package static func == (left: ZoneIDDictionary, right: ZoneIDDictionary) -> Bool {
         left.zoneName.hasSameBytes(as: right.zoneName)
             && left.ownerRecordName.map(ExactString.init) == right.ownerRecordName.map(ExactString.init)
@@ -25,11 +25,12 @@ package struct ZoneDictionary: Hashable, Sendable {
     package var syncToken: String?
     package var atomic: Bool
     package var deleted: Bool
-    /// Our addition, `nephosDeletionReason` on the wire: the reason of its deletion, if not the usual one.
+    /// Our addition, `nephosDeletionReason` on the wire: the reason why the zone was deleted. Omitted on the wire for
+    /// `deleted`.
     package var deletionReason: ZoneDeletionReason
-    /// Our addition, `nephosShare` on the wire: the name of the whole zone's share, if any.
+    /// Our addition, `nephosShare` on the wire: the record name of the whole zone's share; nil if there is none.
     package var share: String?
-    /// Our addition, `nephosEncryptionScope` on the wire: the scope of its encryption keys.
+    /// Our addition, `nephosEncryptionScope` on the wire: the scope of the zone's encryption keys.
     package var encryptionScope = ZoneEncryptionScope.perRecord
 
     package init(
@@ -44,7 +45,7 @@ package struct ZoneDictionary: Hashable, Sendable {
     }
 }
 
-/// Whether each record of a zone has its own key for its encrypted values, or one key serves the zone
+/// The scope of the keys for a zone's encrypted values: one key per record, or one key for the whole zone
 /// (`CKRecordZone.EncryptionScope`, Apple's documentation).
 package enum ZoneEncryptionScope: String, Hashable, Sendable, CaseIterable {
     case perRecord = "PER_RECORD"
@@ -53,7 +54,7 @@ package enum ZoneEncryptionScope: String, Hashable, Sendable, CaseIterable {
 
 /// The reason of a zone's deletion (`CKDatabase.DatabaseChange.Deletion.Reason`, Apple's documentation).
 package enum ZoneDeletionReason: String, Hashable, Sendable, CaseIterable {
-    /// It was deleted.
+    /// The zone was deleted, for neither of the reasons below.
     case deleted = "DELETED"
     /// The user removed the app's data.
     case purged = "PURGED"
@@ -99,7 +100,7 @@ package struct LookupZonesRequest: Hashable, Sendable {
     package init(zones: [ZoneIDDictionary]) { self.zones = zones }
 }
 
-/// The answer of `zones/list`, `zones/lookup` and `zones/modify`; lookups and changes keep the request's order.
+/// The answer of `zones/list`, `zones/lookup` and `zones/modify`. Lookups and changes keep the request's order.
 package struct ZonesResponse: Hashable, Sendable {
     package var zones: [ZoneResult]
     package init(zones: [ZoneResult]) { self.zones = zones }
