@@ -97,7 +97,7 @@ enum StoreFile {
             throw StorageError(.damaged, "it is a SQLite database, but not a store of Nephos")
         }
         _ = try migrations.ranCount(ofStore: number(at: 60))
-        // SQLite fills a truncated last page with zeros. Only a store with a log can repair that page.
+        // SQLite fills a truncated last page with zeros. Only a write-ahead log can repair that page.
         let pageSize = Int64(header[16]) << 8 | Int64(header[17]) << 16
         guard pageSize > 0, FileSystem.size("\(path)-wal") == 0 else { return }
         guard FileSystem.size(path) % pageSize == 0 else { throw StorageError(.damaged, "its end is missing") }

@@ -48,7 +48,7 @@ struct CommandOption: Sendable {
     }
 }
 
-/// The parsed arguments of a command: options (`--name value`, `--name=value` or `--name`), and the words between them.
+/// The parsed arguments of a command: options (`--name value`, `--name=value` or `--name`), and positional arguments.
 struct Arguments {
     private var values: [String: [String]] = [:]
     /// The words that are neither options nor their values.

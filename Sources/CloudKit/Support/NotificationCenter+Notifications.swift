@@ -7,7 +7,7 @@ extension NotificationCenter {
     /// Returns a sequence of the notifications of a name, as they are posted. Observation starts with this call, and
     /// ends once the sequence and its iterators are released.
     ///
-    /// Code for Apple's platforms waits for `CKAccountChanged` by this method.
+    /// Code for Apple's platforms waits for `CKAccountChanged` with this method.
     @_disfavoredOverload
     public func notifications(named name: Notification.Name, object: AnyObject? = nil) -> Notifications {
         Notifications(of: self, named: name, object: object)

@@ -128,7 +128,7 @@ struct GivenRecords: Equatable {
 
     var count: Int { numbers.count }
 
-    /// The number of bytes of all record numbers in a marker.
+    /// The size of a marker's record numbers in bytes.
     var byteCount: Int { Self.size * count }
 
     fileprivate func write(to bytes: inout ByteWriter) {

@@ -85,7 +85,8 @@ enum StoredGroupKeys {
         KeyRow(zone: zone, kind: .groupSigner, subject: group, id: KeyRow.id(account), body: signer.encoded())
     }
 
-    /// The group whose key a share uses: the share's own group, or the zone's (empty) for a zone-wide share.
+    /// The name of the group whose key a share uses: the share's name, or the empty name of the zone's group for a
+    /// zone-wide share.
     static func group(of share: ShareRow) -> String { share.isZoneWide ? "" : share.name }
 
     static func hasKey(_ share: ShareRow, _ reader: StorageReader) throws -> Bool {

@@ -142,7 +142,7 @@ final class Cloud {
         _ = try administer("accounts/list", ListAccountsRequest(), as: AccountsResponse.self)
     }
 
-    /// Checks that the container exists, and the account whose database is read, because reading must create neither.
+    /// Checks that the container and the account of the database exist, because reading must not create them.
     func checkExists() throws {
         guard let account = address.databaseAccount else { return try checkContainerExists() }
         _ = try administer("zones/list", ListAccountZonesRequest(account: account), as: AccountZonesResponse.self)

@@ -43,7 +43,7 @@ struct ServerConnection {
     }
 
     /// - Parameter target: the path and query of the request.
-    /// - Returns: the status and the body of the answer.
+    /// - Returns: the status and the body of the response.
     func request(
         _ method: HTTPRequest.Method, _ target: String, contentType: String = "application/json", body: [UInt8] = []
     ) throws(Failure) -> (status: Int, body: [UInt8]) {

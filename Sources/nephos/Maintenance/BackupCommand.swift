@@ -64,7 +64,7 @@ struct BackupCommand {
     }
 }
 
-/// The command `nephos restore`, which restores a backup by `nephos backup`. The restored stores are new incarnations.
+/// The command `nephos restore`, which restores a backup made with `nephos backup`. The restored stores are new incarnations.
 struct RestoreCommand {
     static let options = StoredData.options + [CommandOption("--help", nil, "Show this help.")]
 
