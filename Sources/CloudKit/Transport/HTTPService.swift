@@ -58,7 +58,7 @@ final class HTTPService: CloudService {
             return try decode(try await retried(sent, call).body, address)
         }
         let sent =
-            endpoint.method == .getOrPost
+            request is EmptyRequest
             ? HTTPRequest(.get, address, isIdempotent: isIdempotent)
             : Self.post(address, request.encoded(), isIdempotent: isIdempotent)
         return try decode(try await exchange(sent, call, over: Self.requests).body, address)

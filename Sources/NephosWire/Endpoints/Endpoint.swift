@@ -31,7 +31,7 @@ package struct Endpoint<Request: WireMessage & Sendable, Response: WireMessage &
 
 package enum EndpointMethod: Hashable, Sendable {
     case post
-    /// The endpoint's requests have no message. Clients send them by GET or by POST.
+    /// The endpoint answers GET, too. A client sends GET if the request has no message.
     case getOrPost
 }
 

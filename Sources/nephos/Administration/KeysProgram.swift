@@ -8,8 +8,10 @@ enum KeysProgram {
         guard let path else { Console.fail("the path of this executable is unknown: /proc/self/exe cannot be read.") }
         var ends: [Int32] = [-1, -1]
         let bytes = command.encoded()
-        // A pipe holds 64 KiB, which is more than any command has.
-        guard bytes.count < 65_536, pipe(&ends) == 0, write(ends[1], bytes, bytes.count) == bytes.count,
+        guard bytes.count <= pipeCapacity else {
+            Console.fail("the command has \(bytes.count) bytes, at most \(pipeCapacity) are passed on.")
+        }
+        guard pipe(&ends) == 0, write(ends[1], bytes, bytes.count) == bytes.count,
             close(ends[1]) == 0, dup2(ends[0], STDIN_FILENO) == STDIN_FILENO
         else { Console.fail("nephos-keys cannot be started: \(String(cString: strerror(errno)))") }
         close(ends[0])
@@ -20,6 +22,9 @@ enum KeysProgram {
         Console.fail(
             "\(path) cannot be started, \(String(cString: strerror(errno))): 'make build' makes it, a package has it.")
     }
+
+    /// The size in bytes that every pipe holds without a reader: a page. A command has some hundred bytes.
+    private static let pipeCapacity = 4096
 
     private static var path: String? {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))

@@ -1,4 +1,5 @@
 import Foundation
+import NephosServer
 import NephosService
 import NephosWire
 import Testing
@@ -98,5 +99,22 @@ import Testing
         let changing = ["modify", "accept", "requestAccess", "upload", "rereference", "create", "register", "enroll"]
         for path in reads { #expect(!changing.contains { path.hasSuffix($0) }, "\(path)") }
         #expect(reads.count == 18)
+    }
+
+    @Test func `a request with a message is sent by POST, and one without by GET`() async throws {
+        let received = Locked<[String]>([])
+        let server = try HTTPServer(ListeningSocket.loopback(port: 0)) { request in
+            let body = String(decoding: request.body, as: UTF8.self)
+            received.withLock { $0.append("\(request.method.rawValue) \(body.contains("a@example.org"))") }
+            return NephosServer.HTTPResponse(status: 200, body: Array(#"{"users":[],"zones":[]}"#.utf8))
+        }
+        let url = try #require(URL(string: "http://127.0.0.1:\(server.port)"))
+        let service = HTTPService("iCloud.test", CloudKitEnvironment(url: url, account: .token("dev:me")))
+        let call = ServiceCall(scope: .private)
+        let lookup = UserLookupRequest(lookupInfos: [.init(emailAddress: "a@example.org")])
+        _ = try await service.send(.discoverUsers, lookup, call)
+        _ = try await service.send(.listZones, call)
+        await server.stop()
+        #expect(received.withLock { $0 } == ["POST true", "GET false"])
     }
 }
