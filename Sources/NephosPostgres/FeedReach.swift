@@ -66,7 +66,7 @@ extension PostgresConnection {
     /// Events of changes that feeds do not show yet are left out; a read waits for those of writes that were answered here.
     func runEvents(_ statement: Queued) throws -> PostgresLink.Result? {
         guard answered > 0, mode == .reading, !horizonWait.isOver else { return try perform([statement]).last }
-        let results = try perform([query("horizon", PostgresSQL.horizon), statement])
+        let results = try perform([query("horizon", PostgresSQL.horizon, needsStore: true), statement])
         if let first = results.first, PostgresStatement.integer(first, 0, 0) <= answered {
             again = .horizon
             throw StorageError(.busy, "what was answered before is not complete yet")

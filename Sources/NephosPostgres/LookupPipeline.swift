@@ -28,8 +28,7 @@ final class LookupPipeline: @unchecked Sendable {
     private var threads: Set<Int> = []
     private var resting = 0
     private var idle: [PostgresConnection] = []
-    /// The ends of the backoff of stores whose lookup failed, by schema, and of all stores after a lost connection.
-    private var backoffs: [String: MonotonicTime] = [:]
+    /// The end of the backoff after a failed lookup or a lost connection.
     private var backoff: MonotonicTime?
     private var heldBytes = 0
     private var isClosed = false
@@ -68,7 +67,7 @@ final class LookupPipeline: @unchecked Sendable {
 
     private func add(_ next: Waiting) {
         lock.lock()
-        guard !isClosed, waiting.count < Self.mostWaiting, heldBytes < Self.mostBytes, !isBackedOff(next.lookup.schema)
+        guard !isClosed, waiting.count < Self.mostWaiting, heldBytes < Self.mostBytes, !isBackedOff
         else {
             lock.unlock()
             return next.resume(nil)
@@ -102,13 +101,10 @@ final class LookupPipeline: @unchecked Sendable {
         return underWay.values.contains { now - $0 > Self.patienceNanoseconds }
     }
 
-    private func isBackedOff(_ schema: String) -> Bool {
-        if backoff == nil && backoffs.isEmpty { return false }
-        let now = MonotonicTime.now
-        if let backoff, backoff > now { return true }
-        backoff = nil
-        backoffs = backoffs.filter { $0.value > now }
-        return backoffs[schema] != nil
+    private var isBackedOff: Bool {
+        guard let end = backoff else { return false }
+        if MonotonicTime.now >= end { backoff = nil }
+        return backoff != nil
     }
 
     private func takeWaiting() -> [Waiting] {
@@ -170,7 +166,6 @@ final class LookupPipeline: @unchecked Sendable {
         _ batch: [Waiting], _ number: Int, _ connection: inout PostgresConnection?
     ) -> ([ZoneLookup.Row], [Waiting]) {
         var rows: [ZoneLookup.Row] = []
-        var failed: String?
         var made = 0
         do {
             if let former = connection, former.lossesBefore != losses.count {
@@ -181,7 +176,7 @@ final class LookupPipeline: @unchecked Sendable {
             connection = ready
             let before = ready.roundTrips
             defer { made = ready.roundTrips - before }
-            (rows, failed) = try ready.look(up: batch.map(\.lookup))
+            rows = try ready.look(up: batch.map(\.lookup))
         } catch {
             if let lost = connection {
                 if lost.isBroken { losses.note(lost) }
@@ -193,8 +188,7 @@ final class LookupPipeline: @unchecked Sendable {
             underWay[number] = nil
             trips += made
             heldBytes += rows.reduce(0) { $0 + $1.bytes }
-            if let failed { backoffs[failed] = .now + backoffNanoseconds }
-            if connection != nil { return (rows, []) }
+            if connection != nil && rows.count == batch.count { return (rows, []) }
             backoff = .now + backoffNanoseconds
             return (rows, takeWaiting())
         }

@@ -77,10 +77,15 @@ package struct PostgresAddress: Sendable {
     /// The advisory lock of the servers of a database, which each holds shared: what copies stores takes it for itself.
     static func serversLockKey(_ prefix: String) -> (Int32, Int32) { lockKey("servers of \(prefix)") }
 
-    /// The advisory lock of a store: what every write takes shared, and one that runs alone for itself.
-    static func lockKey(_ schema: String) -> (Int32, Int32) {
+    /// What a session looks for tables in, as an option of libpq's, in which a backslash quotes.
+    static func searchPath(_ prefix: String) -> String {
+        "\(quoted(prefix)),pg_catalog".replacing("\\", with: "\\\\").replacing(" ", with: "\\ ")
+    }
+
+    /// An advisory lock with that name.
+    static func lockKey(_ name: String) -> (Int32, Int32) {
         var hash: UInt32 = 2_166_136_261
-        for byte in schema.utf8 { hash = (hash ^ UInt32(byte)) &* 16_777_619 }
+        for byte in name.utf8 { hash = (hash ^ UInt32(byte)) &* 16_777_619 }
         return (0x4e65_7068, Int32(bitPattern: hash))
     }
 }

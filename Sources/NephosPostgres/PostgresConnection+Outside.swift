@@ -19,10 +19,10 @@ extension PostgresConnection {
         return results.last.map(Self.texts) ?? []
     }
 
-    /// Runs statements in a transaction of their own on a store's tables, each with its own snapshot, in one round trip.
+    /// Runs statements in a transaction of their own, each with its own snapshot, in one round trip.
     /// - Returns: the rows of the last: texts.
-    func askInTransaction(_ texts: [String], _ schema: String) throws -> [[String]] {
-        let batch = ["BEGIN ISOLATION LEVEL READ COMMITTED", Self.setPath(schema)] + texts + ["COMMIT"]
+    func askInTransaction(_ texts: [String]) throws -> [[String]] {
+        let batch = ["BEGIN ISOLATION LEVEL READ COMMITTED"] + texts + ["COMMIT"]
         let (results, failure) = try link.run(batch.map(PostgresLink.Query.text))
         if let failure {
             if !isBroken { try? link.send([.text("ROLLBACK")]) }

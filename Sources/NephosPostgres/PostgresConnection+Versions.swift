@@ -49,7 +49,7 @@ extension PostgresConnection {
         if mode != .reading {
             _ = try takeState()
         } else {
-            let result = try perform([query("versions", PostgresSQL.versions)]).last
+            let result = try perform([query("versions", PostgresSQL.versions, needsStore: true)]).last
             if let result { versions.learn(result, from: 0) }
         }
         guard let version = versions[content] else { throw StorageError(.other, "the store has no versions") }
@@ -58,26 +58,27 @@ extension PostgresConnection {
 
     func advanceCatalog() throws {
         try runAlone()
-        try enqueue(query("advance", PostgresSQL.advanceCatalog))
+        try enqueue(query("advance", PostgresSQL.advanceCatalog, needsStore: true))
     }
 
     func insertSubscribedType(_ recordType: String, owner: Int64) throws {
         try runAlone()
         var parameters = PostgresLink.Parameters()
-        parameters.add(text: String(owner).utf8)
+        parameters.add(store.key(owner))
         parameters.add(text: recordType.utf8)
-        try enqueue(query("subscribed", PostgresSQL.insertSubscribedType, parameters))
+        try enqueue(query("subscribed", PostgresSQL.insertSubscribedType, parameters, needsStore: true))
     }
 
     func subscribedTypes(after version: Int64) throws -> [(owner: Int64, recordType: String)]? {
         var parameters = PostgresLink.Parameters()
-        parameters.add(text: String(version).utf8)
-        guard let result = try perform([query("types", PostgresSQL.subscribedTypes, parameters)]).last else {
+        parameters.add(version)
+        guard let result = try perform([query("types", PostgresSQL.subscribedTypes, parameters, needsStore: true)]).last
+        else {
             return []
         }
         return (0..<result.rows).map { row in
             let recordType = String(decoding: PostgresStatement.bytes(result, row, 1), as: UTF8.self)
-            return (PostgresStatement.integer(result, row, 0), recordType)
+            return (store.number(PostgresStatement.integer(result, row, 0)), recordType)
         }
     }
 }

@@ -1,9 +1,7 @@
 import CPostgres
 import NephosStorage
 
-/// A connection of the pool's, with one transaction at a time, on one store's tables.
-///
-/// Outside of transactions the search path is `pg_catalog`: a statement there names its schema, or is refused.
+/// A connection of the pool's, with one transaction at a time, of one store.
 ///
 /// What begins a transaction, and statements whose outcome is not awaited, are not sent before something is wanted: so
 /// they go together with that, or with the commit.
@@ -42,12 +40,11 @@ final class PostgresConnection: SQLConnection, StatementRunner {
     private let beforeStatement: (@Sendable () -> Void)?
     private var statements = [PostgresStatement?](repeating: nil, count: SQL.allCases.count)
     private var prepared: Set<String> = []
-    private var schemas: [String: Int] = [:]
-    /// The statement that looks up a record, by its store's schema.
-    var lookupStatements: [String: (name: String, text: String)] = [:]
-    private(set) var schema = ""
+    private(set) var store = StoreNumber(value: 0)
+    /// What the key of the stores' locks begins with.
+    private let lockPrefix: Int32
     /// The stores whose lineage was compared with the database's, which stays the same as long as the connection.
-    private var checkedSchemas: Set<String> = []
+    private var checkedStores: Set<StoreNumber> = []
 
     private(set) var mode = PostgresSQL.Mode.reading
     private(set) var isInTransaction = false
@@ -79,6 +76,7 @@ final class PostgresConnection: SQLConnection, StatementRunner {
     init(_ address: PostgresAddress, _ options: PostgresOptions, damage: DamageLog?) throws {
         self.damage = damage
         beforeStatement = options.beforeStatement
+        lockPrefix = PostgresAddress.lockKey(options.prefix).1
         link = try PostgresLink(
             address, options,
             settings: [
@@ -87,7 +85,8 @@ final class PostgresConnection: SQLConnection, StatementRunner {
                 ("idle_in_transaction_session_timeout", "\(options.statementMilliseconds)"),
                 // A statement's plan is kept while its tables grow: one of small tables may read all of them.
                 ("enable_seqscan", "off"), ("enable_bitmapscan", "off"),
-                ("jit", "off"), ("search_path", "pg_catalog"), ("client_min_messages", "error"),
+                ("jit", "off"), ("search_path", PostgresAddress.searchPath(options.prefix)),
+                ("client_min_messages", "error"),
             ])
     }
 
@@ -108,23 +107,20 @@ final class PostgresConnection: SQLConnection, StatementRunner {
     // MARK: Transactions
 
     /// Compares the database's lineage with the store's, once for each store.
-    func check(schema: String) throws {
-        if checkedSchemas.contains(schema) { return }
-        try checkLineage(of: schema)
-        checkedSchemas.insert(schema)
+    func check(_ store: StoreNumber) throws {
+        if checkedStores.contains(store) { return }
+        try checkLineage(of: store)
+        checkedStores.insert(store)
     }
 
-    /// Selects the store of the next transactions. Each sets its own search path: a session's would be rolled back with the
-    /// transaction that set it.
-    func use(schema: String) throws {
-        self.schema = schema
-        try check(schema: schema)
+    /// Selects the store of the next transactions.
+    func use(_ store: StoreNumber) throws {
+        self.store = store
+        try check(store)
     }
 
-    /// Resolves unqualified names in a store's schema until the transaction ends.
-    static func setPath(_ schema: String) -> String {
-        "SET LOCAL search_path TO \(PostgresAddress.quoted(schema)), pg_catalog"
-    }
+    /// The arguments of the advisory lock that every write of a store takes shared, and one that runs alone for itself.
+    func lockKey(of store: StoreNumber) -> String { "\(lockPrefix), \(store.value)" }
 
     func begin(writing: Bool) throws { begin(writing ? .writing : .reading) }
 
@@ -214,10 +210,11 @@ final class PostgresConnection: SQLConnection, StatementRunner {
         if sql == .zoneByName, mode != .reading, expectation.isOf(statement) { return try runBesideZone(statement) }
         if mode == .writing && PostgresSQL.writes(sql) && !PostgresSQL.besideOthers.contains(sql) { try runAlone() }
         let withReach = sql == .zoneByName && expectsFeeds
-        let query = Queued(
-            name: "\(number(ofSchema: schema))_\(sql.rawValue)_\(mode == .writing ? 1 : withReach ? 2 : 0)",
+        var query = Queued(
+            name: "\(sql.rawValue)_\(mode == .writing ? 1 : withReach ? 2 : 0)",
             text: withReach ? PostgresSQL.zoneWithReach : PostgresSQL.text(sql, mode),
             parameters: statement.parameters)
+        if withReach || PostgresSQL.needsStore(sql) { query.parameters.add(store.value) }
         if sql == .insertRequestKey { mayRepeat() }
         if PostgresSQL.deferred.contains(sql) {
             try enqueue(query)
@@ -251,17 +248,13 @@ final class PostgresConnection: SQLConnection, StatementRunner {
         }
     }
 
-    /// What the names of a store's statements begin with on this connection.
-    func number(ofSchema schema: String) -> Int {
-        if let number = schemas[schema] { return number }
-        schemas[schema] = schemas.count
-        return schemas.count - 1
-    }
-
+    /// - Parameter needsStore: whether the last parameter is the store's number.
     func query(
-        _ name: String, _ text: String, _ parameters: PostgresLink.Parameters = .init()
+        _ name: String, _ text: String, _ parameters: PostgresLink.Parameters = .init(), needsStore: Bool = false
     ) -> Queued {
-        Queued(name: "\(number(ofSchema: schema))_\(name)", text: text, parameters: parameters)
+        var query = Queued(name: name, text: text, parameters: parameters)
+        if needsStore { query.parameters.add(store.value) }
+        return query
     }
 
     func enqueue(_ query: Queued) throws {
@@ -278,7 +271,7 @@ final class PostgresConnection: SQLConnection, StatementRunner {
         let key = RecordKey(record.zone, record.name)
         func parameters(_ number: Int64) throws -> PostgresLink.Parameters {
             let values = PostgresStatement(.putRecord, self)
-            try values.bind(number).bind(record.zone.owner.rawValue).bind(record.zone.id).bind(record.name)
+            try values.bind(number).bind(owner: record.zone.owner.rawValue).bind(record.zone.id).bind(record.name)
             return try values.bind(contentOf: record).parameters
         }
         switch found[key] {
@@ -315,9 +308,9 @@ final class PostgresConnection: SQLConnection, StatementRunner {
 
     func trimChanges(of zone: ZoneKey) throws {
         var parameters = PostgresLink.Parameters()
-        parameters.add(text: String(zone.owner.rawValue).utf8)
-        parameters.add(text: String(zone.id).utf8)
-        try enqueue(query("trim", PostgresSQL.trimChanges, parameters))
+        parameters.add(store.key(zone.owner.rawValue))
+        parameters.add(zone.id)
+        try enqueue(query("trim", PostgresSQL.trimChanges, parameters, needsStore: true))
     }
 
     // MARK: The way to the server
@@ -335,7 +328,7 @@ final class PostgresConnection: SQLConnection, StatementRunner {
         var versionsIndex: Int?
         if mode == .reading && versions.areWanted {
             versionsIndex = queries.count
-            queries.append(query("versions", PostgresSQL.versions))
+            queries.append(query("versions", PostgresSQL.versions, needsStore: true))
         }
         additions.sort { $0.key < $1.key }
         queries += additions.map(\.insertion) + queued + last
@@ -390,16 +383,12 @@ final class PostgresConnection: SQLConnection, StatementRunner {
 
     private func beginning() -> [Queued] {
         func plain(_ name: String, _ text: String) -> Queued { Queued(name: name, text: text, parameters: .init()) }
-        let path = query("path", Self.setPath(schema))
-        guard mode != .reading else {
-            return [plain("read", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"), path]
-        }
+        guard mode != .reading else { return [plain("read", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")] }
         let lock = mode == .alone ? "pg_advisory_xact_lock" : "pg_advisory_xact_lock_shared"
-        let key = PostgresAddress.lockKey(schema)
         return [
-            plain("write", "BEGIN ISOLATION LEVEL READ COMMITTED"), path,
-            query(mode == .alone ? "alone" : "beside", "SELECT \(lock)(\(key.0), \(key.1))"),
-            query("state", PostgresSQL.state),
+            plain("write", "BEGIN ISOLATION LEVEL READ COMMITTED"),
+            query(mode == .alone ? "alone" : "beside", "SELECT \(lock)(\(lockPrefix), $1::int)", needsStore: true),
+            query("state", PostgresSQL.state, needsStore: true),
         ]
     }
 

@@ -2,7 +2,7 @@ package import NephosStorage
 import NephosThreads
 import Synchronization
 
-/// One store in a schema of a PostgreSQL database.
+/// One store of a PostgreSQL database.
 ///
 /// A read is one snapshot. A write runs beside others and locks the records that it decides on; what is not known to be
 /// safe beside others runs alone. Where another write was in the way it runs again, in the end alone.
@@ -20,21 +20,22 @@ package final class PostgresEngine: StorageEngine {
     private let lookups: LookupPipeline
     private let signals: PostgresSignals
     private let clock: DatabaseClock
-    private let schema: String
+    private let store: StoreNumber
     private let options: PostgresOptions
-    private let statistics = TableStatistics()
+    private let statistics: TableStatistics
     /// Runs of writes beside others before one runs alone.
     private static let triesBesideOthers = 4
 
     init(
-        pool: PostgresPool, lookups: LookupPipeline, signals: PostgresSignals, clock: DatabaseClock, schema: String,
-        options: PostgresOptions
+        pool: PostgresPool, lookups: LookupPipeline, signals: PostgresSignals, clock: DatabaseClock, store: StoreNumber,
+        statistics: TableStatistics, options: PostgresOptions
     ) {
         self.pool = pool
         self.lookups = lookups
         self.signals = signals
         self.clock = clock
-        self.schema = schema
+        self.store = store
+        self.statistics = statistics
         self.options = options
     }
 
@@ -68,8 +69,8 @@ package final class PostgresEngine: StorageEngine {
         var wait = HorizonWait()
         while true {
             wait.isOver = MonotonicTime.now.nanoseconds >= deadline.nanoseconds
-            let read = try await onConnection(reads: true) { [schema, wait, times = RequestTimes.current] connection in
-                try Self.read(connection, schema, wait, answered: answered) { reader in
+            let read = try await onConnection(reads: true) { [store, wait, times = RequestTimes.current] connection in
+                try Self.read(connection, store, wait, answered: answered) { reader in
                     guard isShort else { return try body(reader) }
                     return try connection.meter.runShort(for: times) { try body(reader) }
                 }
@@ -85,11 +86,11 @@ package final class PostgresEngine: StorageEngine {
     /// What a body gives or throws that reads one record of a zone; nil where that is not all that it reads, or could not be
     /// read with others'.
     private func lookup<T>(_ body: (StorageReader) throws -> T) async -> Result<T, any Error>? {
-        let connection = ZoneLookupConnection(schema: schema)
+        let connection = ZoneLookupConnection(store: store)
         _ = Self.run(body, over: connection)
         guard let wanted = connection.wanted, let row = await lookups.row(of: wanted) else { return nil }
         defer { lookups.release(row) }
-        let lookup = ZoneLookupConnection(schema: schema, finding: row, of: wanted)
+        let lookup = ZoneLookupConnection(store: store, finding: row, of: wanted)
         let result = Self.run(body, over: lookup)
         return lookup.needsMore ? nil : result
     }
@@ -103,12 +104,12 @@ package final class PostgresEngine: StorageEngine {
     }
 
     private static func read<T: Sendable>(
-        _ connection: PostgresConnection, _ schema: String, _ wait: HorizonWait, answered: Int64,
+        _ connection: PostgresConnection, _ store: StoreNumber, _ wait: HorizonWait, answered: Int64,
         _ body: (StorageReader) throws -> T
     ) throws -> Read<T> {
         // What was prepared may be gone, once; so may what is cached be stale.
         for attempt in 1... {
-            try connection.use(schema: schema)
+            try connection.use(store)
             connection.begin(
                 .reading, horizonWait: wait, answered: answered, wantsVersions: connection.again == .versions)
             let reader = StorageReader(connection)
@@ -193,7 +194,7 @@ package final class PostgresEngine: StorageEngine {
             for attempt in 1... {
                 let error: any Error
                 do {
-                    let (value, number) = try Self.write(connection, schema, mode, body)
+                    let (value, number) = try Self.write(connection, store, mode, body)
                     if let number { state.withLock { $0.answered = max($0.answered, number) } }
                     return value
                 } catch let failure {
@@ -204,7 +205,7 @@ package final class PostgresEngine: StorageEngine {
                 guard let again = connection.again, attempt < options.attempts, !connection.isBroken else {
                     throw error
                 }
-                if again == .lineage { try connection.noteLineage(of: schema) }
+                if again == .lineage { try connection.noteLineage(of: store) }
                 if again == .alone || attempt >= Self.triesBesideOthers { mode = .alone }
                 if again == .conflict {
                     NativeThread.sleep(nanoseconds: Int64.random(in: 100_000...Int64(attempt) * 2_000_000))
@@ -218,18 +219,16 @@ package final class PostgresEngine: StorageEngine {
 
     /// Nobody waits for it; what fails is tried again after more writes.
     private func analyzeTables() {
-        Task { [pool, schema] in
-            _ = try? await pool.run { connection in
-                try TableStatistics.update(connection, schema)
-            }
+        Task { [pool] in
+            _ = try? await pool.run { try TableStatistics.update($0) }
         }
     }
 
     private static func write<T: Sendable>(
-        _ connection: PostgresConnection, _ schema: String, _ mode: PostgresSQL.Mode,
+        _ connection: PostgresConnection, _ store: StoreNumber, _ mode: PostgresSQL.Mode,
         _ body: (StorageTransaction) throws -> T
     ) throws -> (T, Int64?) {
-        try connection.use(schema: schema)
+        try connection.use(store)
         connection.begin(
             mode, wantsVersions: connection.again == .versions, isRepeated: connection.again != nil)
         let sequence = SequenceCounter {
@@ -256,11 +255,11 @@ package final class PostgresEngine: StorageEngine {
 
     package var clockOffset: Int64 { clock.offset }
 
-    package func signalOthers(_ signals: StoreSignals) { self.signals.signal(schema, signals) }
+    package func signalOthers(_ signals: StoreSignals) { self.signals.signal(store, signals) }
 
     package func onSignals(_ handler: @escaping @Sendable (StoreSignals) -> Void) {
         do {
-            try signals.register(schema, handler)
+            try signals.register(store, handler)
         } catch {
             options.log("signals of other servers are not heard: \(error)")
         }
@@ -287,7 +286,7 @@ package final class PostgresEngine: StorageEngine {
     }
 
     package func close() async {
-        signals.unregister(schema)
+        signals.unregister(store)
         await withCheckedContinuation { continuation in
             let isIdle = state.withLock { state in
                 state.isClosing = true

@@ -4,32 +4,26 @@ package import NephosStorage
 /// The rows of a store in PostgreSQL, while it is not written.
 package final class PostgresImage: StoreCopy {
     private let link: PostgresLink
-    private let schema: String
+    private let store: StoreNumber
     private var isPrepared: Set<String> = []
     /// A record may have a megabyte.
     private static let rowsPerRead = 100
     /// What follows from the other tables, or is of this database alone.
-    private static let ownTables = ["change_sequence", "store_state", "subscribed_type", "zone_change"]
+    private static let ownTables = ["store", "tables_version", "asset_place", "subscribed_type", "zone_change"]
 
-    init(_ address: PostgresAddress, _ options: PostgresOptions, schema: String) throws {
-        self.schema = schema
+    init(_ address: PostgresAddress, _ options: PostgresOptions, store: StoreNumber) throws {
+        self.store = store
         link = try PostgresLink(
             address, options,
             settings: [
                 ("statement_timeout", "\(options.statementMilliseconds)"),
-                ("lock_timeout", "\(options.lockMilliseconds)"),
-                ("jit", "off"), ("search_path", "pg_catalog"), ("client_min_messages", "warning"),
+                ("lock_timeout", "\(options.lockMilliseconds)"), ("jit", "off"),
+                ("search_path", PostgresAddress.searchPath(options.prefix)), ("client_min_messages", "warning"),
             ])
         try refuseServers(options.prefix)
-        let (first, second) = PostgresAddress.lockKey(schema)
         // Writes wait until the connection closes. The snapshot is taken after the last of them.
-        _ = try ask("SELECT pg_advisory_lock(\(first), \(second))::text")
-        for text in [
-            "BEGIN ISOLATION LEVEL REPEATABLE READ",
-            "SET LOCAL search_path TO \(PostgresAddress.quoted(schema)), pg_catalog",
-        ] {
-            _ = try ask(text)
-        }
+        try ask("SELECT pg_advisory_lock(\(PostgresAddress.lockKey(options.prefix).1), \(store.value))::text")
+        try ask("BEGIN ISOLATION LEVEL REPEATABLE READ")
     }
 
     /// A server that runs would go on with writes that the copy lacks. Its lock ends with its connection.
@@ -59,12 +53,11 @@ package final class PostgresImage: StoreCopy {
     private func number(_ text: String) throws -> Int64 { Int64(try ask(text).first ?? "") ?? 0 }
 
     package func tables() throws -> [StoreTable] {
-        let place = "table_schema = \(PostgresAddress.literal(schema))"
         let own = Self.ownTables.map(PostgresAddress.literal).joined(separator: ", ")
         return try ask(
             """
             SELECT table_name::text FROM information_schema.tables
-            WHERE \(place) AND table_name NOT IN (\(own)) ORDER BY table_name COLLATE "C"
+            WHERE table_schema = current_schema() AND table_name NOT IN (\(own)) ORDER BY table_name COLLATE "C"
             """
         ).map { name in
             StoreTable(
@@ -72,7 +65,8 @@ package final class PostgresImage: StoreCopy {
                 columns: try ask(
                     """
                     SELECT column_name::text FROM information_schema.columns
-                    WHERE \(place) AND table_name = \(PostgresAddress.literal(name)) ORDER BY column_name COLLATE "C"
+                    WHERE table_schema = current_schema() AND table_name = \(PostgresAddress.literal(name))
+                        AND column_name <> 'store' ORDER BY column_name COLLATE "C"
                     """))
         }
     }
@@ -86,13 +80,35 @@ package final class PostgresImage: StoreCopy {
                     WHERE c.owner = zone.owner AND c.zone = zone.id)) AS changed
                 """ : column
         }
-        try ask("DECLARE rows NO SCROLL CURSOR FOR SELECT \(columns.joined(separator: ", ")) FROM \(table.name)")
+        try ask(
+            """
+            DECLARE rows NO SCROLL CURSOR FOR SELECT \(columns.joined(separator: ", ")) FROM \(table.name)
+            WHERE \(ownRows(of: table))
+            """)
         while true {
             let result = try run("FETCH \(Self.rowsPerRead) FROM rows")
-            try body((0..<result.rows).map { row in table.columns.indices.map { Self.value(result, row, $0) } })
+            try body(
+                (0..<result.rows).map { row in
+                    table.columns.indices.map { column in
+                        let value = Self.value(result, row, column)
+                        guard PostgresTables.hasKey(table.columns[column], of: table.name),
+                            case .integer(let key) = value
+                        else { return value }
+                        return .integer(store.number(key))
+                    }
+                })
             if result.rows < Self.rowsPerRead { break }
         }
         try ask("CLOSE rows")
+    }
+
+    /// The condition that rows are the store's.
+    private func ownRows(of table: StoreTable) -> String {
+        if PostgresTables.withStoreNumber.contains(table.name) { return "store = \(store.value)" }
+        let key =
+            table.columns.first { PostgresTables.hasKey($0, of: table.name) && $0 == "owner" }
+            ?? table.columns.first { PostgresTables.hasKey($0, of: table.name) }
+        return StoreNumber.sql("range", key ?? "owner", store: "\(store.value)::bigint")
     }
 
     private static func value(_ result: PostgresLink.Result, _ row: Int, _ column: Int) -> StoredValue {
@@ -107,45 +123,47 @@ package final class PostgresImage: StoreCopy {
     package func counters() throws -> StoreCounters {
         // Every sequence that a transaction was given so far is below those of the next.
         let sequence = try number(
-            "SELECT ((((pg_snapshot_xmax(pg_current_snapshot())::text::bigint - base) << 16))::text) FROM store_state")
+            """
+            SELECT ((pg_snapshot_xmax(pg_current_snapshot())::text::bigint - base) << 16)::text FROM store
+            WHERE id = \(store.value)
+            """)
         var counters = StoreCounters(sequence: sequence, ids: [:])
-        for name in try numbered() {
-            counters.ids[name] = try number(
-                "SELECT (CASE WHEN is_called THEN last_value ELSE 0 END)::text FROM \(try sequenceName(of: name))")
+        for table in Self.numbered {
+            counters.ids[table] = try number(
+                "SELECT (CASE WHEN is_called THEN last_value ELSE 0 END)::text FROM \(Self.sequence(of: table))")
         }
         return counters
     }
 
     /// The tables that number their rows. Records have numbers that are made as change sequences are.
-    private func numbered() throws -> [String] {
-        try ask(
-            """
-            SELECT table_name::text FROM information_schema.columns
-            WHERE table_schema = \(PostgresAddress.literal(schema)) AND is_identity = 'YES' AND table_name <> 'record'
-            """)
-    }
+    private static let numbered = ["account", "change_event", "index_definition", "job", "zone"]
 
-    private func sequenceName(of table: String) throws -> String {
-        let name = "\(PostgresAddress.quoted(schema)).\(PostgresAddress.quoted(table))"
-        return try ask("SELECT pg_get_serial_sequence(\(PostgresAddress.literal(name)), 'id')").first ?? ""
+    private static func sequence(of table: String) -> String {
+        table == "account" ? "account_number" : "\(table)_id_seq"
     }
 
     package func insert(_ rows: [[StoredValue]], into table: StoreTable) throws {
         if rows.isEmpty { return }
         var batch: [PostgresLink.Query] = []
         if isPrepared.insert(table.name).inserted {
+            let hasStore = PostgresTables.withStoreNumber.contains(table.name)
             let text = """
-                INSERT INTO \(table.name) (\(table.columns.joined(separator: ", ")))
-                VALUES (\(SQL.parameters(table.columns.count, from: 1)))
+                INSERT INTO \(table.name) (\((table.columns + (hasStore ? ["store"] : [])).joined(separator: ", ")))
+                VALUES (\(SQL.parameters(table.columns.count, from: 1))\(hasStore ? ", \(store.value)" : ""))
                 """
             batch.append(.prepare(name: table.name, text: text))
         }
         for row in rows {
             var parameters = PostgresLink.Parameters()
-            for value in row {
+            for (column, value) in zip(table.columns, row) {
                 switch value {
                 case .null: parameters.addNull()
-                case .integer(let number): parameters.add(text: String(number).utf8)
+                // A participant without an account has the number 0.
+                case .integer(let number)
+                where PostgresTables.hasKey(column, of: table.name)
+                    && !(number == 0 && column == "account"):
+                    parameters.add(store.key(number))
+                case .integer(let number): parameters.add(number)
                 case .text(let text):
                     // What no other store has either.
                     if text.contains(0) {
@@ -163,14 +181,23 @@ package final class PostgresImage: StoreCopy {
 
     package func setCounters(_ counters: StoreCounters) throws {
         // Both change sequences and records' numbers go on above what is there.
-        let last = max(counters.sequence, try number("SELECT coalesce(max(id), 0)::text FROM record"))
-        try ask("UPDATE store_state SET base = pg_current_xact_id()::text::bigint - \((last >> 16) + 2)")
-        try ask("INSERT INTO zone_change (sequence, owner, zone) SELECT changed, owner, id FROM zone WHERE changed > 0")
-        try ask("INSERT INTO subscribed_type SELECT DISTINCT owner, record_type, 1 FROM subscription")
-        try ask("UPDATE store_state SET subscribed_version = 1, catalog_version = catalog_version + 1")
-        let numbered = Set(try numbered())
-        for (name, id) in counters.ids where id > 0 && numbered.contains(name) {
-            try ask("SELECT setval(\(PostgresAddress.literal(try sequenceName(of: name))), \(id))::text")
+        let owned = StoreNumber.sql("range", "owner", store: "\(store.value)::bigint")
+        let last = max(
+            counters.sequence, try number("SELECT coalesce(max(id), 0)::text FROM record WHERE \(owned)"))
+        try ask(
+            """
+            UPDATE store SET base = pg_current_xact_id()::text::bigint - \((last >> 16) + 2), subscribed_version = 1,
+                catalog_version = catalog_version + 1 WHERE id = \(store.value)
+            """)
+        try ask(
+            """
+            INSERT INTO zone_change (sequence, owner, zone) SELECT changed, owner, id FROM zone
+            WHERE changed > 0 AND \(owned)
+            """)
+        try ask("INSERT INTO subscribed_type SELECT DISTINCT owner, record_type, 1 FROM subscription WHERE \(owned)")
+        for (table, id) in counters.ids where id > 0 && Self.numbered.contains(table) {
+            let sequence = Self.sequence(of: table)
+            try ask("SELECT setval('\(sequence)', greatest(\(id), (SELECT last_value FROM \(sequence))))::text")
         }
     }
 

@@ -21,6 +21,8 @@ final class PostgresLink {
             bytes.append(0)
         }
 
+        mutating func add(_ value: Int64) { add(text: String(value).utf8) }
+
         mutating func add(bytes value: [UInt8]) {
             let start = bytes.count
             bytes.append(contentsOf: value)

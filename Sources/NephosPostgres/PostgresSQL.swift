@@ -17,7 +17,7 @@ enum PostgresSQL {
 
     /// By the statements' numbers: what a statement is made of takes longer to put together than to send.
     private static let texts = SQL.allCases.map {
-        claims.contains($0) ? text($0) + " FOR UPDATE SKIP LOCKED" : text($0)
+        rendered(claims.contains($0) ? text($0) + " FOR UPDATE SKIP LOCKED" : text($0))
     }
     private static let lockingTexts = SQL.allCases.map { sql in
         switch sql {
@@ -25,6 +25,24 @@ enum PostgresSQL {
         case let sql where locks.contains(sql): text(sql) + " FOR UPDATE"
         default: ""
         }
+    }
+    private static let needingStore = SQL.allCases.map { text($0).contains("{") }
+
+    /// Whether the statement's last parameter is the store's number.
+    static func needsStore(_ sql: SQL) -> Bool { needingStore[sql.rawValue] }
+
+    /// The text for the store whose number is the parameter behind its others.
+    static func rendered(_ template: String) -> String {
+        guard template.contains("{") else { return template }
+        let last = template.matches(of: #/\$(\d+)/#).compactMap { Int($0.1) }.max() ?? 0
+        return SQL.rendered(template) { StoreNumber.sql($0, $1, store: "$\(last + 1)::bigint") }
+    }
+
+    /// Has a row of a table without keys begin with the store's number.
+    private static func insertingStore(_ template: String) -> String {
+        template.replacing(#/INSERT INTO ([a-z_]+) \(/#) { "INSERT INTO \($0.1) (store, " }
+            .replacing("VALUES (", with: "VALUES ({store}, ").replacing("ON CONFLICT (", with: "ON CONFLICT (store, ")
+            .replacing("CONFLICT (store, id) DO NOTHING", with: "CONFLICT DO NOTHING")
     }
 
     /// Those that read records by name: a write decides on them.
@@ -71,7 +89,8 @@ enum PostgresSQL {
                 below
             FROM \(completeness)
             """
-        case .expiredTombstones: sql.text.replacing("sequence < $2", with: "sequence < least($2, complete_below())")
+        case .expiredTombstones:
+            sql.template.replacing("sequence < $2", with: "sequence < least($2, complete_below({store}))")
         case .lastDeletionOfZones:
             """
             SELECT
@@ -95,7 +114,7 @@ enum PostgresSQL {
             """
             SELECT \(SQL.recordColumns) FROM (
                 SELECT *, sum(octet_length(fields)) OVER (ORDER BY name) - octet_length(fields) AS size_before
-                FROM (\(sql.text)) AS piece
+                FROM (\(sql.template)) AS piece
             ) AS sized WHERE size_before < $7 ORDER BY name
             """
         case .expectedRecords:
@@ -116,12 +135,12 @@ enum PostgresSQL {
             WHERE size_before < $4
             """
         // What a feed does not show yet is not told: its client would fetch too early, and never again.
-        case .changeEvents: sql.text.replacing("WHERE id > 0", with: "WHERE sequence < complete_below()")
+        case .changeEvents: sql.template.replacing("ORDER BY", with: "AND sequence < complete_below({store}) ORDER BY")
         case .claimDueOutbox, .purgeRequestKeys:
-            once(sql.text).replacing("LIMIT $3", with: "LIMIT $3 FOR UPDATE SKIP LOCKED")
+            once(sql.template).replacing("LIMIT $3", with: "LIMIT $3 FOR UPDATE SKIP LOCKED")
         case .purgeMembershipsOfAccount, .purgeKeys, .removeSharedRecords, .purgeSharedRecords, .purgeRecords,
             .purgeReferencesOfRecords, .removeIndexEntries, .purgeIndexEntries:
-            once(sql.text)
+            once(sql.template)
         case .missingIndexEntries:
             """
             SELECT wanted.place FROM unnest($4::text[], $5::text[]) WITH ORDINALITY AS wanted (value, name, place)
@@ -132,12 +151,24 @@ enum PostgresSQL {
         case .firstOutbox:
             """
             SELECT found.* FROM unnest($1::text[]::bigint[], $2::text[]) AS wanted (account, destination)
-            CROSS JOIN LATERAL (\(sql.text.replacing("$1", with: "wanted.account")
+            CROSS JOIN LATERAL (\(sql.template.replacing("$1", with: SQL.key("wanted.account"))
                 .replacing("$2", with: "wanted.destination").replacing("$3", with: "1"))) AS found
             """
+        case .unneededAssets: sql.template.replacing("+owner", with: "owner")
+        case .setSecret, .insertRecordType, .putSchemaField, .insertIndexDefinition, .condemnAsset, .putParticipant:
+            insertingStore(sql.template)
+        case .insertAccount:
+            """
+            INSERT INTO account (id, name, user_record_name)
+            VALUES (\(SQL.key("nextval('account_number')")), $1, $2) RETURNING id
+            """
+        case .putShare:
+            sql.template.replacing("CONFLICT (id)", with: "CONFLICT ((\(StoreNumber.sql(ofKey: "owner"))), id)")
+        case .putPushToken:
+            sql.template.replacing("CONFLICT (token)", with: "CONFLICT ((\(StoreNumber.sql(ofKey: "account"))), token)")
         case .noteChange:
             "INSERT INTO zone_change (sequence, owner, zone) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING"
-        default: sql.text
+        default: sql.template
         }
     }
 
@@ -147,7 +178,7 @@ enum PostgresSQL {
         """
         SELECT \(SQL.recordColumns), value FROM (
             SELECT *, sum(octet_length(fields)) OVER (ORDER BY value, name) - octet_length(fields) AS size_before
-            FROM (\(sql.text)) AS piece
+            FROM (\(sql.template.replacing("record.zone = $2", with: "record.owner = $1 AND record.zone = $2"))) AS piece
         ) AS sized WHERE size_before < $\(limit + 1) ORDER BY value, name
         """
     }
@@ -196,13 +227,14 @@ enum PostgresSQL {
     }
 
     /// The first sequence that a commit may still show, once for a statement.
-    private static let completeness = "(SELECT complete_below() AS below OFFSET 0) AS store"
+    private static let completeness = "(SELECT complete_below({store}) AS below OFFSET 0) AS store"
 
     /// How many columns a zone has before its reach.
     static let zoneColumnCount = 8
     static let recordColumnCount = 2 + content.count
     /// A live zone by its name, and its reach: `FeedReach`.
-    static let zoneWithReach = """
+    static let zoneWithReach = rendered(
+        """
         SELECT \(SQL.zoneColumns),
             greatest(
                 (SELECT max(r.sequence) FROM record AS r
@@ -212,40 +244,42 @@ enum PostgresSQL {
             (SELECT max(c.sequence) FROM zone_change AS c WHERE c.owner = zone.owner AND c.zone = zone.id),
             below
         FROM zone CROSS JOIN \(completeness) WHERE owner = $1 AND name = $2 AND deleted = 0
-        """
+        """)
 
     // MARK: - Statements of this engine alone
 
-    static let state = """
+    static let state = rendered(
+        """
         SELECT pg_current_xact_id()::text::bigint, base, catalog_version, subscribed_version, incarnation,
             CASE WHEN synchronous = \(PostgresTables.isSynchronous) THEN 1 ELSE 0 END
-        FROM store_state
-        """
+        FROM store WHERE id = {store}
+        """)
     /// In the order of `SharedContent`.
-    static let versions = "SELECT \(versionColumns) FROM store_state"
+    static let versions = rendered("SELECT \(versionColumns) FROM store WHERE id = {store}")
     private static let versionColumns = "catalog_version, subscribed_version, incarnation"
-    static let advanceCatalog = "UPDATE store_state SET catalog_version = catalog_version + 1"
-    static let insertSubscribedType = """
+    static let advanceCatalog = rendered("UPDATE store SET catalog_version = catalog_version + 1 WHERE id = {store}")
+    static let insertSubscribedType = rendered(
+        """
         WITH added AS (
             INSERT INTO subscribed_type (owner, record_type, version)
-                SELECT $1::bigint, $2, subscribed_version + 1 FROM store_state
+                SELECT $1::bigint, $2, subscribed_version + 1 FROM store WHERE id = {store}
             ON CONFLICT DO NOTHING RETURNING version)
-        UPDATE store_state SET subscribed_version = added.version FROM added
-        """
-    static let subscribedTypes = "SELECT owner, record_type FROM subscribed_type WHERE version > $1"
-    static let horizon = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint, base FROM store_state"
+        UPDATE store SET subscribed_version = added.version FROM added WHERE id = {store}
+        """)
+    static let subscribedTypes = rendered(
+        "SELECT owner, record_type FROM subscribed_type WHERE {store: owner} AND version > $1")
+    static let horizon = rendered(
+        "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint, base FROM store WHERE id = {store}")
 
-    /// A live zone by its name, its record of a name, and the versions: parts of one row, null where there is none. Of a store
-    /// that need not be the one that the connection is at.
-    static func zoneWithRecord(in schema: String) -> String {
-        let schema = PostgresAddress.quoted(schema)
-        return """
-            SELECT \(SQL.qualified(SQL.zoneColumns, "zone")), \(SQL.recordColumns(of: "record")), \(versionColumns)
-            FROM \(schema).store_state
-            LEFT JOIN \(schema).zone ON zone.owner = $1 AND zone.name = $2 AND zone.deleted = 0
-            LEFT JOIN \(schema).record ON record.owner = zone.owner AND record.zone = zone.id AND record.name = $3
-            """
-    }
+    /// A live zone by its name, its record of a name, and the versions: parts of one row, null where there is none.
+    static let zoneWithRecord = rendered(
+        """
+        SELECT \(SQL.qualified(SQL.zoneColumns, "zone")), \(SQL.recordColumns(of: "record")), \(versionColumns)
+        FROM store
+        LEFT JOIN zone ON zone.owner = $1 AND zone.name = $2 AND zone.deleted = 0
+        LEFT JOIN record ON record.owner = zone.owner AND record.zone = zone.id AND record.name = $3
+        WHERE store.id = {store}
+        """)
     /// Two of a zone by its name, beside which that is not changed.
     static func recordsOfZone(_ mode: Mode) -> String { mode == .writing ? lockedRecordsOfZone : recordsOfZone }
     private static let recordsOfZone = byZoneName(text(.recordsByNames, .alone))
@@ -276,12 +310,13 @@ enum PostgresSQL {
         """
     /// Removes some of a zone's changes that are older than its newest that is complete. Those that others remove are left
     /// to them.
-    static let trimChanges = """
+    static let trimChanges = rendered(
+        """
         DELETE FROM zone_change WHERE owner = $1 AND zone = $2 AND sequence = ANY (ARRAY(
             SELECT sequence FROM zone_change WHERE owner = $1 AND zone = $2 AND sequence < (
-                SELECT max(sequence) FROM zone_change WHERE owner = $1 AND zone = $2 AND sequence < complete_below())
+                SELECT max(sequence) FROM zone_change WHERE owner = $1 AND zone = $2 AND sequence < complete_below({store}))
             ORDER BY sequence LIMIT 100 FOR UPDATE SKIP LOCKED))
-        """
+        """)
 
     private static let content = SQL.contentColumns
 
@@ -306,7 +341,7 @@ enum PostgresSQL {
     ]
 
     /// Whether a statement changes something.
-    static func writes(_ sql: SQL) -> Bool { !sql.text.hasPrefix("SELECT") }
+    static func writes(_ sql: SQL) -> Bool { !sql.template.hasPrefix("SELECT") }
 
     /// Those that say how far a feed reaches: `FeedReach`.
     static let reaches: Set<SQL> = [

@@ -12,8 +12,8 @@ final class PostgresSignals: @unchecked Sendable {
     // Sendable because `lock` guards these.
     private let lock = Lock()
     private let condition: Condition
-    private var handlers: [String: @Sendable (StoreSignals) -> Void] = [:]
-    private var waiting: [String: StoreSignals] = [:]
+    private var handlers: [StoreNumber: @Sendable (StoreSignals) -> Void] = [:]
+    private var waiting: [StoreNumber: StoreSignals] = [:]
     private var isRunning = false
     private var isClosed = false
     /// Ends the wait of the thread that listens.
@@ -42,9 +42,9 @@ final class PostgresSignals: @unchecked Sendable {
     // MARK: Stores
 
     /// Has a store's signals given to `handler`, on a thread of this object's.
-    func register(_ schema: String, _ handler: @escaping @Sendable (StoreSignals) -> Void) throws {
+    func register(_ store: StoreNumber, _ handler: @escaping @Sendable (StoreSignals) -> Void) throws {
         let starts = lock.withLock { () -> Bool in
-            handlers[schema] = handler
+            handlers[store] = handler
             defer { isRunning = true }
             return !isRunning && !isClosed
         }
@@ -57,14 +57,14 @@ final class PostgresSignals: @unchecked Sendable {
         try NativeThread.start("pg notify") { [self] in send() }
     }
 
-    func unregister(_ schema: String) {
-        lock.withLock { handlers[schema] = nil }
+    func unregister(_ store: StoreNumber) {
+        lock.withLock { handlers[store] = nil }
     }
 
-    func signal(_ schema: String, _ signals: StoreSignals) {
+    func signal(_ store: StoreNumber, _ signals: StoreSignals) {
         lock.withLock {
             guard isRunning, !isClosed else { return }
-            waiting[schema, default: []].formUnion(signals)
+            waiting[store, default: []].formUnion(signals)
             condition.signal()
         }
     }
@@ -86,7 +86,7 @@ final class PostgresSignals: @unchecked Sendable {
     private func send() {
         var connection: PostgresConnection?
         while let batch = take() {
-            let payloads = batch.map { "\(sender) \($0.value.rawValue) \($0.key)" }
+            let payloads = batch.map { "\(sender) \($0.value.rawValue) \($0.key.value)" }
             let calls = payloads.map {
                 "pg_notify(\(PostgresAddress.literal(channel)), \(PostgresAddress.literal($0)))::text"
             }
@@ -112,7 +112,7 @@ final class PostgresSignals: @unchecked Sendable {
     }
 
     /// What waits to be sent; nil once this is closed.
-    private func take() -> [String: StoreSignals]? {
+    private func take() -> [StoreNumber: StoreSignals]? {
         lock.lock()
         defer { lock.unlock() }
         while waiting.isEmpty && !isClosed { condition.wait() }
@@ -173,8 +173,9 @@ final class PostgresSignals: @unchecked Sendable {
 
     private func deliver(_ payload: String) {
         let parts = payload.split(separator: " ", maxSplits: 2)
-        guard parts.count == 3, parts[0] != sender, let signals = Int(parts[1]) else { return }
-        lock.withLock { handlers[String(parts[2])] }?(StoreSignals(rawValue: signals))
+        guard parts.count == 3, parts[0] != sender, let signals = Int(parts[1]), let store = Int64(parts[2])
+        else { return }
+        lock.withLock { handlers[StoreNumber(value: store)] }?(StoreSignals(rawValue: signals))
     }
 
     private func deliverToAll() {

@@ -21,6 +21,7 @@ struct PostgresRows {
 
 /// What runs statements.
 protocol StatementRunner: AnyObject {
+    var store: StoreNumber { get }
     /// - Returns: its rows; nil where it gives none.
     func run(_ statement: PostgresStatement) throws -> PostgresRows?
 }
@@ -48,7 +49,13 @@ final class PostgresStatement: SQLStatement {
 
     @discardableResult func bind(_ value: Int64) throws -> PostgresStatement {
         integers.append(value)
-        parameters.add(text: String(value).utf8)
+        parameters.add(value)
+        return self
+    }
+
+    @discardableResult func bind(owner: Int64) throws -> PostgresStatement {
+        integers.append(owner)
+        parameters.add(connection.store.key(owner))
         return self
     }
 
@@ -116,6 +123,8 @@ final class PostgresStatement: SQLStatement {
     func integer(_ column: Int) -> Int64 {
         rows.map { Self.integer($0.result, row, $0.firstColumn + column) } ?? 0
     }
+
+    func owner(_ column: Int) -> Int64 { connection.store.number(integer(column)) }
 
     /// A number of two, four or eight bytes; 0 for null.
     static func integer(_ result: PostgresLink.Result, _ row: Int, _ column: Int) -> Int64 {

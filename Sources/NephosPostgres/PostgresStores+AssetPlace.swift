@@ -65,14 +65,14 @@ extension PostgresStores {
     }
 
     private func notedPlace() throws -> String? {
-        try connected { try $0.ask("SELECT place FROM \(placeTable)").first?.first }
+        try connected { try $0.ask("SELECT place FROM asset_place").first?.first }
     }
 
     private func note(_ place: String) throws {
         try connected { connection in
             _ = try connection.ask(
                 """
-                INSERT INTO \(placeTable) (id, place) VALUES (1, \(PostgresAddress.literal(place))) ON CONFLICT DO NOTHING
+                INSERT INTO asset_place (id, place) VALUES (1, \(PostgresAddress.literal(place))) ON CONFLICT DO NOTHING
                 """)
         }
     }

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Has a store's tables analysed while they grow. Autovacuum looks once a minute: until then the planner believes of a new
-/// store that a zone has one record, and takes any index of the zone to find one by its name.
+/// Has tables analysed while they grow. Autovacuum looks once a minute: until then the planner believes of new
+/// tables that a zone has one record, and takes any index of the zone to find one by its name.
 final class TableStatistics: Sendable {
     private let writes = Atomic(0)
 
@@ -12,23 +12,22 @@ final class TableStatistics: Sendable {
         return count >= 4 && count.nonzeroBitCount == 1 && count.trailingZeroBitCount.isMultiple(of: 2)
     }
 
-    /// Analyses the tables of a store that were never analysed, or are four times as large as then. The
+    /// Analyses the tables that were never analysed, or are four times as large as then. The
     /// statements' plans are made anew with that.
     /// - Returns: the tables.
     @discardableResult
-    static func update(_ connection: PostgresConnection, _ schema: String) throws -> [String] {
-        let quoted = PostgresAddress.quoted(schema)
+    static func update(_ connection: PostgresConnection) throws -> [String] {
         let tables = try connection.ask(
             """
             SELECT quote_ident(relname) FROM pg_class, current_setting('block_size') AS block
-            WHERE relnamespace = \(PostgresAddress.literal(quoted))::regnamespace AND relkind = 'r'
+            WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'
                 AND pg_relation_size(oid) > 0
                 AND (reltuples < 0 OR pg_relation_size(oid) / block::int >= 4 * greatest(relpages, 1))
             ORDER BY relname
             """
         ).map { $0[0] }
         // Each in a transaction of its own, which soon ends: change feeds wait for what writes.
-        for table in tables { _ = try connection.ask("ANALYZE (SKIP_LOCKED) \(quoted).\(table)") }
+        for table in tables { _ = try connection.ask("ANALYZE (SKIP_LOCKED) \(table)") }
         return tables
     }
 }

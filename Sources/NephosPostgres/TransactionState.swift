@@ -43,7 +43,7 @@ extension PostgresConnection {
     func noteChange(_ zone: ZoneKey, _ sequence: Int64) throws {
         let statement = try prepare(.noteChange)
         defer { statement.reset() }
-        _ = try statement.bind(sequence).bind(zone.owner.rawValue).bind(zone.id).step()
+        _ = try statement.bind(sequence).bind(owner: zone.owner.rawValue).bind(zone.id).step()
         if let number, number % 16 == 0 { try trimChanges(of: zone) }
     }
 }

@@ -59,10 +59,10 @@ extension PostgresConnection {
         let names = expectation.records
         let owner = statement.integers[0]
         let isOne = names.count == 1
-        let records = try PostgresStatement(isOne ? .recordByName : .recordsByNames, self).bind(owner)
+        let records = try PostgresStatement(isOne ? .recordByName : .recordsByNames, self).bind(owner: owner)
             .bind(statement.texts[0])
         if isOne { try records.bind(names[0]) } else { try records.bind(names) }
-        let shares = try PostgresStatement(.sharesOfZone, self).bind(owner).bind(statement.texts[0])
+        let shares = try PostgresStatement(.sharesOfZone, self).bind(owner: owner).bind(statement.texts[0])
             .bind(Int64(expectation.shares))
         let results = try perform([
             query("zone", PostgresSQL.text(.zoneByName, mode), statement.parameters),

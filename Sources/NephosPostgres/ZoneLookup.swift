@@ -3,14 +3,14 @@ import NephosStorage
 
 /// A zone and one record of it, by their names: what a `LookupPipeline` reads with one statement.
 struct ZoneLookup: Sendable {
-    let schema: String
+    let store: StoreNumber
     let owner: Int64
     let zone: String
     let record: String
 
     /// Byte by byte: different names may be equal strings.
     func isSame(as other: ZoneLookup) -> Bool {
-        schema == other.schema && owner == other.owner && zone.utf8.elementsEqual(other.zone.utf8)
+        store == other.store && owner == other.owner && zone.utf8.elementsEqual(other.zone.utf8)
             && record.utf8.elementsEqual(other.record.utf8)
     }
 
@@ -31,29 +31,21 @@ struct ZoneLookup: Sendable {
 
 extension PostgresConnection {
     /// Looks up several, each by a statement of its own, outside of transactions.
-    /// - Returns: the rows, and the store of the first that failed: none behind it was read.
+    /// - Returns: the rows, fewer where one failed: none behind it was read.
     /// - Throws: where the connection is not to be used again.
-    func look(up lookups: [ZoneLookup]) throws -> (rows: [ZoneLookup.Row], failed: String?) {
+    func look(up lookups: [ZoneLookup]) throws -> [ZoneLookup.Row] {
         let queries = try lookups.map { lookup in
-            try check(schema: lookup.schema)
+            try check(lookup.store)
             var parameters = PostgresLink.Parameters()
-            parameters.add(text: String(lookup.owner).utf8)
+            parameters.add(lookup.store.key(lookup.owner))
             parameters.add(text: lookup.zone.utf8)
             parameters.add(text: lookup.record.utf8)
-            let (name, text) = lookupStatement(in: lookup.schema)
-            return Queued(name: name, text: text, parameters: parameters)
+            parameters.add(lookup.store.value)
+            return Queued(name: "lookup", text: PostgresSQL.zoneWithRecord, parameters: parameters)
         }
         let (results, failure) = try exchange(queries)
         if let failure, failure.needsPreparation { throw failure }
-        let rows = results.map { ZoneLookup.Row(result: $0) }
-        return (rows, failure == nil || rows.count == lookups.count ? nil : lookups[rows.count].schema)
-    }
-
-    private func lookupStatement(in schema: String) -> (name: String, text: String) {
-        if let known = lookupStatements[schema] { return known }
-        let made = ("\(number(ofSchema: schema))_lookup", PostgresSQL.zoneWithRecord(in: schema))
-        lookupStatements[schema] = made
-        return made
+        return results.map { ZoneLookup.Row(result: $0) }
     }
 }
 
@@ -67,7 +59,7 @@ final class ZoneLookupConnection: SQLConnection, StatementRunner {
     // One record is no work to count.
     var meter: ReadMeter { ReadMeter() }
 
-    private let schema: String
+    let store: StoreNumber
     private let row: ZoneLookup.Row?
     /// What the row is of.
     private let found: ZoneLookup?
@@ -78,8 +70,8 @@ final class ZoneLookupConnection: SQLConnection, StatementRunner {
     /// Whether the body asked for what is not here.
     private(set) var needsMore = false
 
-    init(schema: String, finding row: ZoneLookup.Row? = nil, of found: ZoneLookup? = nil) {
-        self.schema = schema
+    init(store: StoreNumber, finding row: ZoneLookup.Row? = nil, of found: ZoneLookup? = nil) {
+        self.store = store
         self.row = row
         self.found = found
         if let row { versions.learn(row.result, from: ZoneLookup.Row.versionsColumn) }
@@ -93,7 +85,7 @@ final class ZoneLookupConnection: SQLConnection, StatementRunner {
             expectation.shares == 0
         else { throw missing() }
         let lookup = ZoneLookup(
-            schema: schema, owner: statement.integers[0], zone: statement.texts[0], record: expectation.records[0])
+            store: store, owner: statement.integers[0], zone: statement.texts[0], record: expectation.records[0])
         guard let row else {
             wanted = lookup
             throw missing()

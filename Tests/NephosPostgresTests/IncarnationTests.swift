@@ -21,7 +21,7 @@ import Testing
         init() async throws {
             name = "nephos-incarnation-\(UUID().uuidString)"
             let options = TestCluster.options(connections: 3)
-            schema = "\(options.prefix)_1"
+            schema = options.prefix
             let address = try PostgresAddress("\(try TestCluster.text.get()) application_name=\(name)")
             cloud = LocalCloud(stores: try PostgresStores(address, options: options))
             database = cloud.container("iCloud.org.example.Replaced").privateCloudDatabase
@@ -29,14 +29,14 @@ import Testing
         }
 
         /// - Parameter change: what the store has noted, as it would be had it been written in another database.
-        func replace(_ change: String) throws { try replace(["UPDATE \(schema).store_state SET \(change)"]) }
+        func replace(_ change: String) throws { try replace(["UPDATE \(schema).store SET \(change)"]) }
 
         /// Makes a table again with its rows, as loading a dump does.
         func makeAgain() throws {
             try replace([
-                "ALTER TABLE \(schema).store_state RENAME TO former",
-                "CREATE TABLE \(schema).store_state (LIKE \(schema).former INCLUDING ALL)",
-                "INSERT INTO \(schema).store_state SELECT * FROM \(schema).former",
+                "ALTER TABLE \(schema).store RENAME TO former",
+                "CREATE TABLE \(schema).store (LIKE \(schema).former INCLUDING ALL)",
+                "INSERT INTO \(schema).store SELECT * FROM \(schema).former",
             ])
         }
 

@@ -40,8 +40,8 @@ import Testing
                 INSERT INTO zone_change (owner, zone, sequence) VALUES (1, 1, -5000);
                 ANALYZE zone_change;
                 INSERT INTO zone_change (owner, zone, sequence) SELECT 1, 1, n - 4999 FROM generate_series(0, 2999) AS n;
-                PREPARE trim (bigint, bigint) AS \(PostgresSQL.trimChanges);
-                EXECUTE trim (1, 1)
+                PREPARE trim (bigint, bigint, bigint) AS \(PostgresSQL.trimChanges);
+                EXECUTE trim (1, 1, 1)
                 """)
             #expect(try connection.ask("SELECT count(*)::text FROM zone_change") == [["2901"]])
         }
@@ -54,7 +54,7 @@ import Testing
         let engine = try stores.open(TestCluster.newStore())
         let connection = try PostgresConnection(
             try TestCluster.address.get(), PostgresOptions(acceptsUnsafeServer: true), damage: nil)
-        try connection.execute("SET search_path TO \(options.prefix)_1, pg_catalog")
+        try connection.execute("SET search_path TO \(options.prefix), pg_catalog")
         try body(connection)
         connection.close()
         await engine.close()

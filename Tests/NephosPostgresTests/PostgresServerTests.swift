@@ -120,7 +120,7 @@ import Testing
             }
             if isDue {
                 let other = try? PostgresConnection(address, PostgresOptions(acceptsUnsafeServer: true), damage: nil)
-                let payload = "other \(StoreSignals.polls.rawValue) \(prefix)_1"
+                let payload = "other \(StoreSignals.polls.rawValue) 1"
                 _ = try? other?.ask("SELECT pg_notify('\(prefix)', '\(payload)')::text")
                 other?.close()
             }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import NephosPostgres
 
-/// Stores that alternate on one connection: each transaction reaches its own store's tables, whatever the previous outcome.
+/// Stores that alternate on one connection: each transaction reaches its own store's rows, whatever the previous outcome.
 @Suite(.overPostgreSQL, .oneAtATime) struct StoreAlternationTests {
     /// Called before the statements of a write that follow.
     private typealias Hook = @Sendable () -> Void
@@ -31,21 +31,10 @@ import Testing
                 try TestCluster.address.get(), PostgresOptions(acceptsUnsafeServer: true), damage: nil))
     }
 
-    @Test func `a store's transaction reaches its own tables after every outcome of another's`() async throws {
+    @Test func `a store's transaction reaches its own rows after every outcome of another's`() async throws {
         let alternation = try await StoreAlternation(stores)
         try await alternation.check(StoreAlternation.endings + repeats + losses)
         await alternation.close()
-        stores.close()
-    }
-
-    @Test func `a statement outside a transaction without a schema name is refused`() async throws {
-        let engine = try stores.open(TestCluster.newStore())
-        _ = try await engine.read { try $0.recordTypes() }
-        _ = try await engine.write { try $0.insertRecordType("Note") }
-        for text in ["SELECT count(*)::text FROM record_type", "SELECT base::text FROM store_state"] {
-            await #expect(throws: StorageError.self) { _ = try await stores.pool.run { try $0.ask(text) } }
-        }
-        await engine.close()
         stores.close()
     }
 
@@ -54,14 +43,15 @@ import Testing
         [
             .init("a write repeated for a conflict") { store in
                 let name = "conflict\(UInt64.random(in: .min ... .max))"
-                let schema = try schema(of: store)
+                let number = try number(of: store)
                 try await intercept(at: 2) {
                     let columns = "deleted, created_at, created_by, modified_at, modified_by, checksum"
                     try other.ask(
                         """
-                        INSERT INTO \(schema).record (id, owner, zone, name, type, sequence, fields, \(columns))
+                        INSERT INTO \(prefix).record (id, owner, zone, name, type, sequence, fields, \(columns))
                         SELECT max(id) + 1, owner, zone, '\(name)', 'Note', max(sequence) + 1,
-                            convert_to('\(store.name)', 'UTF8'), 0, 1, 1, 1, 1, 0 FROM \(schema).record GROUP BY owner, zone
+                            convert_to('\(store.name)', 'UTF8'), 0, 1, 1, 1, 1, 0 FROM \(prefix).record
+                        WHERE owner >> 40 = \(number) GROUP BY owner, zone
                         """)
                 } during: {
                     try await write(store, name)
@@ -93,9 +83,10 @@ import Testing
                 #expect(!wasCurrent)
             },
             .init("a write that finds the database replaced") { store in
-                let incarnation = try "SELECT incarnation::text FROM \(schema(of: store)).store_state"
+                let incarnation = try "SELECT incarnation::text FROM \(prefix).store WHERE id = \(number(of: store))"
                 let before = try other.ask(incarnation)
-                try other.ask("UPDATE \(schema(of: store)).store_state SET synchronous = 1 - synchronous")
+                try other.ask(
+                    "UPDATE \(prefix).store SET synchronous = 1 - synchronous WHERE id = \(number(of: store))")
                 try await write(store, "same")
                 #expect(try other.ask(incarnation) == before)
             },
@@ -106,13 +97,13 @@ import Testing
     private var losses: [StoreAlternation.Ending] {
         [
             .init("a read whose body ignores a statement that failed") { store in
-                try await whileLocked(store, "record") {
+                try await whileLocked("record") {
                     let rows = try await store.engine.read { try? $0.records(zone: store.zone, after: 0, limit: 1) }
                     #expect(rows == nil)
                 }
             },
             .init("a write whose body ignores a statement that failed") { store in
-                try await whileLocked(store, "record") {
+                try await whileLocked("record") {
                     await #expect(throws: StorageError.self) {
                         try await store.engine.write { transaction in
                             _ = try? transaction.record(zone: store.zone, named: "same")
@@ -133,7 +124,7 @@ import Testing
             },
             .init("a connection whose first use is refused") { store in
                 try terminate()
-                try await whileLocked(store, "store_state") {
+                try await whileLocked("store") {
                     await #expect(throws: StorageError.self) {
                         _ = try await store.engine.read { try $0.recordTypes() }
                     }
@@ -141,12 +132,13 @@ import Testing
             },
             .init("a first use that notes another lineage") { store in
                 try terminate()
-                try other.ask("UPDATE \(schema(of: store)).store_state SET synchronous = 1 - synchronous")
+                try other.ask(
+                    "UPDATE \(prefix).store SET synchronous = 1 - synchronous WHERE id = \(number(of: store))")
                 _ = try await store.engine.read { try $0.recordTypes() }
             },
             .init("an analysis of its tables") { store in
-                let schema = try schema(of: store)
-                _ = try await stores.pool.run { try TableStatistics.update($0, schema) }
+                _ = store
+                _ = try await stores.pool.run { try TableStatistics.update($0) }
             },
         ]
     }
@@ -170,13 +162,12 @@ import Testing
                 fields: Array(store.name.utf8)))
     }
 
-    private func schema(of store: StoreAlternation.Store) throws -> String {
-        let number = try other.ask(
+    private func number(of store: StoreAlternation.Store) throws -> String {
+        try other.ask(
             """
             SELECT id::text FROM \(prefix).store
             WHERE container = '\(store.id.container)' AND environment = '\(store.id.environment)'
-            """)
-        return "\(prefix)_\(number[0][0])"
+            """)[0][0]
     }
 
     /// Runs `interception` before the n-th exchange of `body`'s writes.
@@ -194,11 +185,11 @@ import Testing
     }
 
     private func whileLocked(
-        _ store: StoreAlternation.Store, _ table: String, _ body: () async throws -> Void
+        _ table: String, _ body: () async throws -> Void
     ) async throws {
         try other.ask("BEGIN")
         defer { _ = try? other.ask("ROLLBACK") }
-        try other.ask("LOCK TABLE \(schema(of: store)).\(table) IN ACCESS EXCLUSIVE MODE")
+        try other.ask("LOCK TABLE \(prefix).\(table) IN ACCESS EXCLUSIVE MODE")
         try await body()
     }
 

@@ -18,6 +18,8 @@ package final class LongPollRegistry: Sendable {
         var waiters: [String: PollWaiter] = [:]
         /// The last notification that a poll of each token received and has not acknowledged.
         var handedOut: [String: OutboxRow] = [:]
+        /// The notification of each token whose response was not sent, until the shared store says so too.
+        var takenBack: [String: Int64] = [:]
         /// The task that ends expired polls. One timer serves all polls: a timer for each poll would cost more than the
         /// poll.
         var timer: Task<Void, Never>?
@@ -147,6 +149,17 @@ package final class LongPollRegistry: Sendable {
             if state.handedOut[token]?.id == id { state.handedOut[token] = nil }
         }
     }
+
+    /// Notes the same for a store that several servers share, while the store is being told.
+    func beginTakingBack(_ id: Int64, _ token: String) { state.withLock { $0.takenBack[token] = id } }
+
+    func endTakingBack(_ id: Int64, _ token: String) {
+        state.withLock { state in
+            if state.takenBack[token] == id { state.takenBack[token] = nil }
+        }
+    }
+
+    func isTakingBack(_ id: Int64, _ token: String) -> Bool { state.withLock { $0.takenBack[token] == id } }
 
     /// Ends every waiting poll without a notification. From now on, every new poll ends at once.
     func close() {

@@ -50,10 +50,13 @@ struct LongPoll {
     /// store records the hand-out.
     private func handOutForAll(_ row: OutboxRow) async throws -> PolledNotification {
         try await store.engine.write { [token] in try $0.noteHandedOut(row.id, token: token) }
-        let (engine, environment, token) = (store.engine, environment, token)
+        let (engine, environment, token, polls) = (store.engine, environment, token, store.longPolls)
         return PolledNotification(payload: row.payload) { wasSent in
             if wasSent { return }
+            // The client's next poll may arrive before the write.
+            polls.beginTakingBack(row.id, token)
             Task {
+                defer { polls.endTakingBack(row.id, token) }
                 do {
                     try await engine.write { transaction in
                         guard try transaction.pushToken(token)?.handedOut == row.id else { return }
@@ -72,6 +75,7 @@ struct LongPoll {
         let isShared = store.engine.isShared
         var received: Int64?
         switch receipt {
+        case .implied where store.longPolls.isTakingBack(row.handedOut, token): break
         case .implied: received = isShared && row.handedOut > 0 ? row.handedOut : last?.id
         case .exact(nil): break
         case .exact(let id?): received = last?.notificationID == id ? last?.id : try await find(id, row.account)

@@ -5,9 +5,10 @@ extension SQL {
     var accountText: String {
         switch self {
         case .accountByID: "\(Self.accounts) WHERE id = $1"
-        case .accountByName: "\(Self.accounts) WHERE name = $1"
-        case .accountByUserRecordName: "\(Self.accounts) WHERE user_record_name = $1"
-        case .accountsAfter: "\(Self.accounts) WHERE id > $1 AND name IS NOT NULL ORDER BY id LIMIT $2"
+        case .accountByName: "\(Self.accounts) WHERE \(Self.ofStore("id")) AND name = $1"
+        case .accountByUserRecordName: "\(Self.accounts) WHERE \(Self.ofStore("id")) AND user_record_name = $1"
+        case .accountsAfter:
+            "\(Self.accounts) WHERE id > $1 AND \(Self.withinStore("id")) AND name IS NOT NULL ORDER BY id LIMIT $2"
         case .insertAccount: "INSERT INTO account (name, user_record_name) VALUES ($1, $2) RETURNING id"
         case .markAccountDeleted: "UPDATE account SET name = NULL WHERE id = $1 AND name IS NOT NULL"
         case .participationsOfAccount:
@@ -35,7 +36,7 @@ extension StorageReader {
 
     /// The live or deleted account with that ID; nil if there is none.
     package final func account(id: Int64) throws -> AccountRow? {
-        try row(.accountByID, bind: { try $0.bind(id) }, read: { AccountRow($0) })
+        try row(.accountByID, bind: { try $0.bind(owner: id) }, read: { AccountRow($0) })
     }
 
     package final func account(userRecordName: String) throws -> AccountRow? {
@@ -44,13 +45,13 @@ extension StorageReader {
 
     /// The live accounts with IDs above `id`, ordered by ID: at most `limit`.
     package final func accounts(after id: Int64, limit: Int) throws -> [AccountRow] {
-        try rows(.accountsAfter, bind: { try $0.bind(id).bind(limit: limit) }, read: { AccountRow($0) })
+        try rows(.accountsAfter, bind: { try $0.bind(owner: id).bind(limit: limit) }, read: { AccountRow($0) })
     }
 
     /// The rows of an account in all shares, including ended shares, ordered by share and ID.
     package final func participations(account: Int64, limit: Int) throws -> [ShareParticipantRow] {
         try rows(
-            .participationsOfAccount, bind: { try $0.bind(account).bind(limit: limit) },
+            .participationsOfAccount, bind: { try $0.bind(owner: account).bind(limit: limit) },
             read: { ShareParticipantRow($0) })
     }
 }
@@ -59,14 +60,16 @@ extension StorageTransaction {
     /// Adds an account and returns it with its new ID.
     /// - Throws: `StorageError` `.constraint` if another account has its name, or its user record's name.
     package func insertAccount(name: String, userRecordName: String) throws -> AccountRow {
-        let id = try insert(.insertAccount) { try $0.bind(name).bind(userRecordName) }
+        hasWritten = true
+        let id = try row(.insertAccount, bind: { try $0.bind(name).bind(userRecordName) }, read: { $0.owner(0) })
+        guard let id else { throw StorageError(.other, "The new account has no ID.") }
         return AccountRow(id: id, name: name, userRecordName: userRecordName)
     }
 
     /// Marks an account as deleted. Its row stays without a name, so that another account can use the name.
     /// - Throws: `StorageError` `.constraint` if no live account has that ID.
     package func markAccountDeleted(id: Int64) throws {
-        guard try change(.markAccountDeleted, { try $0.bind(id) }) == 1 else {
+        guard try change(.markAccountDeleted, { try $0.bind(owner: id) }) == 1 else {
             throw StorageError(.constraint, "Account \(id) is not there, or was deleted.")
         }
     }
@@ -75,14 +78,14 @@ extension StorageTransaction {
     /// the account's purged-membership position.
     /// - Returns: the number of removed memberships.
     package func purgeMemberships(account: Int64, limit: Int) throws -> Int {
-        let purged = try change(.purgeMembershipsOfAccount) { try $0.bind(account).bind(limit: limit) }
-        if purged < limit { try change(.unforgetMemberships) { try $0.bind(account) } }
+        let purged = try change(.purgeMembershipsOfAccount) { try $0.bind(owner: account).bind(limit: limit) }
+        if purged < limit { try change(.unforgetMemberships) { try $0.bind(owner: account) } }
         return purged
     }
 
     /// Removes the pending notifications of an account for all its destinations.
     package func removeOutbox(account: Int64) throws {
-        try change(.removeOutboxOfAccount) { try $0.bind(account) }
+        try change(.removeOutboxOfAccount) { try $0.bind(owner: account) }
     }
 }
 
@@ -90,6 +93,6 @@ extension AccountRow {
     init(_ row: any SQLStatement) {
         let name = row.optionalText(1)
         self.init(
-            id: row.integer(0), name: name ?? "", userRecordName: row.text(2), isDeleted: name == nil)
+            id: row.owner(0), name: name ?? "", userRecordName: row.text(2), isDeleted: name == nil)
     }
 }

@@ -5,12 +5,13 @@ extension SQL {
     var assetText: String {
         switch self {
         case .asset: "\(Self.assets) WHERE owner = $1 AND content = $2"
-        case .assetsByFile: "\(Self.assets) WHERE file > $1 ORDER BY file LIMIT $2"
-        case .assetFile: "SELECT 1 FROM asset WHERE file = $1"
-        case .anyAsset: "SELECT 1 FROM asset LIMIT 1"
+        case .assetsByFile: "\(Self.assets) WHERE \(Self.ofStore()) AND file > $1 ORDER BY file LIMIT $2"
+        case .assetFile: "SELECT 1 FROM asset WHERE \(Self.ofStore()) AND file = $1"
+        case .anyAsset: "SELECT 1 FROM asset WHERE \(Self.ofStore()) LIMIT 1"
         case .assetBytes: "SELECT bytes FROM asset_usage WHERE owner = $1"
-        case .anyExpiredAsset: "SELECT 1 FROM asset WHERE needed_until < $1 LIMIT 1"
-        case .expiredAssets: "\(Self.assets) WHERE needed_until < $1 ORDER BY needed_until LIMIT $2"
+        case .anyExpiredAsset: "SELECT 1 FROM asset WHERE \(Self.ofStore()) AND needed_until < $1 LIMIT 1"
+        case .expiredAssets:
+            "\(Self.assets) WHERE \(Self.ofStore()) AND needed_until < $1 ORDER BY needed_until LIMIT $2"
         case .insertAsset:
             "INSERT INTO asset (owner, content, size, checksum, file, needed_until) VALUES ($1, $2, $3, $4, $5, $6)"
         case .addAssetBytes:
@@ -48,9 +49,9 @@ extension SQL {
             """
         case .removeAssetReference:
             "DELETE FROM asset_reference WHERE owner = $1 AND zone = $2 AND record = $3 AND content = $4"
-        case .condemnedAssets: "SELECT file FROM condemned_asset ORDER BY file LIMIT $1"
+        case .condemnedAssets: "SELECT file FROM condemned_asset WHERE \(Self.ofStore("store")) ORDER BY file LIMIT $1"
         case .condemnAsset: "INSERT INTO condemned_asset (file) VALUES ($1) ON CONFLICT DO NOTHING"
-        case .removeCondemnedAsset: "DELETE FROM condemned_asset WHERE file = $1"
+        case .removeCondemnedAsset: "DELETE FROM condemned_asset WHERE \(Self.ofStore("store")) AND file = $1"
         default: preconditionFailure("\(self) is no statement about assets")
         }
     }

@@ -47,7 +47,7 @@ extension StorageTransaction {
 extension ChangeEventRow {
     fileprivate init(_ row: any SQLStatement) {
         self.init(
-            id: row.integer(0), zone: ZoneKey(owner: OwnerID(rawValue: row.integer(1)), id: row.integer(2)),
+            id: row.integer(0), zone: ZoneKey(row, at: 1),
             zoneName: row.text(3), sequence: row.integer(4), originAccount: row.integer(5), originClient: row.text(6),
             body: row.bytes(7), position: SubscriptionPosition(row, from: 8))
     }

@@ -16,8 +16,10 @@ extension SQL {
         case .requestKeySizes:
             "SELECT at, length(outcome) FROM request_key WHERE account = $1 ORDER BY at DESC LIMIT $2"
         case .oldestRequestKeyTime: "SELECT at FROM request_key WHERE account = $1 ORDER BY at LIMIT 1"
-        case .requestKeyAccount: "SELECT account FROM request_key WHERE account > $1 ORDER BY account LIMIT 1"
-        case .countRequestKeys: "SELECT count(*) FROM (SELECT 1 FROM request_key LIMIT $1) AS found"
+        case .requestKeyAccount:
+            "SELECT account FROM request_key WHERE account > $1 AND \(Self.withinStore("account")) ORDER BY account LIMIT 1"
+        case .countRequestKeys:
+            "SELECT count(*) FROM (SELECT 1 FROM request_key WHERE \(Self.withinStore("account")) LIMIT $1) AS found"
         default: preconditionFailure("\(self) is no statement about requests")
         }
     }
@@ -29,7 +31,7 @@ extension StorageReader {
     package final func requestKey(account: Int64, key: String, isSure: Bool) throws -> RequestKeyRow? {
         if !isSure && connection.findsTakenKeysLater { return nil }
         return try row(.requestKey) {
-            try $0.bind(account).bind(key)
+            try $0.bind(owner: account).bind(key)
         } read: {
             RequestKeyRow(account: account, key: key, digest: $0.bytes(0), outcome: $0.bytes(1), at: $0.integer(2))
         }
@@ -37,13 +39,13 @@ extension StorageReader {
 
     /// The first account above `account` that has stored outcomes; nil if there is none.
     package final func requestKeyAccount(after account: Int64) throws -> Int64? {
-        try row(.requestKeyAccount, bind: { try $0.bind(account) }, read: { $0.integer(0) })
+        try row(.requestKeyAccount, bind: { try $0.bind(owner: account) }, read: { $0.owner(0) })
     }
 
     /// The time of the account's newest request that has at least `count` newer requests; nil if no request has as
     /// many.
     package final func requestKeyTime(account: Int64, behind count: Int) throws -> Int64? {
-        try row(.requestKeyTime, bind: { try $0.bind(account).bind(limit: count) }, read: { $0.integer(0) })
+        try row(.requestKeyTime, bind: { try $0.bind(owner: account).bind(limit: count) }, read: { $0.integer(0) })
     }
 
     /// The time of the newest request whose outcome, together with the outcomes of all newer requests, exceeds `bytes`.
@@ -51,7 +53,7 @@ extension StorageReader {
     package final func requestKeyTime(account: Int64, beyond bytes: Int, of count: Int) throws -> Int64? {
         var total: Int64 = 0
         return try rows(.requestKeySizes) {
-            try $0.bind(account).bind(limit: count)
+            try $0.bind(owner: account).bind(limit: count)
         } read: {
             (at: $0.integer(0), size: $0.integer(1))
         }.first { newest in
@@ -62,7 +64,7 @@ extension StorageReader {
 
     /// The time of the account's oldest request with a stored outcome; nil if there is none.
     package final func oldestRequestKeyTime(account: Int64) throws -> Int64? {
-        try row(.oldestRequestKeyTime, bind: { try $0.bind(account) }, read: { $0.integer(0) })
+        try row(.oldestRequestKeyTime, bind: { try $0.bind(owner: account) }, read: { $0.integer(0) })
     }
 
     /// The number of stored outcomes, counted up to `limit`.
@@ -77,13 +79,14 @@ extension StorageTransaction {
     ///   key.
     package func insert(_ request: RequestKeyRow) throws {
         try change(.insertRequestKey) {
-            try $0.bind(request.account).bind(request.key).bind(request.digest).bind(request.outcome).bind(request.at)
+            try $0.bind(owner: request.account).bind(request.key).bind(request.digest).bind(request.outcome).bind(
+                request.at)
         }
     }
 
     /// Removes up to `limit` outcomes of an account's requests before `time`, the oldest first.
     /// - Returns: the number of removed outcomes.
     package func purgeRequestKeys(account: Int64, before time: Int64, limit: Int) throws -> Int {
-        try change(.purgeRequestKeys) { try $0.bind(account).bind(time).bind(limit: limit) }
+        try change(.purgeRequestKeys) { try $0.bind(owner: account).bind(time).bind(limit: limit) }
     }
 }

@@ -4,37 +4,44 @@ extension SQL {
         switch self {
         case .expiredSharedRecords:
             """
-            SELECT owner, zone, name, share, sequence FROM shared_record WHERE gone_at > 0 AND gone_at < $1
-            ORDER BY gone_at LIMIT $2
+            SELECT owner, zone, name, share, sequence FROM shared_record
+            WHERE \(Self.ofStore()) AND gone_at > 0 AND gone_at < $1 ORDER BY gone_at LIMIT $2
             """
         case .removeSharedRecord:
             """
             DELETE FROM shared_record WHERE owner = $1 AND zone = $2 AND name = $3 AND share = $4 AND sequence = $5
                 AND gone_at > 0
             """
-        case .noteSharePurge: "UPDATE share SET purged_until = $1 WHERE id = $2 AND purged_until < $3"
-        case .noteReentry: "UPDATE share SET reentered_at = $1 WHERE id = $2 AND reentered_at < $3"
+        case .noteSharePurge:
+            """
+            UPDATE share SET purged_until = $1 WHERE \(Self.ofStore()) AND id = $2 AND purged_until < $3
+            """
+        case .noteReentry:
+            """
+            UPDATE share SET reentered_at = $1 WHERE \(Self.ofStore()) AND id = $2 AND reentered_at < $3
+            """
 
         case .expiredShares:
             """
-            SELECT id, owner, zone, root, ended_at FROM share WHERE ended_time > 0 AND ended_time < $1
-            ORDER BY ended_time LIMIT 1
+            SELECT id, owner, zone, root, ended_at FROM share
+            WHERE \(Self.ofStore()) AND ended_time > 0 AND ended_time < $1 ORDER BY ended_time LIMIT 1
             """
         case .removeSharedRecords:
             """
             DELETE FROM shared_record WHERE owner = $1 AND zone = $2 AND share = $3 AND name IN (
                 SELECT name FROM shared_record WHERE owner = $1 AND zone = $2 AND share = $3 ORDER BY sequence LIMIT $4)
             """
-        case .removeParticipants: "DELETE FROM share_participant WHERE share = $1"
+        case .removeParticipants: "DELETE FROM share_participant WHERE \(Self.ofStore("store")) AND share = $1"
         case .forgetMembershipsOfShare:
             """
-            INSERT INTO forgotten_membership (account, sequence) SELECT account, $1 FROM membership WHERE share = $2
+            INSERT INTO forgotten_membership (account, sequence) SELECT account, $1 FROM membership
+            WHERE \(Self.ofStore("account")) AND share = $2
             ON CONFLICT (account) DO UPDATE SET sequence = excluded.sequence
             WHERE forgotten_membership.sequence < excluded.sequence
             """
-        case .removeMemberships: "DELETE FROM membership WHERE share = $1"
-        case .removeShare: "DELETE FROM share WHERE id = $1"
-        case .keepShare: "UPDATE share SET ended_time = 0, purged_until = ended_at WHERE id = $1"
+        case .removeMemberships: "DELETE FROM membership WHERE \(Self.ofStore("account")) AND share = $1"
+        case .removeShare: "DELETE FROM share WHERE \(Self.ofStore()) AND id = $1"
+        case .keepShare: "UPDATE share SET ended_time = 0, purged_until = ended_at WHERE \(Self.ofStore()) AND id = $1"
         case .forgottenMemberships: "SELECT sequence FROM forgotten_membership WHERE account = $1"
         default: preconditionFailure("\(self) is no statement of what shares purge.")
         }
@@ -44,7 +51,7 @@ extension SQL {
 extension StorageReader {
     /// The change sequence of the account's last purged membership; 0 if none was purged.
     package final func membershipsForgotten(account: Int64) throws -> Int64 {
-        try row(.forgottenMemberships, bind: { try $0.bind(account) }, read: { $0.integer(0) }) ?? 0
+        try row(.forgottenMemberships, bind: { try $0.bind(owner: account) }, read: { $0.integer(0) }) ?? 0
     }
 
     /// Whether `purgeSharedRecords` has rows to remove. The next method answers the same for `purgeShares`.
@@ -76,7 +83,7 @@ extension StorageTransaction {
             try $0.bind(time).bind(limit: limit)
         } read: { row in
             (
-                zone: ZoneKey(owner: OwnerID(rawValue: row.integer(0)), id: row.integer(1)), name: row.text(2),
+                zone: ZoneKey(row, at: 0), name: row.text(2),
                 share: row.integer(3), sequence: row.integer(4)
             )
         }
@@ -100,7 +107,7 @@ extension StorageTransaction {
             try $0.bind(time)
         } read: { row in
             (
-                id: row.integer(0), zone: ZoneKey(owner: OwnerID(rawValue: row.integer(1)), id: row.integer(2)),
+                id: row.integer(0), zone: ZoneKey(row, at: 1),
                 root: row.text(3), endedAt: row.integer(4)
             )
         }

@@ -11,29 +11,37 @@ extension SQL {
             ].map { table in
                 """
                 SELECT '\(table)', owner, zone, count(*) FROM \(table)
-                WHERE zone <> 0 AND NOT EXISTS (
-                    SELECT 1 FROM zone WHERE zone.id = \(table).zone
-                        AND (zone.owner = \(table).owner OR \(table).owner < 0))
+                WHERE \(Self.withinStore("owner")) AND zone <> 0 AND NOT EXISTS (
+                    SELECT 1 FROM zone WHERE \(Self.ofStore("zone.owner")) AND zone.id = \(table).zone
+                        AND (zone.owner = \(table).owner OR \(Self.number("\(table).owner")) < 0))
                 GROUP BY owner, zone
                 """
             }.joined(separator: " UNION ALL ") + " LIMIT $1"
         case .rowsWithoutAccount:
-            [
+            ([
                 ("zone", "owner"), ("asset", "owner"), ("wrapped_key", "owner"), ("membership", "account"),
-                ("share_participant", "account"), ("subscription", "account"), ("push_token", "account"),
-                ("request_key", "account"), ("outbox", "account"), ("record", "created_by"), ("record", "modified_by"),
-                ("job", "owner"), ("change_event", "owner"), ("change_event", "origin_account"),
-                ("subscription", "owner"),
-            ].map { table, account in
-                """
-                SELECT '\(table)', '\(account)', abs(\(account)), count(*) FROM \(table)
-                WHERE \(account) <> 0
-                    AND NOT EXISTS (SELECT 1 FROM account WHERE account.id = abs(\(table).\(account)))
-                GROUP BY abs(\(account))
-                """
-            }.joined(separator: " UNION ALL ") + " LIMIT $1"
+                ("share_participant", "account"), ("push_token", "account"), ("request_key", "account"),
+                ("outbox", "account"), ("job", "owner"), ("change_event", "owner"), ("subscription", "owner"),
+            ].map { Self.rowsWithoutAccount($0, $1, number: Self.number($1), key: $1) }
+                + [
+                    ("subscription", "account"), ("record", "created_by"), ("record", "modified_by"),
+                    ("change_event", "origin_account"),
+                ].map { Self.rowsWithoutAccount($0, $1, number: $1, key: "owner") })
+                .joined(separator: " UNION ALL ") + " LIMIT $1"
         default: preconditionFailure("\(self) is no statement of a verification")
         }
+    }
+
+    /// - Parameters:
+    ///   - number: the number of the account.
+    ///   - key: the column by whose key a row belongs to the store.
+    private static func rowsWithoutAccount(_ table: String, _ column: String, number: String, key: String) -> String {
+        """
+        SELECT '\(table)', '\(column)', abs(\(number)), count(*) FROM \(table)
+        WHERE \(withinStore(key)) AND \(number) <> 0
+            AND NOT EXISTS (SELECT 1 FROM account WHERE account.id = \(Self.key("abs(\(number))")))
+        GROUP BY abs(\(number))
+        """
     }
 }
 
@@ -41,7 +49,7 @@ extension StorageReader {
     /// The rows of all tables whose zone does not exist, neither live nor deleted. Scans the tables.
     package final func rowsWithoutZone(limit: Int) throws -> [StrayRows] {
         try rows(.rowsWithoutZone, bind: { try $0.bind(limit: limit) }) {
-            StrayRows(table: $0.text(0), column: "zone", id: $0.integer(2), owner: $0.integer(1), count: $0.integer(3))
+            StrayRows(table: $0.text(0), column: "zone", id: $0.integer(2), owner: $0.owner(1), count: $0.integer(3))
         }
     }
 

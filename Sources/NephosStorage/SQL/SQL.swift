@@ -49,7 +49,41 @@ package enum SQL: Int, CaseIterable, Sendable {
     case keysOfSubject, keysOfKind, putKey, removeKey, removeKeysOfSubject, purgeKeys
     case rowsWithoutZone, rowsWithoutAccount
 
+    /// The text for a database with one store.
     package var text: String {
+        Self.rendered(template) { word, argument in word == "number" || word == "key" ? argument : "TRUE" }
+    }
+
+    // A database may have several stores in one set of tables. There the key of an owner or account is made of the
+    // store's number and its own, and a table without such keys has the store's number. The next four are words in
+    // braces for what a database with one store leaves out.
+
+    /// The condition that a row belongs to the store, by the column with a key or with the store's number: for rows that
+    /// are not found by their owner.
+    package static func ofStore(_ column: String = "owner") -> String { "{store: \(column)}" }
+
+    /// The same condition as a range of keys, for rows that are read in the order of the keys.
+    package static func withinStore(_ column: String) -> String { "{range: \(column)}" }
+
+    /// The number of an owner or account by its key.
+    package static func number(_ key: String) -> String { "{number: \(key)}" }
+
+    /// The key of an owner or account by its number.
+    package static func key(_ number: String) -> String { "{key: \(number)}" }
+
+    /// Replaces the words in braces, innermost first, by what `text` returns for a word and its argument.
+    package static func rendered(_ template: String, _ text: (Substring, String) -> String) -> String {
+        var rest = template
+        while let start = rest.lastIndex(of: "{"), let end = rest[start...].firstIndex(of: "}") {
+            let parts = rest[start..<end].dropFirst().split(separator: ":", maxSplits: 1)
+            let argument = parts.count > 1 ? String(parts[1].dropFirst()) : ""
+            rest.replaceSubrange(start...end, with: text(parts[0], argument))
+        }
+        return rest
+    }
+
+    /// The text with words in braces.
+    package var template: String {
         switch self {
         case .savepoint: "SAVEPOINT work"
         case .releaseSavepoint: "RELEASE SAVEPOINT work"
@@ -58,9 +92,9 @@ package enum SQL: Int, CaseIterable, Sendable {
         case .lastSequence: "SELECT last FROM change_sequence"
         case .setLastSequence: "UPDATE change_sequence SET last = $1"
 
-        case .secret: "SELECT secret FROM store_secret WHERE id = 1"
-        case .tokenEpoch: "SELECT epoch FROM store_secret WHERE id = 1"
-        case .lostSequences: "SELECT first, last FROM lost_sequences ORDER BY first"
+        case .secret: "SELECT secret FROM store_secret WHERE id = 1 AND \(Self.ofStore("store"))"
+        case .tokenEpoch: "SELECT epoch FROM store_secret WHERE id = 1 AND \(Self.ofStore("store"))"
+        case .lostSequences: "SELECT first, last FROM lost_sequences WHERE \(Self.ofStore("store")) ORDER BY first"
         case .setSecret: "INSERT INTO store_secret (id, secret) VALUES (1, $1) ON CONFLICT (id) DO NOTHING"
 
         case .accountByID, .accountByName, .accountByUserRecordName, .accountsAfter, .insertAccount,
@@ -113,7 +147,7 @@ package enum SQL: Int, CaseIterable, Sendable {
             """
         case .expiredZones:
             """
-            SELECT id, owner, sequence FROM zone WHERE deleted = 1 AND deleted_at > 0 AND deleted_at < $1
+            SELECT id, owner, sequence FROM zone WHERE \(Self.ofStore()) AND deleted = 1 AND deleted_at > 0 AND deleted_at < $1
                 AND NOT EXISTS (SELECT 1 FROM record WHERE record.owner = zone.owner AND record.zone = zone.id)
             ORDER BY deleted_at LIMIT $2
             """
@@ -127,7 +161,8 @@ package enum SQL: Int, CaseIterable, Sendable {
             """
         case .expiredTombstones:
             """
-            SELECT owner, zone, name, sequence FROM record WHERE deleted = 1 AND modified_at < $1 AND sequence < $2
+            SELECT owner, zone, name, sequence FROM record
+            WHERE \(Self.ofStore()) AND deleted = 1 AND modified_at < $1 AND sequence < $2
             ORDER BY modified_at LIMIT $3
             """
         case .removeTombstone:
@@ -226,8 +261,11 @@ package enum SQL: Int, CaseIterable, Sendable {
             "DELETE FROM reference WHERE owner = $1 AND zone = $2 AND source IN (\(Self.firstNames))"
         case .purgeReferences: "DELETE FROM reference WHERE owner = $1 AND zone = $2"
 
-        case .recordTypes: "SELECT name FROM record_type ORDER BY name"
-        case .schemaFields: "SELECT record_type, field, type FROM schema_field ORDER BY record_type, field"
+        case .recordTypes: "SELECT name FROM record_type WHERE \(Self.ofStore("store")) ORDER BY name"
+        case .schemaFields:
+            """
+            SELECT record_type, field, type FROM schema_field WHERE \(Self.ofStore("store")) ORDER BY record_type, field
+            """
         case .insertRecordType: "INSERT INTO record_type (name) VALUES ($1) ON CONFLICT DO NOTHING"
         case .putSchemaField:
             """
@@ -235,22 +273,26 @@ package enum SQL: Int, CaseIterable, Sendable {
             ON CONFLICT (record_type, field) DO UPDATE SET type = excluded.type
             """
 
-        case .jobs: "SELECT id, kind, owner, zone, subject FROM job ORDER BY id LIMIT $1"
+        case .jobs: "SELECT id, kind, owner, zone, subject FROM job WHERE \(Self.ofStore()) ORDER BY id LIMIT $1"
         case .jobsAfter:
             """
-            SELECT id, kind, owner, zone, subject FROM job WHERE (owner, id) > ($1, $2) ORDER BY owner, id LIMIT $3
+            SELECT id, kind, owner, zone, subject FROM job
+            WHERE (owner, id) > ($1, $2) AND \(Self.withinStore("owner")) ORDER BY owner, id LIMIT $3
             """
         case .anyJob: "SELECT 1 FROM job WHERE owner = $1 AND zone = $2 AND kind = $3 LIMIT 1"
         case .insertJob: "INSERT INTO job (kind, owner, zone, subject) VALUES ($1, $2, $3, $4)"
-        case .removeJob: "DELETE FROM job WHERE id = $1"
-        case .claimJob: "SELECT 1 FROM job WHERE id = $1"
+        case .removeJob: "DELETE FROM job WHERE \(Self.ofStore()) AND id = $1"
+        case .claimJob: "SELECT 1 FROM job WHERE \(Self.ofStore()) AND id = $1"
 
         case .zonesAfter:
-            "SELECT id, owner, name, sequence FROM zone WHERE id > $1 AND deleted = 0 ORDER BY id LIMIT $2"
+            """
+            SELECT id, owner, name, sequence FROM zone WHERE \(Self.ofStore()) AND id > $1 AND deleted = 0
+            ORDER BY id LIMIT $2
+            """
         case .indexDefinitions:
             """
             SELECT id, record_type, components, ready, defined_at, built_zone, built_sequence FROM index_definition
-            ORDER BY id
+            WHERE \(Self.ofStore("store")) ORDER BY id
             """
         case .insertIndexDefinition:
             """
@@ -258,8 +300,11 @@ package enum SQL: Int, CaseIterable, Sendable {
             VALUES ($1, $2, 0, $3, 0, 0) RETURNING id
             """
         case .updateIndexDefinition:
-            "UPDATE index_definition SET ready = $1, built_zone = $2, built_sequence = $3 WHERE id = $4"
-        case .removeIndexDefinition: "DELETE FROM index_definition WHERE id = $1"
+            """
+            UPDATE index_definition SET ready = $1, built_zone = $2, built_sequence = $3
+            WHERE \(Self.ofStore("store")) AND id = $4
+            """
+        case .removeIndexDefinition: "DELETE FROM index_definition WHERE \(Self.ofStore("store")) AND id = $1"
 
         case .indexEntries:
             "SELECT value, name, record \(Self.indexRange) ORDER BY value, name LIMIT $6"
@@ -340,7 +385,7 @@ package enum SQL: Int, CaseIterable, Sendable {
         case .nextSubscribedType:
             """
             SELECT owner, record_type FROM subscription WHERE (owner, record_type) > ($1, $2)
-            ORDER BY owner, record_type LIMIT 1
+                AND \(Self.withinStore("owner")) ORDER BY owner, record_type LIMIT 1
             """
         case .putSubscription:
             """
@@ -355,9 +400,9 @@ package enum SQL: Int, CaseIterable, Sendable {
             """
             SELECT id, owner, zone, zone_name, sequence, origin_account, origin_client, body,
                 done_type, done_account, done_id, done_count
-            FROM change_event WHERE id > 0 ORDER BY id LIMIT $1
+            FROM change_event WHERE \(Self.ofStore()) AND id > 0 ORDER BY id LIMIT $1
             """
-        case .lastChangeEvent: "SELECT id FROM change_event WHERE id > 0 ORDER BY id DESC LIMIT 1"
+        case .lastChangeEvent: "SELECT id FROM change_event WHERE \(Self.ofStore()) AND id > 0 ORDER BY id DESC LIMIT 1"
         case .insertChangeEvent:
             """
             INSERT INTO change_event (owner, zone, zone_name, sequence, origin_account, origin_client, body)
@@ -366,13 +411,16 @@ package enum SQL: Int, CaseIterable, Sendable {
         case .updateChangeEvent:
             """
             UPDATE change_event SET sequence = $1, done_type = $2, done_account = $3, done_id = $4, done_count = $5
-            WHERE id = $6
+            WHERE \(Self.ofStore()) AND id = $6
             """
-        case .removeChangeEvent: "DELETE FROM change_event WHERE id = $1"
+        case .removeChangeEvent: "DELETE FROM change_event WHERE \(Self.ofStore()) AND id = $1"
         case .claimChangeEvent:
-            "SELECT done_type, done_account, done_id, done_count FROM change_event WHERE id = $1"
+            """
+            SELECT done_type, done_account, done_id, done_count FROM change_event WHERE \(Self.ofStore()) AND id = $1
+            """
 
-        case .pushToken: "SELECT \(Self.pushTokenColumns) FROM push_token WHERE token = $1"
+        case .pushToken:
+            "SELECT \(Self.pushTokenColumns) FROM push_token WHERE \(Self.ofStore("account")) AND token = $1"
         case .pushTokensOfAccount:
             "SELECT \(Self.pushTokenColumns) FROM push_token WHERE account = $1 ORDER BY token"
         case .putPushToken:
@@ -383,16 +431,20 @@ package enum SQL: Int, CaseIterable, Sendable {
                 device = excluded.device, polls = excluded.polls, seen_at = excluded.seen_at,
                 handed_out = excluded.handed_out
             """
-        case .removePushToken: "DELETE FROM push_token WHERE token = $1"
-        case .noteHandedOut: "UPDATE push_token SET handed_out = $1 WHERE token = $2"
+        case .removePushToken: "DELETE FROM push_token WHERE \(Self.ofStore("account")) AND token = $1"
+        case .noteHandedOut: "UPDATE push_token SET handed_out = $1 WHERE \(Self.ofStore("account")) AND token = $2"
 
         case .outboxOfDestination:
             "SELECT \(Self.outboxColumns) FROM outbox WHERE account = $1 AND destination = $2 ORDER BY id LIMIT $3"
         case .outboxDestinationsOfSubject:
             "SELECT destination FROM outbox WHERE account = $1 AND subject <> '' AND subject = $2"
         case .dueOutbox:
-            "SELECT \(Self.outboxColumns) FROM outbox WHERE due > 0 AND due <= $1 ORDER BY due, id LIMIT $2"
-        case .nextOutboxDue: "SELECT due FROM outbox WHERE due > 0 AND due > $1 ORDER BY due LIMIT 1"
+            """
+            SELECT \(Self.outboxColumns) FROM outbox WHERE \(Self.ofStore("account")) AND due > 0 AND due <= $1
+            ORDER BY due, id LIMIT $2
+            """
+        case .nextOutboxDue:
+            "SELECT due FROM outbox WHERE \(Self.ofStore("account")) AND due > 0 AND due > $1 ORDER BY due LIMIT 1"
         case .insertOutbox:
             """
             INSERT INTO outbox (\(Self.outboxColumns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
@@ -411,7 +463,8 @@ package enum SQL: Int, CaseIterable, Sendable {
         case .claimDueOutbox:
             """
             UPDATE outbox SET due = $1 WHERE (account, destination, id) IN (
-                SELECT account, destination, id FROM outbox WHERE due > 0 AND due <= $2 ORDER BY due, id LIMIT $3)
+                SELECT account, destination, id FROM outbox
+                WHERE \(Self.ofStore("account")) AND due > 0 AND due <= $2 ORDER BY due, id LIMIT $3)
             RETURNING \(Self.outboxColumns)
             """
         // Used only by a remote connection. On other connections single lookups are as fast.

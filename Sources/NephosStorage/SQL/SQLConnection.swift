@@ -89,6 +89,8 @@ extension SQLConnection {
 package protocol SQLStatement: AnyObject {
     /// Binds a value to the next parameter. The first call binds `$1`.
     @discardableResult func bind(_ value: Int64) throws -> Self
+    /// Binds the number of an owner, or of an account, as the key that the tables have for it.
+    @discardableResult func bind(owner: Int64) throws -> Self
     @discardableResult func bind(_ value: String?) throws -> Self
     @discardableResult func bind(_ value: [UInt8]) throws -> Self
     @discardableResult func bind(_ values: [String]) throws -> Self
@@ -105,12 +107,25 @@ package protocol SQLStatement: AnyObject {
 
     /// Returns the integer in a column of the current row. Columns count from 0 in this method and the next ones.
     func integer(_ column: Int) -> Int64
+    /// Returns the number of the owner or account whose key is in the column; 0 for null and for the number 0.
+    func owner(_ column: Int) -> Int64
     func text(_ column: Int) -> String
     func optionalText(_ column: Int) -> String?
     func bytes(_ column: Int) -> [UInt8]
     /// Returns the text in the database's memory, which is valid until the next `step` or `reset`; empty for null.
     func textInPlace(_ column: Int) -> UnsafeRawBufferPointer
     func bytesInPlace(_ column: Int) -> UnsafeRawBufferPointer
+}
+
+extension SQLStatement {
+    // In a database with one store a number is its own key.
+    @discardableResult package func bind(owner: Int64) throws -> Self { try bind(owner) }
+    package func owner(_ column: Int) -> Int64 { integer(column) }
+
+    /// Binds an account, or 0 for none.
+    @discardableResult func bind(account: Int64) throws -> Self {
+        try account == 0 ? bind(Int64(0)) : bind(owner: account)
+    }
 }
 
 /// The keywords that differ between the SQL dialects of the databases. Migrations name them in braces.

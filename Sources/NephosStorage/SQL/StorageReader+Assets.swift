@@ -3,7 +3,7 @@ extension StorageReader {
 
     /// The row of the file with that content; nil if there is none, or if it was condemned.
     package final func asset(owner: OwnerID, content: [UInt8]) throws -> AssetRow? {
-        try row(.asset, bind: { try $0.bind(owner.rawValue).bind(content) }, read: { AssetRow($0) })
+        try row(.asset, bind: { try $0.bind(owner: owner.rawValue).bind(content) }, read: { AssetRow($0) })
     }
 
     /// The files of all owners with names after `file` (byte-wise), ordered by name: at most `limit`.
@@ -23,20 +23,20 @@ extension StorageReader {
 
     /// The total size of an owner's files in bytes.
     package final func assetBytes(owner: OwnerID) throws -> Int64 {
-        try row(.assetBytes, bind: { try $0.bind(owner.rawValue) }, read: { $0.integer(0) }) ?? 0
+        try row(.assetBytes, bind: { try $0.bind(owner: owner.rawValue) }, read: { $0.integer(0) }) ?? 0
     }
 
     /// The files of an owner that are not needed at `time`, ordered so that the longest unneeded file is first: at most
     /// `limit`.
     package final func unneededAssets(owner: OwnerID, neededBefore time: Int64, limit: Int) throws -> [AssetRow] {
         try rows(
-            .unneededAssets, bind: { try $0.bind(owner.rawValue).bind(time).bind(limit: limit) },
+            .unneededAssets, bind: { try $0.bind(owner: owner.rawValue).bind(time).bind(limit: limit) },
             read: { AssetRow($0) })
     }
 
     /// The number of an owner's files, counted up to `limit`.
     package final func assetCount(owner: OwnerID, limit: Int) throws -> Int {
-        try rows(.firstAssets, bind: { try $0.bind(owner.rawValue).bind(limit: limit) }, read: { _ in () }).count
+        try rows(.firstAssets, bind: { try $0.bind(owner: owner.rawValue).bind(limit: limit) }, read: { _ in () }).count
     }
 
     /// Whether the record refers to the file with this content.
@@ -60,54 +60,55 @@ extension StorageTransaction {
     /// - Throws: `StorageError` `.constraint` if the owner already has a file with that content.
     package func insert(_ asset: AssetRow) throws {
         try change(.insertAsset) {
-            try $0.bind(asset.owner.rawValue).bind(asset.content).bind(asset.size).bind(asset.checksum)
+            try $0.bind(owner: asset.owner.rawValue).bind(asset.content).bind(asset.size).bind(asset.checksum)
                 .bind(asset.file).bind(asset.neededUntil)
         }
-        try change(.addAssetBytes) { try $0.bind(asset.owner.rawValue).bind(asset.size) }
+        try change(.addAssetBytes) { try $0.bind(owner: asset.owner.rawValue).bind(asset.size) }
     }
 
     /// Extends the retention of a file at least until `time` (in milliseconds since 1970).
     package func keepAsset(owner: OwnerID, content: [UInt8], until time: Int64) throws {
-        try change(.keepAsset) { try $0.bind(time).bind(owner.rawValue).bind(content) }
+        try change(.keepAsset) { try $0.bind(time).bind(owner: owner.rawValue).bind(content) }
     }
 
     /// Replaces the file of a content. The former file is condemned.
     package func replaceFile(of asset: AssetRow, by file: String) throws {
         try change(.condemnAsset) { try $0.bind(asset.file) }
-        try change(.replaceAssetFile) { try $0.bind(file).bind(asset.owner.rawValue).bind(asset.content) }
+        try change(.replaceAssetFile) { try $0.bind(file).bind(owner: asset.owner.rawValue).bind(asset.content) }
     }
 
     /// Moves a file, with its size, to another owner. If that owner already has the content, the moved file replaces
     /// the owner's file, which is condemned. Otherwise the file is kept until `time`.
     package func move(_ asset: AssetRow, to owner: OwnerID, content: [UInt8], neededUntil time: Int64) throws {
         if let known = try self.asset(owner: owner, content: content) {
-            try change(.removeAsset) { try $0.bind(asset.owner.rawValue).bind(asset.content) }
+            try change(.removeAsset) { try $0.bind(owner: asset.owner.rawValue).bind(asset.content) }
             try replaceFile(of: known, by: asset.file)
         } else {
             try change(.moveAsset) {
-                try $0.bind(owner.rawValue).bind(content).bind(time).bind(asset.owner.rawValue).bind(asset.content)
+                try $0.bind(owner: owner.rawValue).bind(content).bind(time).bind(owner: asset.owner.rawValue).bind(
+                    asset.content)
             }
-            try change(.addAssetBytes) { try $0.bind(owner.rawValue).bind(asset.size) }
+            try change(.addAssetBytes) { try $0.bind(owner: owner.rawValue).bind(asset.size) }
         }
-        try change(.addAssetBytes) { try $0.bind(asset.owner.rawValue).bind(-asset.size) }
+        try change(.addAssetBytes) { try $0.bind(owner: asset.owner.rawValue).bind(-asset.size) }
     }
 
     /// Expires the files of an owner whose content is in a range (byte-wise).
     package func expireAssets(owner: OwnerID, contentFrom start: [UInt8], to end: [UInt8]) throws {
-        try change(.expireAssets) { try $0.bind(owner.rawValue).bind(start).bind(end) }
+        try change(.expireAssets) { try $0.bind(owner: owner.rawValue).bind(start).bind(end) }
     }
 
     /// Condemns a file: readers no longer find it, and `condemnedAssetFiles` lists it for deletion.
     package func condemn(_ asset: AssetRow) throws {
         try change(.condemnAsset) { try $0.bind(asset.file) }
-        try change(.removeAsset) { try $0.bind(asset.owner.rawValue).bind(asset.content) }
-        try change(.addAssetBytes) { try $0.bind(asset.owner.rawValue).bind(-asset.size) }
+        try change(.removeAsset) { try $0.bind(owner: asset.owner.rawValue).bind(asset.content) }
+        try change(.addAssetBytes) { try $0.bind(owner: asset.owner.rawValue).bind(-asset.size) }
     }
 
     /// Adds a record's reference to a file, which retains the file. Idempotent.
     package func insertAssetReference(_ content: [UInt8], zone: ZoneKey, record: String) throws {
         try change(.insertAssetReference) { try $0.bind(zone).bind(record).bind(content) }
-        try change(.keepAsset) { try $0.bind(AssetRow.referenced).bind(zone.owner.rawValue).bind(content) }
+        try change(.keepAsset) { try $0.bind(AssetRow.referenced).bind(owner: zone.owner.rawValue).bind(content) }
     }
 
     /// Removes a record's reference to a file. After the last reference is removed, the file is kept until `time`.
@@ -115,7 +116,7 @@ extension StorageTransaction {
         _ content: [UInt8], zone: ZoneKey, record: String, neededUntil time: Int64
     ) throws {
         try change(.removeAssetReference) { try $0.bind(zone).bind(record).bind(content) }
-        try change(.releaseAsset) { try $0.bind(time).bind(zone.owner.rawValue).bind(content) }
+        try change(.releaseAsset) { try $0.bind(time).bind(owner: zone.owner.rawValue).bind(content) }
     }
 
     /// Removes up to `limit` references from a zone's records to files, each as `removeAssetReference` does.
@@ -150,7 +151,7 @@ extension StorageTransaction {
 extension AssetRow {
     fileprivate init(_ row: any SQLStatement) {
         self.init(
-            owner: OwnerID(rawValue: row.integer(0)), content: row.bytes(1), size: row.integer(2),
+            owner: OwnerID(rawValue: row.owner(0)), content: row.bytes(1), size: row.integer(2),
             checksum: row.text(3), file: row.text(4), neededUntil: row.integer(5))
     }
 }

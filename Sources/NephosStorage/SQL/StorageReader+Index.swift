@@ -3,7 +3,7 @@ extension StorageReader {
     package final func zones(after id: Int64, limit: Int) throws -> [ZoneRow] {
         try rows(.zonesAfter, bind: { try $0.bind(id).bind(limit: limit) }) { row in
             ZoneRow(
-                key: ZoneKey(owner: OwnerID(rawValue: row.integer(1)), id: row.integer(0)), name: row.text(2),
+                key: ZoneKey(owner: OwnerID(rawValue: row.owner(1)), id: row.integer(0)), name: row.text(2),
                 sequence: row.integer(3))
         }
     }

@@ -2,8 +2,9 @@ extension SQL {
     /// The statements that read and write shares.
     var shareText: String {
         switch self {
-        case .shareByID: "SELECT \(Self.shareColumns) FROM share WHERE id = $1"
-        case .shareByGUID: "SELECT \(Self.shareColumns) FROM share WHERE guid = $1 AND ended_at = 0"
+        case .shareByID: "SELECT \(Self.shareColumns) FROM share WHERE \(Self.ofStore()) AND id = $1"
+        case .shareByGUID:
+            "SELECT \(Self.shareColumns) FROM share WHERE \(Self.ofStore()) AND guid = $1 AND ended_at = 0"
         case .shareByName:
             "SELECT \(Self.shareColumns) FROM share WHERE owner = $1 AND zone = $2 AND ended_at = 0 AND name = $3"
         case .lastShareOfRoot:
@@ -25,13 +26,16 @@ extension SQL {
             """
 
         case .participantsOfShare:
-            "SELECT \(Self.participantColumns) FROM share_participant WHERE share = $1 ORDER BY id"
+            "SELECT \(Self.participantColumns) FROM share_participant WHERE \(Self.ofStore("store")) AND share = $1 ORDER BY id"
         case .participantsOfAccount:
-            "SELECT \(Self.participantColumns) FROM share_participant WHERE share = $1 AND account = $2 ORDER BY id"
+            """
+            SELECT \(Self.participantColumns) FROM share_participant
+            WHERE \(Self.ofStore("store")) AND share = $1 AND account = $2 ORDER BY id
+            """
         case .participantByGUID:
             """
             SELECT \(Self.participantColumns) FROM share_participant
-            WHERE one_time_guid <> '' AND one_time_guid = $1
+            WHERE \(Self.ofStore("store")) AND one_time_guid <> '' AND one_time_guid = $1
             """
         case .putParticipant:
             """
@@ -42,7 +46,8 @@ extension SQL {
                 permission = excluded.permission, status = excluded.status, added_at = excluded.added_at,
                 one_time_guid = excluded.one_time_guid, approved = excluded.approved
             """
-        case .removeParticipant: "DELETE FROM share_participant WHERE share = $1 AND id = $2"
+        case .removeParticipant:
+            "DELETE FROM share_participant WHERE \(Self.ofStore("store")) AND share = $1 AND id = $2"
 
         case .membershipsOfAccount:
             "SELECT \(Self.membershipColumns) FROM membership WHERE account = $1 ORDER BY share"
@@ -61,14 +66,17 @@ extension SQL {
                 \(Self.qualified(Self.participantColumns, "participant"))
             FROM account CROSS JOIN zone CROSS JOIN membership CROSS JOIN share
                 CROSS JOIN share_participant AS participant
-            WHERE account.user_record_name = $2 AND account.name IS NOT NULL
+            WHERE \(Self.ofStore("account.id")) AND account.user_record_name = $2 AND account.name IS NOT NULL
                 AND zone.owner = account.id AND zone.name = $3 AND zone.deleted = 0
                 AND membership.account = $4 AND membership.owner = zone.owner AND membership.zone = zone.id
-                AND share.id = membership.share
-                AND participant.share = share.id AND participant.account = membership.account
+                AND share.owner = membership.owner AND share.id = membership.share
+                AND \(Self.ofStore("participant.store")) AND participant.share = share.id AND participant.account = membership.account
             ORDER BY share.id, participant.id
             """
-        case .membersOfShare: "SELECT account FROM membership WHERE share = $1 AND left_at = 0 ORDER BY account"
+        case .membersOfShare:
+            """
+            SELECT account FROM membership WHERE \(Self.ofStore("account")) AND share = $1 AND left_at = 0 ORDER BY account
+            """
         case .putMembership:
             """
             INSERT INTO membership (\(Self.membershipColumns)) VALUES ($1, $2, $3, $4, $5, $6)
@@ -118,17 +126,22 @@ extension SQL {
             """
         case .purgeParticipants:
             """
-            DELETE FROM share_participant WHERE share IN (SELECT id FROM share WHERE owner = $1 AND zone = $2)
+            DELETE FROM share_participant
+            WHERE \(Self.ofStore("store")) AND share IN (SELECT id FROM share WHERE owner = $1 AND zone = $2)
             """
         case .forgetMemberships:
             """
             INSERT INTO forgotten_membership (account, sequence)
-            SELECT account, $1 FROM membership WHERE share IN (SELECT id FROM share WHERE owner = $2 AND zone = $3)
+            SELECT account, $1 FROM membership
+            WHERE \(Self.ofStore("account")) AND share IN (SELECT id FROM share WHERE owner = $2 AND zone = $3)
             ON CONFLICT (account) DO UPDATE SET sequence = excluded.sequence
             WHERE forgotten_membership.sequence < excluded.sequence
             """
         case .purgeMemberships:
-            "DELETE FROM membership WHERE share IN (SELECT id FROM share WHERE owner = $1 AND zone = $2)"
+            """
+            DELETE FROM membership
+            WHERE \(Self.ofStore("account")) AND share IN (SELECT id FROM share WHERE owner = $1 AND zone = $2)
+            """
         case .purgeShares: "DELETE FROM share WHERE owner = $1 AND zone = $2"
         case .zoneByID: "SELECT \(Self.zoneColumns) FROM zone WHERE owner = $1 AND id = $2"
         default: preconditionFailure("\(self) is no statement of shares.")
@@ -186,7 +199,9 @@ extension StorageReader {
 
     /// The rows of an account among a share's participants. A member has one row.
     package final func participants(share: Int64, account: Int64) throws -> [ShareParticipantRow] {
-        try rows(.participantsOfAccount, bind: { try $0.bind(share).bind(account) }, read: { ShareParticipantRow($0) })
+        try rows(
+            .participantsOfAccount, bind: { try $0.bind(share).bind(owner: account) }, read: { ShareParticipantRow($0) }
+        )
     }
 
     /// The participant whose one-time URL ends in that GUID; nil if there is none.
@@ -196,17 +211,17 @@ extension StorageReader {
 
     /// The memberships of an account, including former ones, ordered by share.
     package final func memberships(account: Int64) throws -> [MembershipRow] {
-        try rows(.membershipsOfAccount, bind: { try $0.bind(account) }, read: { MembershipRow($0) })
+        try rows(.membershipsOfAccount, bind: { try $0.bind(owner: account) }, read: { MembershipRow($0) })
     }
 
     /// The memberships of an account in shares of one zone.
     package final func memberships(account: Int64, zone: ZoneKey) throws -> [MembershipRow] {
-        try rows(.membershipsInZone, bind: { try $0.bind(account).bind(zone) }, read: { MembershipRow($0) })
+        try rows(.membershipsInZone, bind: { try $0.bind(owner: account).bind(zone) }, read: { MembershipRow($0) })
     }
 
     /// The accounts that are current members of a share.
     package final func members(share: Int64) throws -> [Int64] {
-        try rows(.membersOfShare, bind: { try $0.bind(share) }, read: { $0.integer(0) })
+        try rows(.membersOfShare, bind: { try $0.bind(share) }, read: { $0.owner(0) })
     }
 
     /// The live zone with that name, owned by the live account with that user record name, and the rows that determine
@@ -219,7 +234,7 @@ extension StorageReader {
             return try participantZoneInSteps(named: name, owner: userRecordName, account: account, job: kind)
         }
         return try run(.participantZone) { statement in
-            try statement.bind(kind).bind(userRecordName).bind(name).bind(account)
+            try statement.bind(kind).bind(userRecordName).bind(name).bind(owner: account)
             var found: ParticipantZone?
             while try statement.step() {
                 let owner = AccountRow(statement)
@@ -329,7 +344,8 @@ extension StorageTransaction {
     /// Inserts the participant, or replaces the one with the same share and ID.
     package func put(_ participant: ShareParticipantRow) throws {
         try change(.putParticipant) {
-            try $0.bind(participant.share).bind(participant.id).bind(participant.account).bind(participant.address)
+            try $0.bind(participant.share).bind(participant.id).bind(account: participant.account)
+                .bind(participant.address)
                 .bind(participant.role).bind(participant.permission).bind(participant.status)
                 .bind(participant.addedAt).bind(participant.oneTimeGUID)
                 .bind(participant.isApprovedRequester ? 1 : 0)
@@ -343,7 +359,7 @@ extension StorageTransaction {
     /// Inserts the membership, or replaces the one of the same account and share.
     package func put(_ membership: MembershipRow) throws {
         try change(.putMembership) {
-            try $0.bind(membership.account).bind(membership.share).bind(membership.zone).bind(membership.joined)
+            try $0.bind(owner: membership.account).bind(membership.share).bind(membership.zone).bind(membership.joined)
                 .bind(membership.left)
         }
     }
@@ -388,7 +404,7 @@ extension ShareRow {
 extension ShareParticipantRow {
     init(_ row: any SQLStatement, at start: Int = 0) {
         self.init(
-            share: row.integer(start + 0), id: row.text(start + 1), account: row.integer(start + 2),
+            share: row.integer(start + 0), id: row.text(start + 1), account: row.owner(start + 2),
             address: row.text(start + 3),
             role: row.integer(start + 4), permission: row.integer(start + 5), status: row.integer(start + 6),
             addedAt: row.integer(start + 7),
@@ -399,7 +415,7 @@ extension ShareParticipantRow {
 extension MembershipRow {
     init(_ row: any SQLStatement, at start: Int = 0) {
         self.init(
-            account: row.integer(start + 0), share: row.integer(start + 1), zone: ZoneKey(row, at: start + 2),
+            account: row.owner(start + 0), share: row.integer(start + 1), zone: ZoneKey(row, at: start + 2),
             joined: row.integer(start + 4),
             left: row.integer(start + 5))
     }
@@ -417,7 +433,7 @@ extension SharedRecordRow {
 
 extension ZoneKey {
     /// Reads the owner from the column `column`, and the zone's ID from the next one.
-    fileprivate init(_ row: any SQLStatement, at column: Int) {
-        self.init(owner: OwnerID(rawValue: row.integer(column)), id: row.integer(column + 1))
+    init(_ row: any SQLStatement, at column: Int) {
+        self.init(owner: OwnerID(rawValue: row.owner(column)), id: row.integer(column + 1))
     }
 }

@@ -3,14 +3,14 @@ extension StorageReader {
 
     package final func subscription(owner: OwnerID, account: Int64, id: String) throws -> SubscriptionRow? {
         try row(
-            .subscriptionByID, bind: { try $0.bind(owner.rawValue).bind(account).bind(id) },
+            .subscriptionByID, bind: { try $0.bind(owner: owner.rawValue).bind(account).bind(id) },
             read: { SubscriptionRow($0) })
     }
 
     /// The subscriptions of an account to a database, ordered by ID (byte-wise).
     package final func subscriptions(owner: OwnerID, account: Int64) throws -> [SubscriptionRow] {
         try rows(
-            .subscriptionsOfAccount, bind: { try $0.bind(owner.rawValue).bind(account) },
+            .subscriptionsOfAccount, bind: { try $0.bind(owner: owner.rawValue).bind(account) },
             read: { SubscriptionRow($0) })
     }
 
@@ -20,7 +20,7 @@ extension StorageReader {
         owner: OwnerID, recordType: String, after position: (account: Int64, id: String)?, limit: Int
     ) throws -> [SubscriptionRow] {
         try rows(.subscriptionsOfType) {
-            try $0.bind(owner.rawValue).bind(recordType).bind(position?.account ?? .min).bind(position?.id ?? "")
+            try $0.bind(owner: owner.rawValue).bind(recordType).bind(position?.account ?? .min).bind(position?.id ?? "")
                 .bind(limit: limit)
         } read: {
             SubscriptionRow($0)
@@ -33,7 +33,7 @@ extension StorageReader {
         var (owner, type) = (Int64.min, "")
         // One lookup per type (a skip scan), so that the cost does not grow with the number of subscriptions.
         while let next = try row(
-            .nextSubscribedType, bind: { try $0.bind(owner).bind(type) }, read: { ($0.integer(0), $0.text(1)) })
+            .nextSubscribedType, bind: { try $0.bind(owner: owner).bind(type) }, read: { ($0.owner(0), $0.text(1)) })
         {
             (owner, type) = next
             types[OwnerID(rawValue: owner), default: []].insert(type)
@@ -49,7 +49,7 @@ extension StorageReader {
 
     /// The push tokens of an account, ordered by token (byte-wise).
     package final func pushTokens(account: Int64) throws -> [PushTokenRow] {
-        try rows(.pushTokensOfAccount, bind: { try $0.bind(account) }, read: { PushTokenRow($0) })
+        try rows(.pushTokensOfAccount, bind: { try $0.bind(owner: account) }, read: { PushTokenRow($0) })
     }
 
     // MARK: Outbox
@@ -57,7 +57,7 @@ extension StorageReader {
     /// The pending notifications of a destination, the oldest first: at most `limit`.
     package final func outbox(account: Int64, destination: String, limit: Int) throws -> [OutboxRow] {
         try rows(
-            .outboxOfDestination, bind: { try $0.bind(account).bind(destination).bind(limit: limit) },
+            .outboxOfDestination, bind: { try $0.bind(owner: account).bind(destination).bind(limit: limit) },
             read: { OutboxRow($0) })
     }
 
@@ -66,7 +66,8 @@ extension StorageReader {
     package final func outboxDestinations(account: Int64, subject: String) throws -> Set<String> {
         Set(
             try rows(
-                .outboxDestinationsOfSubject, bind: { try $0.bind(account).bind(subject) }, read: { $0.text(0) }))
+                .outboxDestinationsOfSubject, bind: { try $0.bind(owner: account).bind(subject) }, read: { $0.text(0) })
+        )
     }
 
     /// The notifications that are due at `now` or earlier, the longest overdue first: at most `limit`.
@@ -100,7 +101,7 @@ extension StorageTransaction {
     /// the sequence of its first write.
     package func put(_ subscription: SubscriptionRow) throws {
         try change(.putSubscription) {
-            try $0.bind(subscription.owner.rawValue).bind(subscription.account).bind(subscription.id)
+            try $0.bind(owner: subscription.owner.rawValue).bind(subscription.account).bind(subscription.id)
                 .bind(subscription.recordType).bind(subscription.zone).bind(subscription.body).bind(subscription.since)
         }
     }
@@ -108,7 +109,7 @@ extension StorageTransaction {
     /// Removes a subscription.
     /// - Returns: whether the subscription existed.
     package func removeSubscription(owner: OwnerID, account: Int64, id: String) throws -> Bool {
-        try change(.removeSubscription) { try $0.bind(owner.rawValue).bind(account).bind(id) } > 0
+        try change(.removeSubscription) { try $0.bind(owner: owner.rawValue).bind(account).bind(id) } > 0
     }
 
     /// Removes the subscriptions of all accounts to the zone.
@@ -119,7 +120,7 @@ extension StorageTransaction {
     /// Inserts the push token, or replaces the row of the same token.
     package func put(_ token: PushTokenRow) throws {
         try change(.putPushToken) {
-            try $0.bind(token.token).bind(token.account).bind(token.client).bind(token.environment)
+            try $0.bind(token.token).bind(owner: token.account).bind(token.client).bind(token.environment)
                 .bind(token.isDevice ? 1 : 0).bind(token.polls ? 1 : 0).bind(token.seenAt).bind(token.handedOut)
         }
     }
@@ -147,7 +148,7 @@ extension StorageTransaction {
         while let first = rest.first {
             let count = rest.count < SQL.outboxRowsTogether ? 1 : SQL.outboxRowsTogether
             try change(count == 1 ? .insertOutbox : .insertOutboxTogether) { statement in
-                try statement.bind(notification.account).bind(first.destination).bind(first.id)
+                try statement.bind(owner: notification.account).bind(first.destination).bind(first.id)
                     .bind(notification.subject).bind(notification.notificationID).bind(notification.subscriptionID)
                     .bind(notification.collapseID).bind(notification.isSilent ? 1 : 0).bind(notification.createdAt)
                     .bind(notification.payload).bind(notification.attempts).bind(first.due)
@@ -175,7 +176,7 @@ extension StorageTransaction {
     /// does not exist or its `due` has changed.
     package func updateOutbox(_ row: OutboxRow, attempts: Int64, due: Int64) throws {
         try change(.updateOutbox) {
-            try $0.bind(attempts).bind(due).bind(row.account).bind(row.destination).bind(row.id).bind(row.due)
+            try $0.bind(attempts).bind(due).bind(owner: row.account).bind(row.destination).bind(row.id).bind(row.due)
         }
     }
 
@@ -183,24 +184,24 @@ extension StorageTransaction {
     /// - Returns: whether the notification existed.
     @discardableResult
     package func removeOutbox(account: Int64, destination: String, id: Int64) throws -> Bool {
-        try change(.removeOutbox) { try $0.bind(account).bind(destination).bind(id) } > 0
+        try change(.removeOutbox) { try $0.bind(owner: account).bind(destination).bind(id) } > 0
     }
 
     /// Removes the pending notifications of a destination with this subject. The subject must not be empty.
     package func removeOutbox(account: Int64, destination: String, subject: String) throws {
-        try change(.removeOutboxOfSubject) { try $0.bind(account).bind(destination).bind(subject) }
+        try change(.removeOutboxOfSubject) { try $0.bind(owner: account).bind(destination).bind(subject) }
     }
 
     /// Removes the pending notifications of a destination except the newest `newest`.
     package func removeOutbox(account: Int64, destination: String, keeping newest: Int) throws {
-        try change(.removeOldOutbox) { try $0.bind(account).bind(destination).bind(limit: newest) }
+        try change(.removeOldOutbox) { try $0.bind(owner: account).bind(destination).bind(limit: newest) }
     }
 }
 
 extension SubscriptionRow {
     fileprivate init(_ row: any SQLStatement) {
         self.init(
-            owner: OwnerID(rawValue: row.integer(0)), account: row.integer(1), id: row.text(2), recordType: row.text(3),
+            owner: OwnerID(rawValue: row.owner(0)), account: row.integer(1), id: row.text(2), recordType: row.text(3),
             zone: row.integer(4), body: row.bytes(5), since: row.integer(6))
     }
 }
@@ -208,7 +209,7 @@ extension SubscriptionRow {
 extension PushTokenRow {
     fileprivate init(_ row: any SQLStatement) {
         self.init(
-            token: row.text(0), account: row.integer(1), client: row.text(2), environment: row.text(3),
+            token: row.text(0), account: row.owner(1), client: row.text(2), environment: row.text(3),
             isDevice: row.integer(4) != 0, polls: row.integer(5) != 0, seenAt: row.integer(6),
             handedOut: row.integer(7))
     }
@@ -217,7 +218,7 @@ extension PushTokenRow {
 extension OutboxRow {
     fileprivate init(_ row: any SQLStatement) {
         self.init(
-            account: row.integer(0), destination: row.text(1), id: row.integer(2), subject: row.text(3),
+            account: row.owner(0), destination: row.text(1), id: row.integer(2), subject: row.text(3),
             notificationID: row.text(4), subscriptionID: row.text(5), collapseID: row.optionalText(6),
             isSilent: row.integer(7) != 0, createdAt: row.integer(8), payload: row.bytes(9), attempts: row.integer(10),
             due: row.integer(11))

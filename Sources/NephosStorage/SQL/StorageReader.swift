@@ -105,7 +105,7 @@ package class StorageReader {
         let isWanted = { (zone: ZoneRow) in zone.key.owner == owner && zone.name.utf8.elementsEqual(name.utf8) }
         if failure == nil, let zone = foundZones?.first(where: isWanted) { return zone }
         let found = try row(.zoneByName) {
-            try $0.bind(owner.rawValue).bind(name)
+            try $0.bind(owner: owner.rawValue).bind(name)
         } read: {
             ZoneRow(owner: owner, $0)
         }
@@ -127,13 +127,13 @@ package class StorageReader {
 
     /// The live zones of an owner, ordered by name (byte-wise).
     package final func zones(owner: OwnerID) throws -> [ZoneRow] {
-        try rows(.zones, bind: { try $0.bind(owner.rawValue) }, read: { ZoneRow(owner: owner, $0) })
+        try rows(.zones, bind: { try $0.bind(owner: owner.rawValue) }, read: { ZoneRow(owner: owner, $0) })
     }
 
     /// The live zones of an owner that changed after `sequence`, ordered by their last change: at most `limit`.
     package final func zones(owner: OwnerID, changedAfter sequence: Int64, limit: Int) throws -> [ZoneRow] {
         try rows(.zonesByChange) {
-            try $0.bind(owner.rawValue).bind(sequence).bind(connection.horizon).bind(limit: limit)
+            try $0.bind(owner: owner.rawValue).bind(sequence).bind(connection.horizon).bind(limit: limit)
         } read: {
             ZoneRow(owner: owner, $0)
         }
@@ -143,7 +143,7 @@ package class StorageReader {
     /// several zones with one name, only the last is returned.
     package final func deletedZones(owner: OwnerID, after sequence: Int64, limit: Int) throws -> [ZoneRow] {
         try rows(.deletedZones) {
-            try $0.bind(owner.rawValue).bind(sequence).bind(limit: limit)
+            try $0.bind(owner: owner.rawValue).bind(sequence).bind(limit: limit)
         } read: {
             ZoneRow(owner: owner, $0)
         }
@@ -151,7 +151,9 @@ package class StorageReader {
 
     /// The last deleted zone with that name; nil if there is none.
     package final func lastDeletedZone(owner: OwnerID, named name: String) throws -> ZoneRow? {
-        try row(.lastDeletedZone, bind: { try $0.bind(owner.rawValue).bind(name) }, read: { ZoneRow(owner: owner, $0) })
+        try row(
+            .lastDeletedZone, bind: { try $0.bind(owner: owner.rawValue).bind(name) },
+            read: { ZoneRow(owner: owner, $0) })
     }
 
     /// A lower bound for the change sequences of all future commits, which never falls; `.max` in an engine that
@@ -163,7 +165,7 @@ package class StorageReader {
     package final func completeUpTo(owner: OwnerID) throws -> Int64 {
         let sequences = try [SQL.lastChangeOfZones, .lastDeletionOfZones].map { sql in
             try row(sql) {
-                try $0.bind(owner.rawValue).bind(connection.horizon)
+                try $0.bind(owner: owner.rawValue).bind(connection.horizon)
             } read: {
                 $0.integer(0)
             } ?? 0
@@ -173,7 +175,7 @@ package class StorageReader {
 
     /// The change sequence of the latest deletion among the owner's expired zones; 0 if no zone has expired.
     package final func zonesForgotten(owner: OwnerID) throws -> Int64 {
-        try row(.forgottenZones, bind: { try $0.bind(owner.rawValue) }, read: { $0.integer(0) }) ?? 0
+        try row(.forgottenZones, bind: { try $0.bind(owner: owner.rawValue) }, read: { $0.integer(0) }) ?? 0
     }
 
     /// Whether `purgeTombstones` has tombstones to remove. The next method answers the same for `forgetZones`.
@@ -412,7 +414,7 @@ package class StorageReader {
     /// The jobs after a position, ordered by owner and ID: at most `limit`.
     package final func jobs(after position: JobPosition, limit: Int) throws -> [JobRow] {
         try rows(.jobsAfter) {
-            try $0.bind(position.owner.rawValue).bind(position.id).bind(limit: limit)
+            try $0.bind(owner: position.owner.rawValue).bind(position.id).bind(limit: limit)
         } read: {
             JobRow($0)
         }
@@ -428,7 +430,7 @@ private struct RecordPlace: Hashable {
 
 extension SQLStatement {
     @discardableResult func bind(_ zone: ZoneKey) throws -> Self {
-        try bind(zone.owner.rawValue).bind(zone.id)
+        try bind(owner: zone.owner.rawValue).bind(zone.id)
     }
 
     /// A negative limit means "all" to SQLite and is an error in PostgreSQL. This method turns it into 0, which returns
@@ -442,7 +444,7 @@ extension JobRow {
     fileprivate init(_ row: any SQLStatement) {
         self.init(
             id: row.integer(0), kind: row.text(1),
-            zone: ZoneKey(owner: OwnerID(rawValue: row.integer(2)), id: row.integer(3)), subject: row.text(4))
+            zone: ZoneKey(row, at: 2), subject: row.text(4))
     }
 }
 

@@ -8,7 +8,7 @@ extension StorageTransaction {
             try $0.bind(time).bind(connection.horizon).bind(limit: limit)
         } read: { row in
             (
-                zone: ZoneKey(owner: OwnerID(rawValue: row.integer(0)), id: row.integer(1)), name: row.text(2),
+                zone: ZoneKey(row, at: 0), name: row.text(2),
                 sequence: row.integer(3)
             )
         }
@@ -38,12 +38,12 @@ extension StorageTransaction {
         let expired = try rows(.expiredZones) {
             try $0.bind(time).bind(limit: limit)
         } read: { row in
-            (zone: ZoneKey(owner: OwnerID(rawValue: row.integer(1)), id: row.integer(0)), sequence: row.integer(2))
+            (zone: ZoneKey(owner: OwnerID(rawValue: row.owner(1)), id: row.integer(0)), sequence: row.integer(2))
         }
         for (zone, sequence) in expired {
             try change(.forgetZone) { try $0.bind(zone) }
             try purgeShares(zone: zone, deletedAt: sequence)
-            try change(.noteForgottenZone) { try $0.bind(zone.owner.rawValue).bind(sequence) }
+            try change(.noteForgottenZone) { try $0.bind(owner: zone.owner.rawValue).bind(sequence) }
         }
         return expired.count
     }

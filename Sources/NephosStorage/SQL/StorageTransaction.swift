@@ -75,7 +75,7 @@ package final class StorageTransaction: StorageReader {
     /// Adds a live zone under a new ID.
     /// - Throws: `StorageError` `.constraint` if the owner already has a live zone with that name.
     package func insertZone(owner: OwnerID, name: String, sequence: Int64) throws -> ZoneRow {
-        let id = try insert(.insertZone) { try $0.bind(owner.rawValue).bind(name).bind(sequence).bind(sequence) }
+        let id = try insert(.insertZone) { try $0.bind(owner: owner.rawValue).bind(name).bind(sequence).bind(sequence) }
         return ZoneRow(key: ZoneKey(owner: owner, id: id), name: name, sequence: sequence, changed: sequence)
     }
 

@@ -53,7 +53,7 @@ import Testing
         }
 
         func count(_ what: String) throws -> Int {
-            Int(try database.ask("SELECT count(*)::text FROM nephos_1.\(what)").first?.first ?? "") ?? -1
+            Int(try database.ask("SELECT count(*)::text FROM nephos.\(what)").first?.first ?? "") ?? -1
         }
     }
 
