@@ -115,7 +115,8 @@ let package = Package(
             [
                 "NephosStorageTesting", "NephosStorage", "NephosThreads", "NephosPostgres", "NephosPostgresTesting",
                 "NephosSQLite",
-                "NephosService", "NephosServer", "NephosWire", "CloudKit", "CloudKitLocal", "CloudKitLocalPostgres",
+                "NephosService", "NephosServer", "NephosTesting", "NephosWire", "CloudKit", "CloudKitLocal",
+                "CloudKitLocalPostgres",
             ]),
         tests(
             "NephosServiceTests",

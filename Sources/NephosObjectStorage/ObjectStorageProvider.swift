@@ -27,12 +27,12 @@ package struct ObjectStorageProvider: StoreProvider {
     }
 
     package func existingStores() throws -> [StoreID] { try stores.existingStores() }
-    package func storesWithWork() throws -> [StoreID] { try stores.storesWithWork() }
+    package func storesWithWork() throws -> [StoreID]? { try stores.storesWithWork() }
     package func exists(_ id: StoreID) throws -> Bool { try stores.exists(id) }
     package var keepsStores: Bool { stores.keepsStores }
     package var identity: String { get throws { try stores.identity } }
-    package var horizonHolder: HorizonHolder? { stores.horizonHolder }
     package var blanks: (any StoreProvider)? { stores.blanks }
+    package var waits: StorageWaits? { stores.waits }
 
     package func close() {
         requests.close()

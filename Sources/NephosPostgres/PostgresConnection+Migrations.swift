@@ -18,13 +18,8 @@ extension PostgresConnection {
             BEGIN;
             CREATE SCHEMA IF NOT EXISTS \(prefix);
             SET LOCAL search_path TO \(prefix), pg_catalog;
-            CREATE TABLE IF NOT EXISTS tables_version (
-                id BIGINT NOT NULL PRIMARY KEY CHECK (id = 1), version BIGINT NOT NULL, oldest_version BIGINT NOT NULL);
-            CREATE TABLE IF NOT EXISTS asset_place (id BIGINT NOT NULL PRIMARY KEY CHECK (id = 1), place TEXT NOT NULL);
             \(migrations.dropFirst(ran).map { Self.dialect.render($0.script) }.joined(separator: ";\n"));
-            INSERT INTO tables_version (id, version, oldest_version)
-                VALUES (1, \(migrations.version), \(migrations.oldestVersion))
-                ON CONFLICT (id) DO UPDATE SET version = excluded.version, oldest_version = excluded.oldest_version;
+            UPDATE installation SET version = \(migrations.version), oldest_version = \(migrations.oldestVersion);
             COMMIT
             """)
     }
@@ -44,7 +39,7 @@ extension PostgresConnection {
             let name = PostgresAddress.literal("\(PostgresAddress.quoted(prefix)).\(table)")
             return try ask("SELECT to_regclass(\(name)) IS NOT NULL").first?.first == "\u{1}"
         }
-        guard try exists("tables_version") else {
+        guard try exists("installation") else {
             guard try exists("store") else { return (0, 0) }
             throw StorageError(
                 .otherVersion,
@@ -54,7 +49,7 @@ extension PostgresConnection {
                 """)
         }
         let row = try ask(
-            "SELECT version::text, oldest_version::text FROM \(PostgresAddress.quoted(prefix)).tables_version"
+            "SELECT version::text, oldest_version::text FROM \(PostgresAddress.quoted(prefix)).installation"
         ).first
         return (Int(row?.first ?? "") ?? 0, Int(row?.last ?? "") ?? 0)
     }

@@ -46,8 +46,8 @@ extension PostgresConnection {
     func version(of content: SharedContent) throws -> Int64 {
         if let version = versions[content] { return version }
         // A write gets them with what begins it.
-        if mode != .reading {
-            _ = try takeState()
+        if isWriting {
+            _ = try takeFirstSequence()
         } else {
             let result = try perform([query("versions", PostgresSQL.versions, needsStore: true)]).last
             if let result { versions.learn(result, from: 0) }

@@ -13,18 +13,20 @@ final class PostgresConnection: SQLConnection, StatementRunner {
     static var isRemote: Bool { true }
 
     /// Why a transaction is to begin again, if it is.
-    enum Again {
+    enum Again: Hashable {
         /// Another write was in the way.
         case conflict
         /// What was prepared is not there any more.
         case preparation
-        /// No other write may go on.
+        /// It writes what is the whole store's.
         case alone
-        /// What was answered before is not complete yet.
-        case horizon
+        /// It writes rows of an owner whose line it does not have.
+        case line(OwnerID)
+        /// It reads numbers of several owners that are not settled.
+        case settling(Set<OwnerID>)
         /// What the server has cached is stale.
         case versions
-        /// The database is not what the store has noted of it.
+        /// The database is not what was noted of it.
         case lineage
     }
 
@@ -37,44 +39,50 @@ final class PostgresConnection: SQLConnection, StatementRunner {
     let link: PostgresLink
     let meter = ReadMeter()
     private let damage: DamageLog?
+    private let waits: WaitMeter?
     private let beforeStatement: (@Sendable () -> Void)?
     private var statements = [PostgresStatement?](repeating: nil, count: SQL.allCases.count)
     private var prepared: Set<String> = []
     private(set) var store = StoreNumber(value: 0)
     /// What the key of the stores' locks begins with.
-    private let lockPrefix: Int32
-    /// The stores whose lineage was compared with the database's, which stays the same as long as the connection.
-    private var checkedStores: Set<StoreNumber> = []
+    let lockPrefix: Int32
+    private var isChecked = false
 
-    private(set) var mode = PostgresSQL.Mode.reading
+    private(set) var isWriting = false
+    /// The owners whose lines a write has; none where it has the store's lock alone.
+    private(set) var lines = Lines()
     private(set) var isInTransaction = false
     private var hasBegun = false
+    /// Whether a statement failed, so that the transaction can only be rolled back.
+    private(set) var hasFailed = false
+    /// Changes that were not sent yet.
     private var queued: [Queued] = []
     private var queuedSize = 0
-    /// Records that were not there when the transaction looked: they are added in the order of their names, so that two
-    /// transactions that add the same wait for each other in one order.
-    private var additions: [(key: RecordKey, insertion: Queued)] = []
-    /// What the transaction found under the names that it asked for and locked: a record's number, or none.
+    /// What the transaction found under the names that it asked for: a record's number, or none.
     private var found: [RecordKey: Int64?] = [:]
-    private var state: TransactionState?
+    /// The zones in which it wrote a record: their last change is the record's.
+    private var writtenZones: Set<ZoneKey> = []
+    private var mark = BodyMark()
+    /// The first of the transaction's change sequences, and of the numbers of its new records.
+    private var firstSequence: Int64?
     private var nextNumber: Int64 = 0
     var again: Again?
     var versions = ContentVersions()
     private(set) var findsTakenKeysLater = false
-    /// Whether the transaction may run again though it was committed: it keeps what came of a request, or changes nothing
-    /// the second time.
+    /// Whether the body may run again though it was committed: it keeps what came of a request, or changes nothing the
+    /// second time.
     private(set) var isRepeatable = false
-    /// What a read waits for.
-    var horizonWait = HorizonWait()
-    /// The largest number of a transaction that was answered before a read began.
-    private(set) var answered: Int64 = 0
+    /// The owners whose writes with sequences up to `settled` a read sees.
+    var settledOwners: Set<OwnerID> = []
+    var settled: Int64 = 0
     private(set) var expectsFeeds = false
     var expectation = ZoneExpectation()
-    /// How far zones are complete that were looked up for their feeds.
-    var reaches: [ZoneKey: FeedReach] = [:]
+    /// The last change sequences of zones that were looked up for their feeds.
+    var lastSequences: [ZoneKey: Int64] = [:]
 
-    init(_ address: PostgresAddress, _ options: PostgresOptions, damage: DamageLog?) throws {
+    init(_ address: PostgresAddress, _ options: PostgresOptions, damage: DamageLog?, meter: WaitMeter? = nil) throws {
         self.damage = damage
+        waits = meter
         beforeStatement = options.beforeStatement
         lockPrefix = PostgresAddress.lockKey(options.prefix).1
         link = try PostgresLink(
@@ -106,58 +114,46 @@ final class PostgresConnection: SQLConnection, StatementRunner {
 
     // MARK: Transactions
 
-    /// Compares the database's lineage with the store's, once for each store.
-    func check(_ store: StoreNumber) throws {
-        if checkedStores.contains(store) { return }
-        try checkLineage(of: store)
-        checkedStores.insert(store)
-    }
-
-    /// Selects the store of the next transactions.
+    /// Selects the store of the next transactions. Compares the database's lineage with what is noted, once: it stays the
+    /// same as long as the connection.
     func use(_ store: StoreNumber) throws {
         self.store = store
-        try check(store)
+        if isChecked { return }
+        try checkLineage()
+        isChecked = true
     }
 
-    /// The arguments of the advisory lock that every write of a store takes shared, and one that runs alone for itself.
-    func lockKey(of store: StoreNumber) -> String { "\(lockPrefix), \(store.value)" }
+    func begin(writing: Bool) throws { begin(lines: writing ? Lines() : nil) }
 
-    func begin(writing: Bool) throws { begin(writing ? .writing : .reading) }
-
-    /// - Parameter horizonWait: what a read waits for.
-    /// - Parameter answered: the largest number of a transaction that was answered before.
+    /// - Parameter lines: the lines that a write takes; nil for a read.
     /// - Parameter wantsVersions: whether versions are asked for before anything is decided on what they are of.
     /// - Parameter isRepeated: whether it was begun before, and something was in the way.
-    func begin(
-        _ mode: PostgresSQL.Mode, horizonWait: HorizonWait = HorizonWait(), answered: Int64 = 0,
-        wantsVersions: Bool = false, isRepeated: Bool = false
-    ) {
+    func begin(lines: Lines?, wantsVersions: Bool = false, isRepeated: Bool = false) {
         versions = ContentVersions(isExact: wantsVersions)
-        findsTakenKeysLater = mode != .reading && !isRepeated
-        isRepeatable = false
-        self.mode = mode
-        (self.horizonWait, self.answered, expectsFeeds) = (horizonWait, answered, false)
-        reaches.removeAll(keepingCapacity: true)
+        isWriting = lines != nil
+        self.lines = lines ?? Lines()
+        findsTakenKeysLater = isWriting && !isRepeated
+        expectsFeeds = false
+        lastSequences.removeAll(keepingCapacity: true)
         expectation = ZoneExpectation()
-        isInTransaction = true
-        hasBegun = false
+        (isInTransaction, hasBegun, hasFailed, isCommitting, isRepeatable) = (true, false, false, false, false)
         forget()
         again = nil
-        isCommitting = false
     }
 
     private func forget() {
         queued.removeAll(keepingCapacity: true)
-        additions.removeAll(keepingCapacity: true)
         found.removeAll(keepingCapacity: true)
-        (queuedSize, state, nextNumber) = (0, nil, 0)
+        writtenZones.removeAll(keepingCapacity: true)
+        (queuedSize, firstSequence, nextNumber) = (0, nil, 0)
+        mark = BodyMark()
     }
 
     /// Commits, or ends what only read without waiting for the server.
     func commit() throws {
         guard isInTransaction else { return }
         try checkVersions()
-        if !hasBegun && queued.isEmpty && additions.isEmpty || mode == .reading {
+        if !hasBegun && queued.isEmpty || !isWriting {
             (isInTransaction, isFresh) = (false, false)
             if hasBegun { try link.send([.text("COMMIT")]) }
             return
@@ -181,17 +177,27 @@ final class PostgresConnection: SQLConnection, StatementRunner {
     func mayRepeat() { isRepeatable = true }
 
     func runAlone() throws {
-        guard mode != .alone else { return }
-        again = .alone
-        throw StorageError(.busy, "the transaction has to begin again, without others beside it")
+        if !lines.isAlone { try beginAnew(for: .alone) }
     }
 
-    /// What the transaction's change sequences are made of.
-    func takeState() throws -> TransactionState {
-        if let state { return state }
-        _ = try perform([])
-        guard let state else { throw StorageError(.other, "the transaction has no number") }
-        return state
+    /// Has the transaction begin again with an owner's line, if it lacks it.
+    func require(_ owner: OwnerID) throws {
+        if !lines.isAlone && !lines.owners.contains(owner) { try beginAnew(for: .line(owner)) }
+    }
+
+    /// A change decides on rows of its owners: no other write of theirs may be under way.
+    private func requireLines(of statement: PostgresStatement) throws {
+        if lines.isAlone || PostgresSQL.withoutLine.contains(statement.sql) { return }
+        if PostgresSQL.ofStore.contains(statement.sql) { try runAlone() }
+        for owner in statement.owners { try require(OwnerID(rawValue: owner)) }
+        if statement.owners.isEmpty && lines.owners.isEmpty { try runAlone() }
+    }
+
+    /// The first of the transaction's change sequences, which are drawn behind its locks.
+    func takeFirstSequence() throws -> Int64 {
+        if firstSequence == nil { _ = try perform([]) }
+        guard let firstSequence else { throw StorageError(.other, "the transaction has no change sequences") }
+        return firstSequence
     }
 
     // MARK: Statements
@@ -207,27 +213,37 @@ final class PostgresConnection: SQLConnection, StatementRunner {
     func run(_ statement: PostgresStatement) throws -> PostgresRows? {
         let sql = statement.sql
         if let rows = expectation.take(statement) { return rows }
-        if sql == .zoneByName, mode != .reading, expectation.isOf(statement) { return try runBesideZone(statement) }
-        if mode == .writing && PostgresSQL.writes(sql) && !PostgresSQL.besideOthers.contains(sql) { try runAlone() }
-        let withReach = sql == .zoneByName && expectsFeeds
+        if sql == .zoneByName, isWriting, expectation.isOf(statement) { return try runBesideZone(statement) }
+        let writes = PostgresSQL.writes(sql)
+        if isWriting && writes { try requireLines(of: statement) }
+        let forFeed = sql == .zoneByName && expectsFeeds
         var query = Queued(
-            name: "\(sql.rawValue)_\(mode == .writing ? 1 : withReach ? 2 : 0)",
-            text: withReach ? PostgresSQL.zoneWithReach : PostgresSQL.text(sql, mode),
+            name: "\(sql.rawValue)_\(forFeed ? 1 : 0)", text: forFeed ? PostgresSQL.zoneForFeed : PostgresSQL.text(sql),
             parameters: statement.parameters)
-        if withReach || PostgresSQL.needsStore(sql) { query.parameters.add(store.value) }
+        if PostgresSQL.needsStore(sql) { query.parameters.add(store.value) }
         if sql == .insertRequestKey { mayRepeat() }
         if PostgresSQL.deferred.contains(sql) {
             try enqueue(query)
             return nil
         }
-        if sql == .changeEvents { return try runEvents(query).map(PostgresRows.init) }
-        let result = try perform([query]).last
-        guard let result else { return nil }
-        if mode == .reading { try noteReach(result, of: statement) } else { note(result, of: statement) }
+        if writes { mark.hasSent = true }
+        guard let result = try perform([query]).last else { return nil }
+        if sql == .insertAccount, result.rows > 0 {
+            // No other write knows it before the commit.
+            lines.owners.insert(OwnerID(rawValue: store.number(PostgresStatement.integer(result, 0, 0))))
+        }
+        if isWriting {
+            note(result, of: statement)
+        } else if forFeed, result.rows > 0, let owner = statement.integers.first {
+            let zone = ZoneKey(owner: OwnerID(rawValue: owner), id: PostgresStatement.integer(result, 0, 0))
+            lastSequences[zone] = PostgresStatement.integer(result, 0, PostgresSQL.zoneColumnCount)
+        }
         return PostgresRows(result)
     }
 
-    func expectFeeds() { expectsFeeds = mode == .reading }
+    func expectFeeds() { expectsFeeds = !isWriting }
+
+    func knownCompletion(of zone: ZoneKey) throws -> Int64? { lastSequences[zone] }
 
     private func note(_ result: PostgresLink.Result, of statement: PostgresStatement) {
         guard statement.sql == .recordByName || statement.sql == .recordsByNames, statement.integers.count >= 2 else {
@@ -261,13 +277,15 @@ final class PostgresConnection: SQLConnection, StatementRunner {
         expectation.end()
         queued.append(query)
         queuedSize += query.parameters.bytes.count
-        if queued.count + additions.count >= 5000 || queuedSize >= 8 << 20 { _ = try perform([]) }
+        if queued.count >= 5000 || queuedSize >= 8 << 20 { _ = try perform([]) }
     }
 
     // MARK: Records
 
     func put(_ record: RecordRow) throws -> RowNumber? {
         expectation.end()
+        try require(record.zone.owner)
+        writtenZones.insert(record.zone)
         let key = RecordKey(record.zone, record.name)
         func parameters(_ number: Int64) throws -> PostgresLink.Parameters {
             let values = PostgresStatement(.putRecord, self)
@@ -280,13 +298,12 @@ final class PostgresConnection: SQLConnection, StatementRunner {
             return RowNumber(number)
         case .some(.none):
             let number = try takeNumber()
-            let insertion = query("insert", PostgresSQL.insertRecord, try parameters(number))
-            additions.append((key, insertion))
-            queuedSize += insertion.parameters.bytes.count
             found[key] = number
+            try enqueue(query("insert", PostgresSQL.insertRecord, try parameters(number)))
             return RowNumber(number)
         case nil:
             let values = try parameters(try takeNumber())
+            mark.hasSent = true
             let result = try perform([query("put", PostgresSQL.putRecord, values)]).last
             let number = result.map { PostgresStatement.integer($0, 0, 0) } ?? 0
             found[key] = number
@@ -296,21 +313,48 @@ final class PostgresConnection: SQLConnection, StatementRunner {
 
     /// A number for a new record, made as change sequences are.
     private func takeNumber() throws -> Int64 {
-        let first = try takeState().firstSequence
-        guard nextNumber < TransactionState.perTransaction else {
+        let first = try takeFirstSequence()
+        guard nextNumber < PostgresSQL.sequencesPerTransaction else {
             throw StorageError(.constraint, "a transaction adds no more records than \(nextNumber); split it")
         }
         nextNumber += 1
         return first + nextNumber - 1
     }
 
-    var knownState: TransactionState? { state }
+    /// Keeps a zone's last change, if that is not the one of a record.
+    func noteChange(_ zone: ZoneKey, _ sequence: Int64) throws {
+        if writtenZones.contains(zone) { return }
+        let statement = try prepare(.noteChange)
+        defer { statement.reset() }
+        _ = try statement.bind(sequence).bind(owner: zone.owner.rawValue).bind(zone.id).step()
+    }
 
-    func trimChanges(of zone: ZoneKey) throws {
-        var parameters = PostgresLink.Parameters()
-        parameters.add(store.key(zone.owner.rawValue))
-        parameters.add(zone.id)
-        try enqueue(query("trim", PostgresSQL.trimChanges, parameters, needsStore: true))
+    // MARK: Bodies of a group
+
+    /// What the connection had when a body of a group of writes began.
+    private struct BodyMark {
+        var queued = 0
+        var queuedSize = 0
+        var found: [RecordKey: Int64?] = [:]
+        var writtenZones: Set<ZoneKey> = []
+        /// Whether some of the body's changes were sent.
+        var hasSent = false
+    }
+
+    func beginBody() {
+        mark = BodyMark(queued: queued.count, queuedSize: queuedSize, found: found, writtenZones: writtenZones)
+        isRepeatable = false
+    }
+
+    /// Forgets a body's changes.
+    /// - Returns: false if some were sent, or if a statement failed: then the transaction has to be rolled back.
+    func undoBody() -> Bool {
+        if mark.hasSent || hasFailed || isBroken { return false }
+        queued.removeSubrange(mark.queued...)
+        (queuedSize, found, writtenZones) = (mark.queuedSize, mark.found, mark.writtenZones)
+        expectation = ZoneExpectation()
+        again = nil
+        return true
     }
 
     // MARK: The way to the server
@@ -318,35 +362,40 @@ final class PostgresConnection: SQLConnection, StatementRunner {
     /// Sends what begins the transaction, if it has not begun, what was left for later, and these.
     /// - Returns: what these gave.
     func perform(_ last: [Queued]) throws -> [PostgresLink.Result] {
-        if mode != .reading { beforeStatement?() }
+        if isWriting { beforeStatement?() }
         var queries: [Queued] = []
         var stateIndex: Int?
         if !hasBegun {
             queries = beginning()
-            if mode != .reading { stateIndex = queries.count - 1 }
+            if isWriting { stateIndex = queries.count - 1 }
         }
         var versionsIndex: Int?
-        if mode == .reading && versions.areWanted {
+        if !isWriting && versions.areWanted {
             versionsIndex = queries.count
             queries.append(query("versions", PostgresSQL.versions, needsStore: true))
         }
-        additions.sort { $0.key < $1.key }
-        queries += additions.map(\.insertion) + queued + last
+        queries += queued + last
         hasBegun = true
-        additions.removeAll(keepingCapacity: true)
+        if queued.count > mark.queued { mark.hasSent = true }
+        (mark.queued, mark.queuedSize) = (0, 0)
         queued.removeAll(keepingCapacity: true)
         queuedSize = 0
         let (results, failure) = try exchange(queries)
         if let failure {
+            hasFailed = true
             let failed = queries.indices.contains(results.count) ? queries[results.count].text : nil
             throw note(failure, while: failed ?? "ending a transaction")
         }
         if let stateIndex {
             let result = results[stateIndex]
-            state = TransactionState(result)
-            let isNoted = PostgresStatement.integer(result, 0, 2 + SharedContent.allCases.count) != 0
+            firstSequence = PostgresStatement.integer(result, 0, 0)
+            let last = 1 + SharedContent.allCases.count
+            let forOwners = PostgresStatement.integer(results[stateIndex - 1], 0, 0)
+            waits?.waitedForLocks(
+                owners: forOwners, stores: PostgresStatement.integer(result, 0, last + 1) - forOwners)
+            let isNoted = PostgresStatement.integer(result, 0, last) != 0
             if !isNoted { try beginAnew(for: .lineage) }
-            try learnVersions(result, from: 2)
+            try learnVersions(result, from: 1)
         }
         if let versionsIndex { try learnVersions(results[versionsIndex], from: 0) }
         return last.isEmpty ? [] : Array(results.suffix(last.count))
@@ -376,24 +425,60 @@ final class PostgresConnection: SQLConnection, StatementRunner {
         if versions.areStale { try beginAnew(for: .versions) }
     }
 
-    private func beginAnew(for reason: Again) throws {
+    func beginAnew(for reason: Again) throws {
         again = reason
-        throw StorageError(.busy, "what the server knows of the store is stale; the transaction begins again")
+        throw StorageError(.busy, "the transaction has to begin again")
     }
 
+    /// A write takes the lines of its owners in the order of their keys, then the store's lock. Nothing is read by the
+    /// statements that lock: their snapshot is older than their wait.
     private func beginning() -> [Queued] {
         func plain(_ name: String, _ text: String) -> Queued { Queued(name: name, text: text, parameters: .init()) }
-        guard mode != .reading else { return [plain("read", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")] }
-        let lock = mode == .alone ? "pg_advisory_xact_lock" : "pg_advisory_xact_lock_shared"
-        return [
-            plain("write", "BEGIN ISOLATION LEVEL READ COMMITTED"),
-            query(mode == .alone ? "alone" : "beside", "SELECT \(lock)(\(lockPrefix), $1::int)", needsStore: true),
-            query("state", PostgresSQL.state, needsStore: true),
-        ]
+        guard isWriting else { return [plain("read", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")] }
+        var queries = [plain("write", "BEGIN ISOLATION LEVEL READ COMMITTED")]
+        for owner in lines.sorted {
+            queries.append(query("line", "SELECT pg_advisory_xact_lock($1::bigint)", lineParameter(of: owner)))
+        }
+        let lock = lines.isAlone ? "pg_advisory_xact_lock" : "pg_advisory_xact_lock_shared"
+        queries.append(
+            query(
+                lines.isAlone ? "alone" : "beside",
+                "SELECT \(PostgresSQL.microseconds), \(lock)(\(lockPrefix), $1::int)",
+                needsStore: true))
+        queries.append(query("state", PostgresSQL.state, needsStore: true))
+        return queries
+    }
+
+    private func lineParameter(of owner: OwnerID) -> PostgresLink.Parameters {
+        var parameters = PostgresLink.Parameters()
+        parameters.add(lineKey(of: owner))
+        return parameters
+    }
+
+    /// The advisory lock of an owner. The key of an owner is mixed with the name of the tables, as databases may have several.
+    private func lineKey(of owner: OwnerID) -> Int64 {
+        store.key(owner.rawValue) ^ Int64(lockPrefix) << 31
+    }
+
+    /// Waits until the writes of owners that are under way have ended, outside of transactions.
+    func settle(_ owners: Set<OwnerID>) throws {
+        let last = try ask("SELECT last_value::text FROM change_sequence").first?.first.flatMap { Int64($0) } ?? 0
+        for owner in owners.sorted(by: { $0.rawValue < $1.rawValue }) {
+            _ = try askInTransaction(["SELECT pg_advisory_xact_lock_shared(\(lineKey(of: owner)))::text"])
+        }
+        // Above the sequences of all these writes and of all before, and below those of later ones.
+        (settledOwners, settled) = (owners, last + PostgresSQL.sequencesPerTransaction - 1)
+    }
+
+    func settledSequence(of owners: Set<OwnerID>) throws -> Int64 {
+        if !settledOwners.isSuperset(of: owners) { try beginAnew(for: .settling(owners)) }
+        return settled
     }
 
     private func note(_ failure: PostgresError, while action: String) -> StorageError {
-        if failure.isTransient { again = .conflict }
+        // A second run finds what another write was faster with.
+        if failure.isConflict || failure.isRace && findsTakenKeysLater { again = .conflict }
+        if failure.isDeadlock { waits?.noteDeadlock() }
         if failure.needsPreparation {
             again = .preparation
             prepared.removeAll()
@@ -405,4 +490,13 @@ final class PostgresConnection: SQLConnection, StatementRunner {
 
     func schemaVersion() throws -> Int { 0 }
     func setSchemaVersion(_ version: Int) throws {}
+}
+
+/// What a write excludes until it ends: other writes of owners, or all of the store.
+struct Lines: Hashable, Sendable {
+    var owners: Set<OwnerID> = []
+    var isAlone = false
+
+    /// In the order of their keys, in which every write takes them.
+    var sorted: [OwnerID] { isAlone ? [] : owners.sorted { $0.rawValue < $1.rawValue } }
 }

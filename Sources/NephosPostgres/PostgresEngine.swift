@@ -4,33 +4,32 @@ import Synchronization
 
 /// One store of a PostgreSQL database.
 ///
-/// A read is one snapshot. A write runs beside others and locks the records that it decides on; what is not known to be
-/// safe beside others runs alone. Where another write was in the way it runs again, in the end alone.
+/// A read is one snapshot. A write takes the lines of the owners whose rows it changes: no two writes of an owner run at the
+/// same time, on any server, and the change sequences of an owner are in the order of its commits. Waiting writes of one owner
+/// are committed together (`OwnerQueue`).
 package final class PostgresEngine: StorageEngine {
     private struct State {
         var underWay = 0
         var isClosing = false
         var closers: [CheckedContinuation<Void, Never>] = []
-        /// The largest number of a transaction that was answered here.
-        var answered: Int64 = 0
     }
 
     private let state = Mutex(State())
     private let pool: PostgresPool
+    private let queue: OwnerQueue
     private let lookups: LookupPipeline
     private let signals: PostgresSignals
     private let clock: DatabaseClock
     private let store: StoreNumber
     private let options: PostgresOptions
     private let statistics: TableStatistics
-    /// Runs of writes beside others before one runs alone.
-    private static let triesBesideOthers = 4
 
     init(
         pool: PostgresPool, lookups: LookupPipeline, signals: PostgresSignals, clock: DatabaseClock, store: StoreNumber,
         statistics: TableStatistics, options: PostgresOptions
     ) {
         self.pool = pool
+        queue = OwnerQueue(pool, store)
         self.lookups = lookups
         self.signals = signals
         self.clock = clock
@@ -41,45 +40,29 @@ package final class PostgresEngine: StorageEngine {
 
     // MARK: Reads
 
-    private enum Read<T: Sendable>: Sendable {
-        case done(T)
-        /// A feed is not complete yet.
-        case early(HorizonWait)
-    }
-
     package func read<T: Sendable>(_ body: @escaping @Sendable (StorageReader) throws -> T) async throws -> T {
-        let answered = try begin()
+        try begin()
         defer { end() }
-        return try await readInTransaction(answered, isShort: false, body)
+        return try await readInTransaction(isShort: false, body)
     }
 
     package func read<T: Sendable>(
         expecting length: ReadLength, _ body: @escaping @Sendable (StorageReader) throws -> T
     ) async throws -> T {
-        let answered = try begin()
+        try begin()
         defer { end() }
         if length == .lookup, let result = await lookup(body) { return try result.get() }
-        return try await readInTransaction(answered, isShort: length != .long, body)
+        return try await readInTransaction(isShort: length != .long, body)
     }
 
     private func readInTransaction<T: Sendable>(
-        _ answered: Int64, isShort: Bool, _ body: @escaping @Sendable (StorageReader) throws -> T
+        isShort: Bool, _ body: @escaping @Sendable (StorageReader) throws -> T
     ) async throws -> T {
-        let deadline = MonotonicTime.now + options.horizonNanoseconds
-        var wait = HorizonWait()
-        while true {
-            wait.isOver = MonotonicTime.now.nanoseconds >= deadline.nanoseconds
-            let read = try await onConnection(reads: true) { [store, wait, times = RequestTimes.current] connection in
-                try Self.read(connection, store, wait, answered: answered) { reader in
-                    guard isShort else { return try body(reader) }
-                    return try connection.meter.runShort(for: times) { try body(reader) }
-                }
+        try await onConnection(reads: true) { [store, times = RequestTimes.current] connection in
+            try Self.read(connection, store) { reader in
+                guard isShort else { return try body(reader) }
+                return try connection.meter.runShort(for: times) { try body(reader) }
             }
-            switch read {
-            case .done(let value): return value
-            case .early(let next): wait = next
-            }
-            try await Task.sleep(for: .milliseconds(2))
         }
     }
 
@@ -104,32 +87,31 @@ package final class PostgresEngine: StorageEngine {
     }
 
     private static func read<T: Sendable>(
-        _ connection: PostgresConnection, _ store: StoreNumber, _ wait: HorizonWait, answered: Int64,
-        _ body: (StorageReader) throws -> T
-    ) throws -> Read<T> {
-        // What was prepared may be gone, once; so may what is cached be stale.
+        _ connection: PostgresConnection, _ store: StoreNumber, _ body: (StorageReader) throws -> T
+    ) throws -> T {
+        try connection.use(store)
+        connection.settledOwners = []
+        // What was prepared may be gone, what is cached stale, and owners be found whose numbers are to be compared.
         for attempt in 1... {
-            try connection.use(store)
-            connection.begin(
-                .reading, horizonWait: wait, answered: answered, wantsVersions: connection.again == .versions)
+            connection.begin(lines: nil, wantsVersions: connection.again == .versions)
             let reader = StorageReader(connection)
             defer { reader.invalidate() }
             do {
                 let value = try body(reader)
                 if connection.again == nil {
                     try connection.commit()
-                    return .done(value)
+                    return value
                 }
             } catch {
                 // It may have failed because of what was stale.
                 if connection.again == nil { try? connection.checkVersions() }
-                if connection.again == nil || attempt > 2 {
+                if connection.again == nil || attempt > 3 {
                     connection.rollback()
                     throw error
                 }
             }
             connection.rollback()
-            if connection.again == .horizon { return .early(connection.horizonWait) }
+            if case .settling(let owners) = connection.again { try connection.settle(owners) }
         }
         throw StorageError(.other, "a read could not be prepared")
     }
@@ -138,10 +120,11 @@ package final class PostgresEngine: StorageEngine {
     /// committed: a server that was restarted ended all that were idle. What only reads has no effect, and is also repeated
     /// where a new connection is lost, once, and as long as a statement may take.
     private func onConnection<T: Sendable>(
-        reads: Bool = false, _ body: @escaping @Sendable (PostgresConnection) throws -> T
+        reads: Bool = false, isInDoubt wasInDoubt: Bool = false,
+        _ body: @escaping @Sendable (PostgresConnection) throws -> T
     ) async throws -> T {
         let deadline = MonotonicTime.now + Int64(options.statementMilliseconds) * 1_000_000
-        var isInDoubt = false
+        var isInDoubt = wasInDoubt
         var newOnesLost = 0
         for _ in 0...(options.connections + 1) {
             do {
@@ -153,8 +136,7 @@ package final class PostgresEngine: StorageEngine {
                         if connection.isCommitting {
                             // Where it was, it finds that when it runs again.
                             if connection.isRepeatable { throw LostConnection(wasCommitting: true, cause: error) }
-                            throw StorageError(
-                                .unknownOutcome, "it is not known whether a write was committed: \(error)")
+                            throw Self.unknownOutcome(error)
                         }
                         if connection.isFresh && !reads { throw error }
                         throw LostConnection(wasFresh: connection.isFresh, cause: error)
@@ -167,11 +149,15 @@ package final class PostgresEngine: StorageEngine {
                 }
                 isInDoubt = isInDoubt || lost.wasCommitting
             } catch let error as StorageError where isInDoubt && error.code == .inputOutput {
-                throw StorageError(.unknownOutcome, "it is not known whether a write was committed: \(error)")
+                throw Self.unknownOutcome(error)
             }
         }
         throw StorageError(
             isInDoubt ? .unknownOutcome : .inputOutput, "PostgreSQL: every connection was lost, one after another")
+    }
+
+    static func unknownOutcome(_ error: any Error) -> StorageError {
+        StorageError(.unknownOutcome, "it is not known whether a write was committed: \(error)")
     }
 
     /// A connection is not there any more.
@@ -185,18 +171,34 @@ package final class PostgresEngine: StorageEngine {
     // MARK: Writes
 
     package func write<T: Sendable>(
-        _ body: @escaping @Sendable (StorageTransaction) throws -> T
+        of owners: Set<OwnerID>, _ body: @escaping @Sendable (StorageTransaction) throws -> T
     ) async throws -> T {
-        _ = try begin()
+        try begin()
         defer { end() }
-        let value = try await onConnection { [self] connection in
-            var mode = PostgresSQL.Mode.writing
+        let value = try await write(Lines(owners: owners), body)
+        if statistics.noteWrite() && options.analyzesTables { analyzeTables() }
+        return value
+    }
+
+    private func write<T: Sendable>(
+        _ lines: Lines, _ body: @escaping @Sendable (StorageTransaction) throws -> T
+    ) async throws -> T {
+        var isInDoubt = false
+        if lines.owners.count == 1, let owner = lines.owners.first {
+            switch await queue.write(of: owner, body) {
+            case .done(let value):
+                guard let value = value as? T else { throw StorageError(.other, "a write gave another's value") }
+                return value
+            case .failed(let error): throw error
+            case .alone(let wasCommitting): isInDoubt = wasCommitting
+            }
+        }
+        return try await onConnection(isInDoubt: isInDoubt) { [self, isInDoubt] connection in
+            var lines = lines
             for attempt in 1... {
                 let error: any Error
                 do {
-                    let (value, number) = try Self.write(connection, store, mode, body)
-                    if let number { state.withLock { $0.answered = max($0.answered, number) } }
-                    return value
+                    return try write(connection, lines, isRepeated: isInDoubt || attempt > 1, body)
                 } catch let failure {
                     if connection.again == nil { try? connection.checkVersions() }
                     connection.rollback()
@@ -205,16 +207,18 @@ package final class PostgresEngine: StorageEngine {
                 guard let again = connection.again, attempt < options.attempts, !connection.isBroken else {
                     throw error
                 }
-                if again == .lineage { try connection.noteLineage(of: store) }
-                if again == .alone || attempt >= Self.triesBesideOthers { mode = .alone }
-                if again == .conflict {
+                switch again {
+                case .line(let owner): lines.owners.insert(owner)
+                case .alone: lines.isAlone = true
+                case .lineage: try connection.noteLineage()
+                case .settling(let owners): try connection.settle(owners)
+                case .conflict:
                     NativeThread.sleep(nanoseconds: Int64.random(in: 100_000...Int64(attempt) * 2_000_000))
+                case .preparation, .versions: break
                 }
             }
             throw StorageError(.busy, "other writes were in the way")
         }
-        if statistics.noteWrite() && options.analyzesTables { analyzeTables() }
-        return value
     }
 
     /// Nobody waits for it; what fails is tried again after more writes.
@@ -224,29 +228,15 @@ package final class PostgresEngine: StorageEngine {
         }
     }
 
-    private static func write<T: Sendable>(
-        _ connection: PostgresConnection, _ store: StoreNumber, _ mode: PostgresSQL.Mode,
+    private func write<T: Sendable>(
+        _ connection: PostgresConnection, _ lines: Lines, isRepeated: Bool,
         _ body: (StorageTransaction) throws -> T
-    ) throws -> (T, Int64?) {
+    ) throws -> T {
         try connection.use(store)
-        connection.begin(
-            mode, wantsVersions: connection.again == .versions, isRepeated: connection.again != nil)
-        let sequence = SequenceCounter {
-            let first = try connection.takeState().firstSequence
-            return (first, first + TransactionState.perTransaction - 1)
-        }
-        let transaction = StorageTransaction(connection, sequence: sequence)
-        defer { transaction.invalidate() }
-        let value = try body(transaction)
-        // An operation that failed fails the write, even if the body went on.
-        if let failure = transaction.failure { throw failure }
-        if connection.again != nil { throw StorageError(.busy, "the transaction has to begin again") }
-        for (zone, sequence) in transaction.changedZones.sorted(by: { $0.key.id < $1.key.id }) {
-            try connection.noteChange(zone, sequence)
-        }
-        let number = connection.number
+        connection.begin(lines: lines, wantsVersions: connection.again == .versions, isRepeated: isRepeated)
+        let value = try connection.run(body, connection.sequences())
         try connection.commit()
-        return (value, number)
+        return value
     }
 
     // MARK: Other servers
@@ -267,11 +257,10 @@ package final class PostgresEngine: StorageEngine {
 
     // MARK: The end
 
-    private func begin() throws -> Int64 {
+    private func begin() throws {
         try state.withLock { state in
             if state.isClosing { throw StorageError(.closed, "the store is closed") }
             state.underWay += 1
-            return state.answered
         }
     }
 

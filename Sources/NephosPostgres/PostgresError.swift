@@ -23,12 +23,13 @@ struct PostgresError: Error {
         constraint = field(Int32(nephos_pg_diag_constraint))
     }
 
-    /// Whether the transaction may succeed when it is run again: another was in the way.
-    var isTransient: Bool {
-        // A serialisation failure, a deadlock; a record that was not there was made meanwhile; the request was carried out.
-        state == "40001" || state == "40P01"
-            || state == "23505" && [PostgresTables.recordNames, PostgresTables.requestKeys].contains(constraint)
-    }
+    /// Whether another transaction was in the way: a serialisation failure, or a deadlock.
+    var isConflict: Bool { state == "40001" || isDeadlock }
+
+    /// Whether another write may have been faster: an account was made, or the request was carried out.
+    var isRace: Bool { state == "23505" && PostgresTables.races.contains(constraint) }
+
+    var isDeadlock: Bool { state == "40P01" }
 
     /// Whether what the connection has prepared is not there any more, or of tables that changed.
     var needsPreparation: Bool { state == "0A000" || state == "26000" }

@@ -6,10 +6,12 @@ package final class PostgresImage: StoreCopy {
     private let link: PostgresLink
     private let store: StoreNumber
     private var isPrepared: Set<String> = []
+    /// Whether rows are read back that were copied here.
+    private var isTarget = false
     /// A record may have a megabyte.
     private static let rowsPerRead = 100
     /// What follows from the other tables, or is of this database alone.
-    private static let ownTables = ["store", "tables_version", "asset_place", "subscribed_type", "zone_change"]
+    private static let ownTables = ["store", "installation", "asset_place", "subscribed_type"]
 
     init(_ address: PostgresAddress, _ options: PostgresOptions, store: StoreNumber) throws {
         self.store = store
@@ -72,12 +74,12 @@ package final class PostgresImage: StoreCopy {
     }
 
     package func read(_ table: StoreTable, _ body: ([[StoredValue]]) throws -> Void) throws {
-        // A zone's last change is kept beside it here.
+        // A save does not write its zone's row.
         let columns = table.columns.map { column in
-            table.name == "zone" && column == "changed"
+            table.name == "zone" && column == "changed" && !isTarget
                 ? """
-                greatest(changed, (SELECT max(c.sequence) FROM zone_change AS c
-                    WHERE c.owner = zone.owner AND c.zone = zone.id)) AS changed
+                greatest(changed, purged_until, (SELECT max(r.sequence) FROM record AS r
+                    WHERE r.owner = zone.owner AND r.zone = zone.id)) AS changed
                 """ : column
         }
         try ask(
@@ -121,12 +123,8 @@ package final class PostgresImage: StoreCopy {
     }
 
     package func counters() throws -> StoreCounters {
-        // Every sequence that a transaction was given so far is below those of the next.
         let sequence = try number(
-            """
-            SELECT ((pg_snapshot_xmax(pg_current_snapshot())::text::bigint - base) << 16)::text FROM store
-            WHERE id = \(store.value)
-            """)
+            "SELECT (last_value + \(PostgresSQL.sequencesPerTransaction - 1))::text FROM change_sequence")
         var counters = StoreCounters(sequence: sequence, ids: [:])
         for table in Self.numbered {
             counters.ids[table] = try number(
@@ -143,6 +141,7 @@ package final class PostgresImage: StoreCopy {
     }
 
     package func insert(_ rows: [[StoredValue]], into table: StoreTable) throws {
+        isTarget = true
         if rows.isEmpty { return }
         var batch: [PostgresLink.Query] = []
         if isPrepared.insert(table.name).inserted {
@@ -184,15 +183,15 @@ package final class PostgresImage: StoreCopy {
         let owned = StoreNumber.sql("range", "owner", store: "\(store.value)::bigint")
         let last = max(
             counters.sequence, try number("SELECT coalesce(max(id), 0)::text FROM record WHERE \(owned)"))
+        let block = PostgresSQL.sequencesPerTransaction
         try ask(
             """
-            UPDATE store SET base = pg_current_xact_id()::text::bigint - \((last >> 16) + 2), subscribed_version = 1,
-                catalog_version = catalog_version + 1 WHERE id = \(store.value)
+            SELECT setval('change_sequence', greatest(last_value, (\(last) / \(block) + 1) * \(block)))::text
+            FROM change_sequence
             """)
         try ask(
             """
-            INSERT INTO zone_change (sequence, owner, zone) SELECT changed, owner, id FROM zone
-            WHERE changed > 0 AND \(owned)
+            UPDATE store SET subscribed_version = 1, catalog_version = catalog_version + 1 WHERE id = \(store.value)
             """)
         try ask("INSERT INTO subscribed_type SELECT DISTINCT owner, record_type, 1 FROM subscription WHERE \(owned)")
         for (table, id) in counters.ids where id > 0 && Self.numbered.contains(table) {

@@ -5,9 +5,11 @@ import NephosThreads
 /// time, as libpq blocks. What finds none free waits its turn, and is refused when that takes too long.
 final class PostgresPool: @unchecked Sendable {
     private struct Waiting {
+        let since: MonotonicTime
         let deadline: MonotonicTime
-        /// Called once: with a connection, on a thread of the pool's, or with why there is none.
-        let run: (Result<PostgresConnection, any Error>) -> Void
+        /// Called once: with a connection, on a thread of the pool's, or with why there is none. Returns what answers
+        /// who asked, which is called after a lost connection was noted: who asked may ask again.
+        let run: (Result<PostgresConnection, any Error>) -> () -> Void
     }
 
     /// A thread that waits for work.
@@ -36,14 +38,17 @@ final class PostgresPool: @unchecked Sendable {
     private var connections: [ObjectIdentifier: PostgresConnection] = [:]
 
     private let losses: ConnectionLosses
+    private let meter: WaitMeter
     private let options: PostgresOptions
     private let open: @Sendable () throws -> PostgresConnection
 
     init(
-        _ options: PostgresOptions, losses: ConnectionLosses, open: @escaping @Sendable () throws -> PostgresConnection
+        _ options: PostgresOptions, losses: ConnectionLosses, meter: WaitMeter,
+        open: @escaping @Sendable () throws -> PostgresConnection
     ) {
         self.options = options
         self.losses = losses
+        self.meter = meter
         self.open = open
     }
 
@@ -55,16 +60,15 @@ final class PostgresPool: @unchecked Sendable {
     ///   can be made.
     func run<T: Sendable>(_ body: @escaping @Sendable (PostgresConnection) throws -> T) async throws -> T {
         try await withUnsafeThrowingContinuation { continuation in
-            add { [self] connection in
+            add { connection in
                 let result = Result { try body(try connection.get()) }
-                // Before who asked may ask again.
-                if case .success(let connection) = connection, connection.isBroken { losses.note(connection) }
-                continuation.resume(with: result)
+                return { continuation.resume(with: result) }
             }
         }
     }
 
-    private func add(_ run: @escaping (Result<PostgresConnection, any Error>) -> Void) {
+    /// Calls `run` once, and then what it returns: with a connection, on a thread that may block, or with why there is none.
+    func add(_ run: @escaping (Result<PostgresConnection, any Error>) -> () -> Void) {
         lock.lock()
         guard !isClosed, waiting.count < options.waiting else {
             let error =
@@ -72,9 +76,10 @@ final class PostgresPool: @unchecked Sendable {
                 ? StorageError(.closed, "the store is closed")
                 : StorageError(.busy, "\(options.waiting) requests wait for a connection to PostgreSQL")
             lock.unlock()
-            return run(.failure(error))
+            return run(.failure(error))()
         }
-        waiting.append(Waiting(deadline: MonotonicTime.now + options.waitNanoseconds, run: run))
+        let now = MonotonicTime.now
+        waiting.append(Waiting(since: now, deadline: now + options.waitNanoseconds, run: run))
         var startsThread = false
         var startsWatch = false
         let rested = chooseRested()
@@ -104,8 +109,10 @@ final class PostgresPool: @unchecked Sendable {
         var connection = lock.withLock { idle.popLast() }
         let rest = Resting(lock)
         while let next = take(rest, &connection) {
-            if MonotonicTime.now.nanoseconds > next.deadline.nanoseconds {
-                next.run(.failure(Self.late))
+            let now = MonotonicTime.now
+            meter.waitedForConnection(nanoseconds: now - next.since)
+            if now.nanoseconds > next.deadline.nanoseconds {
+                next.run(.failure(Self.late))()
                 continue
             }
             if let former = connection, former.isBroken || former.lossesBefore != losses.count {
@@ -115,9 +122,11 @@ final class PostgresPool: @unchecked Sendable {
             do {
                 let ready = try connection ?? make()
                 connection = ready
-                next.run(.success(ready))
+                let answer = next.run(.success(ready))
+                if ready.isBroken { losses.note(ready) }
+                answer()
             } catch {
-                next.run(.failure(error))
+                next.run(.failure(error))()
             }
         }
         if let connection { forget(connection) }
@@ -203,7 +212,7 @@ final class PostgresPool: @unchecked Sendable {
             waiting.removeAll(where: isLate)
             return late
         }
-        for waiting in late { waiting.run(.failure(error)) }
+        for waiting in late { waiting.run(.failure(error))() }
     }
 
     /// Closes the connections, each once what it does is done.

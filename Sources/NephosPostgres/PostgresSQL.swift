@@ -2,31 +2,13 @@ import NephosStorage
 
 /// Where PostgreSQL's statements differ from those that all engines share, and how each may run.
 enum PostgresSQL {
-    /// What a statement's connection is doing.
-    enum Mode {
-        case reading
-        /// Beside other writes: the records that are read are locked.
-        case writing
-        /// While no other write does.
-        case alone
-    }
-
-    static func text(_ sql: SQL, _ mode: Mode) -> String {
-        mode == .writing && locks.contains(sql) ? lockingTexts[sql.rawValue] : texts[sql.rawValue]
-    }
+    static func text(_ sql: SQL) -> String { texts[sql.rawValue] }
 
     /// By the statements' numbers: what a statement is made of takes longer to put together than to send.
     private static let texts = SQL.allCases.map {
-        rendered(claims.contains($0) ? text($0) + " FOR UPDATE SKIP LOCKED" : text($0))
+        rendered(claims.contains($0) ? template($0) + " FOR UPDATE SKIP LOCKED" : template($0))
     }
-    private static let lockingTexts = SQL.allCases.map { sql in
-        switch sql {
-        case .recordsByNames: recordsByNames(" FOR UPDATE")
-        case let sql where locks.contains(sql): text(sql) + " FOR UPDATE"
-        default: ""
-        }
-    }
-    private static let needingStore = SQL.allCases.map { text($0).contains("{") }
+    private static let needingStore = SQL.allCases.map { template($0).contains("{") }
 
     /// Whether the statement's last parameter is the store's number.
     static func needsStore(_ sql: SQL) -> Bool { needingStore[sql.rawValue] }
@@ -45,15 +27,12 @@ enum PostgresSQL {
             .replacing("CONFLICT (store, id) DO NOTHING", with: "CONFLICT DO NOTHING")
     }
 
-    /// Those that read records by name: a write decides on them.
-    private static let locks: Set<SQL> = [.recordByName, .recordsByNames]
-
     /// Those by which one of several servers takes a piece of work for as long as its transaction lasts.
     private static let claims: Set<SQL> = [.claimJob, .claimChangeEvent]
 
-    private static func text(_ sql: SQL) -> String {
+    private static func template(_ sql: SQL) -> String {
         switch sql {
-        case .recordsByNames: recordsByNames("")
+        case .recordsByNames: "SELECT \(SQL.recordColumns) FROM \(each("record", "name"))"
         case .referencesToAny:
             """
             SELECT target, kind, source FROM \(each("reference", "target")) ORDER BY target, kind, source
@@ -69,44 +48,14 @@ enum PostgresSQL {
                 ) AS page
             ) AS sized WHERE size_before < $5 ORDER BY sequence
             """
-        case .lastSequenceOfZone:
-            """
-            SELECT greatest(
-                    (SELECT max(sequence) FROM record WHERE owner = $1 AND zone = $2 AND sequence < least($3, below)),
-                    (SELECT max(sequence) FROM zone_change WHERE owner = $1 AND zone = $2 AND sequence < least($3, below))),
-                greatest(
-                    (SELECT max(sequence) FROM record WHERE owner = $1 AND zone = $2),
-                    (SELECT max(sequence) FROM zone_change WHERE owner = $1 AND zone = $2)),
-                below
-            FROM \(completeness)
-            """
-        case .lastSharedSequence:
-            """
-            SELECT
-                (SELECT max(sequence) FROM shared_record
-                    WHERE owner = $1 AND zone = $2 AND share = $3 AND sequence < least($4, below)),
-                (SELECT max(sequence) FROM shared_record WHERE owner = $1 AND zone = $2 AND share = $3),
-                below
-            FROM \(completeness)
-            """
-        case .expiredTombstones:
-            sql.template.replacing("sequence < $2", with: "sequence < least($2, complete_below({store}))")
-        case .lastDeletionOfZones:
-            """
-            SELECT
-                (SELECT max(sequence) FROM zone WHERE owner = $1 AND deleted = 1 AND sequence < least($2, below)),
-                (SELECT max(sequence) FROM zone WHERE owner = $1 AND deleted = 1),
-                below
-            FROM \(completeness)
-            """
         case .zonesByChange:
             """
             SELECT id, name, sequence, client_change_token, last_change, purged_until, deleted, deletion_reason
-            FROM (\(changedZones(limit: "$3"))) AS zones WHERE last_change > $2 ORDER BY last_change LIMIT $4
+            FROM (\(changedZones)) AS zones WHERE last_change > $2 ORDER BY last_change LIMIT $3
             """
         case .lastChangeOfZones:
             """
-            SELECT max(last_change), max(newest), max(below) FROM (\(changedZones(limit: "$2"))) AS zones
+            SELECT max(last_change) FROM (\(changedZones)) AS zones
             """
         case .indexedRecords: pieces(of: sql, limit: 6)
         case .indexedRecordsAfter: pieces(of: sql, limit: 7)
@@ -134,8 +83,6 @@ enum PostgresSQL {
                 AND shared.name = sized.name AND shared.gone_at = 0
             WHERE size_before < $4
             """
-        // What a feed does not show yet is not told: its client would fetch too early, and never again.
-        case .changeEvents: sql.template.replacing("ORDER BY", with: "AND sequence < complete_below({store}) ORDER BY")
         case .claimDueOutbox, .purgeRequestKeys:
             once(sql.template).replacing("LIMIT $3", with: "LIMIT $3 FOR UPDATE SKIP LOCKED")
         case .purgeMembershipsOfAccount, .purgeKeys, .removeSharedRecords, .purgeSharedRecords, .purgeRecords,
@@ -166,8 +113,6 @@ enum PostgresSQL {
             sql.template.replacing("CONFLICT (id)", with: "CONFLICT ((\(StoreNumber.sql(ofKey: "owner"))), id)")
         case .putPushToken:
             sql.template.replacing("CONFLICT (token)", with: "CONFLICT ((\(StoreNumber.sql(ofKey: "account"))), token)")
-        case .noteChange:
-            "INSERT INTO zone_change (sequence, owner, zone) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING"
         default: sql.template
         }
     }
@@ -186,17 +131,12 @@ enum PostgresSQL {
     /// A zone's rows for each text of a list, the third parameter, in its order, by an index for each. With `= ANY ($3)` the
     /// planner plans anew for each list, as lengths differ, which takes longer than a save's other statements together; or it
     /// keeps a plan that reads the zone, as that was small when it was made.
-    private static func each(_ table: String, _ column: String, _ columns: String = "*", _ lock: String = "") -> String
-    {
+    private static func each(_ table: String, _ column: String, _ columns: String = "*") -> String {
         """
         (SELECT DISTINCT text COLLATE "C" AS text FROM unnest($3::text[]) AS text ORDER BY text) AS wanted CROSS JOIN LATERAL (
-            SELECT \(columns) FROM \(table) WHERE owner = $1 AND zone = $2 AND \(column) = wanted.text OFFSET 0\(lock)
+            SELECT \(columns) FROM \(table) WHERE owner = $1 AND zone = $2 AND \(column) = wanted.text OFFSET 0
         ) AS found
         """
-    }
-
-    private static func recordsByNames(_ lock: String) -> String {
-        "SELECT \(SQL.recordColumns) FROM \(each("record", "name", "*", lock))"
     }
 
     /// A statement that changes the first rows that a query gives, as one that asks the query once. As a join the query may be
@@ -209,53 +149,40 @@ enum PostgresSQL {
         .replacing(#/(LIMIT \$\d)\)/#) { "\($0.1)))" }
     }
 
-    /// The live zones of an owner, each with its last change that is complete: a look into an index for each.
-    private static func changedZones(limit: String) -> String {
+    /// The live zones of an owner, each with its last change: a look into an index for each. A save does not write its zone's
+    /// row, which has other changes, and the last tombstone that was purged.
+    private static let changedZones = """
+        SELECT *, greatest(changed, purged_until, \(lastRecord)) AS last_change FROM zone WHERE owner = $1 AND deleted = 0
         """
-        SELECT zone.*, below,
-            greatest(
-                CASE WHEN zone.sequence < least(\(limit), below) THEN zone.sequence END,
-                (SELECT max(c.sequence) FROM zone_change AS c
-                    WHERE c.owner = zone.owner AND c.zone = zone.id AND c.sequence < least(\(limit), below))
-            ) AS last_change,
-            greatest(
-                zone.sequence,
-                (SELECT max(c.sequence) FROM zone_change AS c WHERE c.owner = zone.owner AND c.zone = zone.id)
-            ) AS newest
-        FROM zone CROSS JOIN \(completeness) WHERE zone.owner = $1 AND zone.deleted = 0
+    private static let lastRecord = """
+        (SELECT max(r.sequence) FROM record AS r WHERE r.owner = zone.owner AND r.zone = zone.id)
         """
-    }
 
-    /// The first sequence that a commit may still show, once for a statement.
-    private static let completeness = "(SELECT complete_below({store}) AS below OFFSET 0) AS store"
-
-    /// How many columns a zone has before its reach.
+    /// How many columns a zone has before its last sequence.
     static let zoneColumnCount = 8
     static let recordColumnCount = 2 + content.count
-    /// A live zone by its name, and its reach: `FeedReach`.
-    static let zoneWithReach = rendered(
+    /// A live zone by its name, and its last sequence.
+    static let zoneForFeed = """
+        SELECT \(SQL.zoneColumns), \(lastRecord) FROM zone WHERE owner = $1 AND name = $2 AND deleted = 0
         """
-        SELECT \(SQL.zoneColumns),
-            greatest(
-                (SELECT max(r.sequence) FROM record AS r
-                    WHERE r.owner = zone.owner AND r.zone = zone.id AND r.sequence < below),
-                (SELECT max(c.sequence) FROM zone_change AS c
-                    WHERE c.owner = zone.owner AND c.zone = zone.id AND c.sequence < below)),
-            (SELECT max(c.sequence) FROM zone_change AS c WHERE c.owner = zone.owner AND c.zone = zone.id),
-            below
-        FROM zone CROSS JOIN \(completeness) WHERE owner = $1 AND name = $2 AND deleted = 0
-        """)
 
     // MARK: - Statements of this engine alone
 
+    /// The change sequences, and the new records, that a transaction may have: what PostgreSQL's sequence goes on by.
+    static let sequencesPerTransaction: Int64 = 1 << 16
+
+    /// Since the transaction began.
+    static let microseconds = "(extract(epoch FROM clock_timestamp() - transaction_timestamp()) * 1000000)::bigint"
+
     static let state = rendered(
         """
-        SELECT pg_current_xact_id()::text::bigint, base, catalog_version, subscribed_version, incarnation,
-            CASE WHEN synchronous = \(PostgresTables.isSynchronous) THEN 1 ELSE 0 END
-        FROM store WHERE id = {store}
+        SELECT nextval('change_sequence'), \(versionColumns),
+            CASE WHEN synchronous = \(PostgresTables.isSynchronous) THEN 1 ELSE 0 END, \(microseconds)
+        FROM store CROSS JOIN installation WHERE store.id = {store}
         """)
     /// In the order of `SharedContent`.
-    static let versions = rendered("SELECT \(versionColumns) FROM store WHERE id = {store}")
+    static let versions = rendered(
+        "SELECT \(versionColumns) FROM store CROSS JOIN installation WHERE store.id = {store}")
     private static let versionColumns = "catalog_version, subscribed_version, incarnation"
     static let advanceCatalog = rendered("UPDATE store SET catalog_version = catalog_version + 1 WHERE id = {store}")
     static let insertSubscribedType = rendered(
@@ -268,26 +195,20 @@ enum PostgresSQL {
         """)
     static let subscribedTypes = rendered(
         "SELECT owner, record_type FROM subscribed_type WHERE {store: owner} AND version > $1")
-    static let horizon = rendered(
-        "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint, base FROM store WHERE id = {store}")
 
     /// A live zone by its name, its record of a name, and the versions: parts of one row, null where there is none.
     static let zoneWithRecord = rendered(
         """
         SELECT \(SQL.qualified(SQL.zoneColumns, "zone")), \(SQL.recordColumns(of: "record")), \(versionColumns)
-        FROM store
+        FROM store CROSS JOIN installation
         LEFT JOIN zone ON zone.owner = $1 AND zone.name = $2 AND zone.deleted = 0
         LEFT JOIN record ON record.owner = zone.owner AND record.zone = zone.id AND record.name = $3
         WHERE store.id = {store}
         """)
     /// Two of a zone by its name, beside which that is not changed.
-    static func recordsOfZone(_ mode: Mode) -> String { mode == .writing ? lockedRecordsOfZone : recordsOfZone }
-    private static let recordsOfZone = byZoneName(text(.recordsByNames, .alone))
-    private static let lockedRecordsOfZone = byZoneName(text(.recordsByNames, .writing))
-    static func recordOfZone(_ mode: Mode) -> String { mode == .writing ? lockedRecordOfZone : recordOfZone }
-    private static let recordOfZone = byZoneName(text(.recordByName, .alone))
-    private static let lockedRecordOfZone = byZoneName(text(.recordByName, .writing))
-    static let sharesOfZone = byZoneName(text(.sharesOfZone, .alone))
+    static let recordsOfZone = byZoneName(text(.recordsByNames))
+    static let recordOfZone = byZoneName(text(.recordByName))
+    static let sharesOfZone = byZoneName(text(.sharesOfZone))
     private static func byZoneName(_ text: String) -> String {
         text.replacing("zone = $2", with: "zone = (SELECT id FROM zone WHERE owner = $1 AND name = $2 AND deleted = 0)")
     }
@@ -303,21 +224,11 @@ enum PostgresSQL {
             \(content.map { "\($0) = excluded.\($0)" }.joined(separator: ", "))
         RETURNING id
         """
-    /// Writes a record that the transaction has locked.
+    /// Writes a record that the transaction has found.
     static let updateRecord = """
         UPDATE record SET (\(content.joined(separator: ", "))) = (\(SQL.parameters(content.count, from: 5)))
         WHERE id = $1 AND owner = $2 AND zone = $3 AND name = $4
         """
-    /// Removes some of a zone's changes that are older than its newest that is complete. Those that others remove are left
-    /// to them.
-    static let trimChanges = rendered(
-        """
-        DELETE FROM zone_change WHERE owner = $1 AND zone = $2 AND sequence = ANY (ARRAY(
-            SELECT sequence FROM zone_change WHERE owner = $1 AND zone = $2 AND sequence < (
-                SELECT max(sequence) FROM zone_change WHERE owner = $1 AND zone = $2 AND sequence < complete_below({store}))
-            ORDER BY sequence LIMIT 100 FOR UPDATE SKIP LOCKED))
-        """)
-
     private static let content = SQL.contentColumns
 
     // MARK: - How each may run
@@ -331,20 +242,22 @@ enum PostgresSQL {
         .putSharedRecord, .updateIndexDefinition, .noteHandedOut, .insertRequestKey,
     ]
 
-    /// Statements that write and may run beside other writes: what they decide on is locked, or is its own. All
-    /// others that write run alone.
-    static let besideOthers: Set<SQL> = [
-        .insertReference, .removeReference, .removeReferencesFromAny, .insertIndexEntry, .removeIndexEntry, .insertJob,
-        .insertChangeEvent, .updateChangeEvent, .removeChangeEvent, .noteChange, .setClientChangeToken,
+    /// Changes that need no line: work for others, what is sent to devices, and what a claim or a key of a request guards.
+    static let withoutLine: Set<SQL> = [
+        .insertJob, .removeJob, .insertChangeEvent, .updateChangeEvent, .removeChangeEvent, .noteHandedOut,
         .insertOutbox, .insertOutboxTogether, .updateOutbox, .removeOutbox, .removeOutboxOfSubject, .removeOldOutbox,
-        .claimDueOutbox, .noteHandedOut, .insertRequestKey, .purgeRequestKeys,
+        .removeOutboxOfAccount, .claimDueOutbox, .putPushToken, .removePushToken, .insertRequestKey, .purgeRequestKeys,
+        .condemnAsset, .removeCondemnedAsset,
+        // A save that changes a record and its entries has the line; an index is built from snapshots, and completed alone.
+        .insertIndexEntry, .removeIndexEntry, .removeIndexEntries,
+    ]
+
+    /// Changes of what the whole store has once.
+    static let ofStore: Set<SQL> = [
+        .setSecret, .insertRecordType, .putSchemaField, .insertIndexDefinition, .updateIndexDefinition,
+        .removeIndexDefinition, .markAccountDeleted,
     ]
 
     /// Whether a statement changes something.
-    static func writes(_ sql: SQL) -> Bool { !sql.template.hasPrefix("SELECT") }
-
-    /// Those that say how far a feed reaches: `FeedReach`.
-    static let reaches: Set<SQL> = [
-        .lastSequenceOfZone, .lastChangeOfZones, .lastDeletionOfZones, .lastSharedSequence,
-    ]
+    static func writes(_ sql: SQL) -> Bool { !sql.template.hasPrefix("SELECT") && sql != .referencesBelow }
 }

@@ -22,7 +22,6 @@ final class PostgresSignals: @unchecked Sendable {
     private let address: PostgresAddress
     private let options: PostgresOptions
     private let clock: DatabaseClock
-    private let horizon: HorizonWatch
     private let channel: String
     /// What this server's own signals are known by.
     private let sender = String(UInt64.random(in: .min ... .max), radix: 36)
@@ -30,9 +29,8 @@ final class PostgresSignals: @unchecked Sendable {
     private static let coalescing: Int64 = 5_000_000
     private static let reconnectPause: Int64 = 500_000_000
 
-    init(_ address: PostgresAddress, _ options: PostgresOptions, _ clock: DatabaseClock, _ horizon: HorizonWatch) {
+    init(_ address: PostgresAddress, _ options: PostgresOptions, _ clock: DatabaseClock) {
         self.clock = clock
-        self.horizon = horizon
         self.address = address
         self.options = options
         channel = options.prefix
@@ -150,7 +148,6 @@ final class PostgresSignals: @unchecked Sendable {
 
     private func listen(on connection: PostgresConnection) throws {
         let pause = Int64(options.lookMilliseconds) * 1_000_000
-        try horizon.measure(connection)
         var nextMeasure = MonotonicTime.now + pause
         while true {
             let (wake, isClosed) = lock.withLock { (wakeUp.read, self.isClosed) }
@@ -165,7 +162,6 @@ final class PostgresSignals: @unchecked Sendable {
             // Also while there is always something to hear.
             if MonotonicTime.now.nanoseconds >= nextMeasure.nanoseconds {
                 try clock.measure(connection)
-                try horizon.measure(connection)
                 nextMeasure = MonotonicTime.now + pause
             }
         }

@@ -35,6 +35,8 @@ final class PostgresStatement: SQLStatement {
     private(set) var parameters = PostgresLink.Parameters()
     /// For what is found in a transaction: the zone and the names that were asked for.
     private(set) var integers: [Int64] = []
+    /// The owners that are bound.
+    private(set) var owners: [Int64] = []
     private(set) var texts: [String] = []
     private var rows: PostgresRows?
     private var row = -1
@@ -55,6 +57,7 @@ final class PostgresStatement: SQLStatement {
 
     @discardableResult func bind(owner: Int64) throws -> PostgresStatement {
         integers.append(owner)
+        owners.append(owner)
         parameters.add(connection.store.key(owner))
         return self
     }
@@ -115,6 +118,7 @@ final class PostgresStatement: SQLStatement {
         (rows, row) = (nil, -1)
         parameters.removeAll()
         integers.removeAll(keepingCapacity: true)
+        owners.removeAll(keepingCapacity: true)
         texts.removeAll(keepingCapacity: true)
     }
 

@@ -9,9 +9,9 @@ package final class PostgresStores: StoreProvider {
     let pool: PostgresPool
     private let lookups: LookupPipeline
     private let signals: PostgresSignals
-    private let horizon: HorizonWatch
     private let clock: DatabaseClock
     private let statistics = TableStatistics()
+    private let meter: WaitMeter
     private let assetDirectory: String?
     /// The connection that stores are looked for on: anybody may name any.
     private let looking = Mutex<PostgresConnection?>(nil)
@@ -34,10 +34,13 @@ package final class PostgresStores: StoreProvider {
         assetDirectory = assets
         let damage = DamageLog(store: "the PostgreSQL database", write: options.log)
         clock = DatabaseClock(options.clock)
-        horizon = HorizonWatch(options.log)
-        signals = PostgresSignals(address, options, clock, horizon)
+        signals = PostgresSignals(address, options, clock)
         let losses = ConnectionLosses()
-        pool = PostgresPool(options, losses: losses) { try PostgresConnection(address, options, damage: damage) }
+        let meter = WaitMeter()
+        self.meter = meter
+        pool = PostgresPool(options, losses: losses, meter: meter) {
+            try PostgresConnection(address, options, damage: damage, meter: meter)
+        }
         lookups = LookupPipeline(threads: max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)) / 4), losses: losses) {
             try PostgresConnection(address, options.forLookups, damage: damage)
         }
@@ -50,8 +53,6 @@ package final class PostgresStores: StoreProvider {
 
     /// The schema of the tables.
     var prefix: String { options.prefix }
-
-    package var horizonHolder: HorizonHolder? { horizon.holder }
 
     /// How often the server was waited for. Exact while nothing runs.
     package var roundTrips: Int { pool.roundTrips + lookups.roundTrips }
@@ -79,7 +80,12 @@ package final class PostgresStores: StoreProvider {
         if let known = try connection.ask(Self.find(id)).first?.first.flatMap({ Int64($0) }) {
             return StoreNumber(value: known)
         }
-        _ = try connection.ask(PostgresTables.insertStore(container: id.container, environment: id.environment))
+        _ = try connection.ask(
+            """
+            INSERT INTO store (container, environment)
+            VALUES (\(PostgresAddress.literal(id.container)), \(PostgresAddress.literal(id.environment)))
+            ON CONFLICT DO NOTHING
+            """)
         guard let made = try connection.ask(Self.find(id)).first?.first.flatMap({ Int64($0) }) else {
             throw StorageError(.other, "the store could not be noted")
         }
@@ -139,7 +145,7 @@ package final class PostgresStores: StoreProvider {
 
     package func existingStores() throws -> [StoreID] { try stores("TRUE") }
 
-    package func storesWithWork() throws -> [StoreID] {
+    package func storesWithWork() throws -> [StoreID]? {
         let key = StoreNumber.sql(ofKey: "owner")
         // Stepping from store to store: the cost follows the stores with work, not their rows.
         let looks = [
@@ -167,6 +173,8 @@ package final class PostgresStores: StoreProvider {
     }
 
     package var keepsStores: Bool { true }
+
+    package var waits: StorageWaits? { meter.waits }
 
     package var identity: String {
         get throws {

@@ -54,7 +54,7 @@ extension PostgresConnection {
         if records.allSatisfy(\.isStorable) { expectation.expect(name, records: records, shares: shares) }
     }
 
-    /// Locks the records with the look-up of their zone.
+    /// Reads the records with the look-up of their zone.
     func runBesideZone(_ statement: PostgresStatement) throws -> PostgresRows? {
         let names = expectation.records
         let owner = statement.integers[0]
@@ -65,10 +65,10 @@ extension PostgresConnection {
         let shares = try PostgresStatement(.sharesOfZone, self).bind(owner: owner).bind(statement.texts[0])
             .bind(Int64(expectation.shares))
         let results = try perform([
-            query("zone", PostgresSQL.text(.zoneByName, mode), statement.parameters),
+            query("zone", PostgresSQL.text(.zoneByName), statement.parameters),
             query(
-                (isOne ? "record" : "records") + (mode == .writing ? "_locked" : ""),
-                isOne ? PostgresSQL.recordOfZone(mode) : PostgresSQL.recordsOfZone(mode), records.parameters),
+                isOne ? "record" : "records", isOne ? PostgresSQL.recordOfZone : PostgresSQL.recordsOfZone,
+                records.parameters),
             query("shares", PostgresSQL.sharesOfZone, shares.parameters),
         ])
         let zone = PostgresRows(results[0])

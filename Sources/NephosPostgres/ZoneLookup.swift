@@ -35,7 +35,7 @@ extension PostgresConnection {
     /// - Throws: where the connection is not to be used again.
     func look(up lookups: [ZoneLookup]) throws -> [ZoneLookup.Row] {
         let queries = try lookups.map { lookup in
-            try check(lookup.store)
+            try use(lookup.store)
             var parameters = PostgresLink.Parameters()
             parameters.add(lookup.store.key(lookup.owner))
             parameters.add(text: lookup.zone.utf8)

@@ -75,7 +75,7 @@ package final class SQLiteEngine: StorageEngine {
     }
 
     package func write<T: Sendable>(
-        _ body: @escaping @Sendable (StorageTransaction) throws -> T
+        of owners: Set<OwnerID>, _ body: @escaping @Sendable (StorageTransaction) throws -> T
     ) async throws -> T {
         try await writer.write(body)
     }

@@ -130,7 +130,7 @@ package final class SQLiteSnapshot: StorageEngine {
     }
 
     package func write<T: Sendable>(
-        _ body: @escaping @Sendable (StorageTransaction) throws -> T
+        of owners: Set<OwnerID>, _ body: @escaping @Sendable (StorageTransaction) throws -> T
     ) async throws -> T {
         throw StorageError(.other, "A snapshot cannot be written.")
     }

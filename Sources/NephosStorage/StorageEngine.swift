@@ -1,12 +1,9 @@
 /// One container's store in one environment: typed rows that are read and written in transactions.
 ///
 /// A change sequence is unique in the store. It is above the sequences of all writes that were answered before its own
-/// write began. Concurrent writes may commit in any order. So the sequence of a record may fall, and a reader may see a
-/// larger sequence before a smaller one. A reader has seen all changes only up to `completeUpTo`.
-///
-/// Callers compare a sequence with `completeUpTo`, with the position of a reader, or with a sequence taken under
-/// `runAlone`. They never compare the sequences of two rows. Change tags are derived from sequences and are compared
-/// for equality only. The body of a write may run several times before it is committed once.
+/// write began. The writes of one owner commit in the order of their sequences. Those of different owners commit in any
+/// order, so callers compare sequences of one owner, or with one taken under `runAlone` or from `settledSequence`. The
+/// body of a write may run several times before it is committed once.
 ///
 /// An engine is accepted if it passes all checks of `NephosStorageTesting`. It knows none of CloudKit's rules.
 package protocol StorageEngine: AnyObject, Sendable {
@@ -29,8 +26,12 @@ package protocol StorageEngine: AnyObject, Sendable {
     /// Group commit: one commit makes all pending writes durable. If `body` throws, only its own changes are rolled
     /// back. To roll them back, or after a conflict with another write, the engine may run `body` again. An operation
     /// that throws fails the write, even if `body` continues.
+    /// - Parameter owners: the owners whose rows `body` changes, as far as they are known. An engine that several processes
+    ///   write excludes their other writes meanwhile, and runs `body` again if it turns out to change another's.
     /// - Throws: any error of `body`, or a `StorageError`; in both cases nothing is stored.
-    func write<T: Sendable>(_ body: @escaping @Sendable (StorageTransaction) throws -> T) async throws -> T
+    func write<T: Sendable>(
+        of owners: Set<OwnerID>, _ body: @escaping @Sendable (StorageTransaction) throws -> T
+    ) async throws -> T
 
     /// Whether other processes may write the store.
     var isShared: Bool { get }
@@ -65,5 +66,11 @@ extension StorageEngine {
 }
 
 extension StorageEngine {
+    package func write<T: Sendable>(
+        _ body: @escaping @Sendable (StorageTransaction) throws -> T
+    ) async throws -> T {
+        try await write(of: [], body)
+    }
+
     package var clockOffset: Int64 { 0 }
 }

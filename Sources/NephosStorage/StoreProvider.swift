@@ -22,8 +22,8 @@ package protocol StoreProvider: Sendable {
     /// Returns the existing stores, so that their background work can be resumed.
     func existingStores() throws -> [StoreID]
     /// Returns the existing stores with pending work: a job, a change event, a due notification, or an index to build.
-    /// Empty if no other process uses the stores, because the process that deferred work then does it.
-    func storesWithWork() throws -> [StoreID]
+    /// Nil if that is not known without opening them.
+    func storesWithWork() throws -> [StoreID]?
     func exists(_ id: StoreID) throws -> Bool
     /// Whether a closed store keeps its content until it is opened again.
     var keepsStores: Bool { get }
@@ -32,31 +32,30 @@ package protocol StoreProvider: Sendable {
     var identity: String { get throws }
     /// A provider of empty, temporary stores; nil if this provider offers none.
     var blanks: (any StoreProvider)? { get }
-    /// The oldest running transaction that writes, for which change feeds wait, as of the last check; nil if the engine
-    /// serialises its writes.
-    var horizonHolder: HorizonHolder? { get }
+    /// The time that requests have spent in waits of the database's; nil if the engine serialises its writes.
+    var waits: StorageWaits? { get }
     /// Closes the resources that all stores share. The stores must be closed before.
     func close()
 }
 
 extension StoreProvider {
     package func exists(_ id: StoreID) throws -> Bool { try existingStores().contains(id) }
-    package func storesWithWork() throws -> [StoreID] { [] }
+    package func storesWithWork() throws -> [StoreID]? { nil }
     package var keepsStores: Bool { false }
     package var identity: String { "" }
     package var blanks: (any StoreProvider)? { nil }
-    package var horizonHolder: HorizonHolder? { nil }
+    package var waits: StorageWaits? { nil }
 }
 
-/// A writing transaction that change feeds wait for.
-package struct HorizonHolder: Sendable {
-    /// The number of seconds for which the transaction has been running; 0 if there is no such transaction.
-    package var seconds: Double
-    /// The name under which the program that began the transaction connected to the database.
-    package var applicationName: String
+/// The waits of this process since its start.
+package struct StorageWaits: Sendable {
+    /// The total times in seconds: for a connection to the database, for other writes of the same owner, and for a write
+    /// that excludes all others of its store.
+    package var connections = 0.0
+    package var owners = 0.0
+    package var stores = 0.0
+    /// The number of writes that the database ended because they waited for each other.
+    package var deadlocks = 0
 
-    package init(seconds: Double, applicationName: String) {
-        self.seconds = seconds
-        self.applicationName = applicationName
-    }
+    package init() {}
 }

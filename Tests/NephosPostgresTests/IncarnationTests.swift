@@ -29,7 +29,7 @@ import Testing
         }
 
         /// - Parameter change: what the store has noted, as it would be had it been written in another database.
-        func replace(_ change: String) throws { try replace(["UPDATE \(schema).store SET \(change)"]) }
+        func replace(_ change: String) throws { try replace(["UPDATE \(schema).installation SET \(change)"]) }
 
         /// Makes a table again with its rows, as loading a dump does.
         func makeAgain() throws {

@@ -1,16 +1,17 @@
+import Dispatch
 import NephosPostgresTesting
 import NephosStorage
+import NephosTesting
 import NephosThreads
 import Synchronization
 import Testing
 
 @testable import NephosPostgres
 
-/// Feeds are complete without a lock that blocks writers: late commits are not skipped.
+/// Feeds are complete up to the last change that is committed.
 @Suite(.overPostgreSQL, .oneAtATime) struct PostgresFeedTests {
     @Test(arguments: [1, 2, 3])
-    func `a feed's reader gets every record's last version, in whatever order writers commit`(seed: UInt64) async throws
-    {
+    func `a feed's reader gets every record's last version, of many writers`(seed: UInt64) async throws {
         let stores = try TestCluster.stores.get()
         let engine = try stores.open(TestCluster.newStore())
         let zone = try await engine.write {
@@ -60,82 +61,93 @@ import Testing
         await engine.close()
     }
 
-    @Test func `a feed waits for the caller's own save, and answers without it if it stays incomplete`() async throws {
-        var options = TestCluster.options(connections: 4)
-        options.horizonNanoseconds = 300_000_000
-        let stores = try PostgresStores(try TestCluster.address.get(), options: options)
-        let id = TestCluster.newStore()
-        let engine = try stores.open(id)
+    @Test func `a foreign transaction that writes holds up no feed`() async throws {
+        let stores = try PostgresStores(try TestCluster.address.get(), options: TestCluster.options(connections: 4))
+        let engine = try stores.open(TestCluster.newStore())
         let zone = try await engine.write {
             try $0.insertZone(owner: .everyone, name: "Z", sequence: $0.nextSequence()).key
         }
-        // Somebody else's transaction, which writes and goes on.
-        let other = try PostgresConnection(try TestCluster.address.get(), options, damage: nil)
-        _ = try other.ask("CREATE TABLE IF NOT EXISTS public.elsewhere (n BIGINT)")
-        try other.execute("BEGIN; INSERT INTO public.elsewhere VALUES (1)")
+        let foreign = try PostgresConnection(
+            try TestCluster.address.get(), PostgresOptions(acceptsUnsafeServer: true), damage: nil)
+        _ = try foreign.ask("CREATE TABLE IF NOT EXISTS public.elsewhere (n BIGINT)")
+        try foreign.execute("BEGIN; INSERT INTO public.elsewhere VALUES (1)")
         let saved = try await engine.write { transaction in
             let sequence = try transaction.nextSequence()
             try transaction.put(record(zone, "a", sequence: sequence))
+            try transaction.noteChange(zone: zone)
             return sequence
         }
-        let early = try await engine.read { try $0.completeUpTo(zone: zone) }
-        #expect(early < saved)
-        // The record itself is there.
-        #expect(try await engine.read { try $0.record(zone: zone, named: "a")?.sequence } == saved)
-        async let late = engine.read { try $0.completeUpTo(zone: zone) }
-        try other.execute("COMMIT")
-        _ = try await late
-        #expect(try await engine.read { try $0.completeUpTo(zone: zone) } == saved)
-        other.close()
+        let reaches = try await engine.read { reader in
+            reader.expectFeeds()
+            let known = try reader.zone(owner: .everyone, named: "Z").map { try reader.completeUpTo(zone: $0.key) }
+            return [known ?? 0, try reader.completeUpTo(zone: zone), try reader.completeUpTo(owner: .everyone)]
+        }
+        #expect(reaches == [saved, saved, saved])
+        try foreign.execute("COMMIT")
+        foreign.close()
         await engine.close()
         stores.close()
     }
 
-    @Test func `a feed waits for another server's save in its own zone only`() async throws {
-        // Longer than any test: what waits for the end of it fails by its time.
-        var options = TestCluster.options(connections: 4)
-        options.horizonNanoseconds = 3_600_000_000_000
-        let address = try TestCluster.address.get()
-        let (first, second) = (
-            try PostgresStores(address, options: options), try PostgresStores(address, options: options)
-        )
-        let id = TestCluster.newStore()
-        let (one, other) = (try first.open(id), try second.open(id))
-        let zones = try await one.write { transaction in
-            try ["Y", "Z"].map {
-                try transaction.insertZone(owner: .everyone, name: $0, sequence: transaction.nextSequence()).key
+    /// The numbers of two owners are drawn in one order and committed in the other.
+    @Test(arguments: [false, true])
+    func `settled sequences of two owners have all commits below them`(_ settlesFirst: Bool) async throws {
+        let stores = try PostgresStores(try TestCluster.address.get(), options: TestCluster.options(connections: 6))
+        let engine = try stores.open(TestCluster.newStore())
+        let owners = [OwnerID(rawValue: 1), OwnerID(rawValue: 2)]
+        let zones = try await engine.write(of: Set(owners)) { transaction in
+            try owners.map {
+                try transaction.insertZone(owner: $0, name: "Z", sequence: transaction.nextSequence()).key
             }
         }
-        // Somebody else's transaction, which writes and goes on.
-        let foreign = try PostgresConnection(address, options, damage: nil)
-        _ = try foreign.ask("CREATE TABLE IF NOT EXISTS public.elsewhere (n BIGINT)")
-        try foreign.execute("BEGIN; INSERT INTO public.elsewhere VALUES (1)")
-        let saved = try await one.write { transaction in
-            let sequence = try transaction.nextSequence()
-            try transaction.put(record(zones[1], "a", sequence: sequence))
-            try transaction.noteChange(zone: zones[1])
-            return sequence
+        @Sendable func save(_ zone: ZoneKey, _ before: @escaping @Sendable () -> Void) async throws -> Int64 {
+            try await engine.write(of: [zone.owner]) { transaction in
+                let sequence = try transaction.nextSequence()
+                try transaction.put(record(zone, "a", sequence: sequence))
+                before()
+                return sequence
+            }
         }
-        // The other zone is complete, whatever else is not.
-        for engine in [one, other] {
-            #expect(try await engine.read { try $0.completeUpTo(zone: zones[0]) } < saved)
+        let (drawn, mayCommit) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        async let early = save(zones[0]) {
+            drawn.signal()
+            mayCommit.wait()
         }
-        async let byName = other.read { reader in
-            reader.expectFeeds()
-            let zone = try reader.zone(owner: .everyone, named: "Z")
-            return try zone.map { try reader.completeUpTo(zone: $0.key) }
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                drawn.wait()
+                continuation.resume()
+            }
         }
-        async let byKey = other.read { try $0.completeUpTo(zone: zones[1]) }
-        async let database = other.read { try $0.completeUpTo(owner: .everyone) }
-        try foreign.execute("COMMIT")
-        let reaches = try await [byName ?? 0, byKey, database]
-        #expect(reaches == [saved, saved, saved])
-        foreign.close()
-        for engine in [one, other] { await engine.close() }
-        for stores in [first, second] { stores.close() }
+        let late = try await save(zones[1]) {}
+        // The read waits for the first owner's write, which is behind the second's.
+        async let settled = engine.read { reader in
+            let settled = try reader.settledSequence(of: Set(owners))
+            return (settled, try zones.map { try reader.completeUpTo(zone: $0) })
+        }
+        if settlesFirst { try await Self.waitsForLock() }
+        mayCommit.signal()
+        let (sequence, last) = try await settled
+        let first = try await early
+        #expect(first < late)
+        #expect(last == [first, late])
+        #expect(sequence >= late)
+        let next = try await save(zones[0]) {}
+        #expect(next > sequence)
+        await engine.close()
+        stores.close()
     }
 
-    @Test func `a zone's last change is kept when its newest record is rewritten and not yet complete`() async throws {
+    private static func waitsForLock() async throws {
+        let other = try PostgresConnection(
+            try TestCluster.address.get(), PostgresOptions(acceptsUnsafeServer: true), damage: nil)
+        defer { other.close() }
+        try await eventually {
+            try !other.ask("SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted").isEmpty
+        }
+    }
+
+    @Test func `a zone's last change never falls when its newest record is rewritten`() async throws {
         let stores = try TestCluster.stores.get()
         let engine = try stores.open(TestCluster.newStore())
         let zone = try await engine.write {

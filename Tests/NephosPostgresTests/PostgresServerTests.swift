@@ -1,6 +1,7 @@
 import Foundation
 import NephosPostgresTesting
 import NephosStorage
+import NephosThreads
 import Synchronization
 import Testing
 
@@ -141,27 +142,27 @@ import Testing
         stores.close()
     }
 
-    @Test func `the oldest writing transaction is reported with its age and application name`() async throws {
-        var options = TestCluster.options(connections: 1)
-        options.lookMilliseconds = 20
-        let stores = try PostgresStores(try TestCluster.address.get(), options: options)
-        let engine = try stores.open(TestCluster.newStore())
-        let (heard, hear) = AsyncStream<StoreSignals>.makeStream()
-        engine.onSignals { hear.yield($0) }
-        let name = "other \"\(UUID().uuidString)\""
-        let other = try PostgresConnection(
-            try TestCluster.address.get(), PostgresOptions(acceptsUnsafeServer: true), damage: nil)
-        try other.execute("SET application_name TO '\(name)'; CREATE TEMPORARY TABLE held (n INT)")
-        // Others of this cluster write too, but not for long.
-        _ = try other.ask("BEGIN")
-        _ = try other.ask("INSERT INTO held VALUES (1)")
-        for await _ in heard {
-            if let holder = stores.horizonHolder, holder.applicationName == name, holder.seconds > 0.1 { break }
+    @Test func `waits for an owner's other write and for a connection are summed`() async throws {
+        let stores = try PostgresStores(try TestCluster.address.get(), options: TestCluster.options(connections: 2))
+        let id = TestCluster.newStore()
+        let (first, second) = (try stores.open(id), try stores.open(id))
+        let before = try #require(stores.waits)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for engine in [first, second, first] {
+                group.addTask {
+                    try await engine.write(of: [.everyone, OwnerID(rawValue: 7)]) { transaction in
+                        _ = try transaction.nextSequence()
+                        NativeThread.sleep(nanoseconds: 20_000_000)
+                    }
+                }
+            }
+            try await group.waitForAll()
         }
-        _ = try other.ask("COMMIT")
-        for await _ in heard where stores.horizonHolder?.applicationName != name { break }
-        other.close()
-        await engine.close()
+        let after = try #require(stores.waits)
+        #expect(after.owners - before.owners > 0.01)
+        #expect(after.connections - before.connections > 0.01)
+        #expect(after.deadlocks == 0)
+        for engine in [first, second] { await engine.close() }
         stores.close()
     }
 

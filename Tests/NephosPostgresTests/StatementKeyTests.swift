@@ -14,7 +14,7 @@ import Testing
 
     @Test func `every statement binds an owner, an account or its store`() {
         let found = SQL.allCases.filter { sql in
-            let text = PostgresSQL.text(sql, .writing)
+            let text = PostgresSQL.text(sql)
             return !PostgresSQL.needsStore(sql)
                 && !text.contains(/[ .(](owner|account) = (\$\d|wanted\.account)/)
                 && !text.contains(/INSERT INTO \w+ \((\w+, )?(owner|account)\b/)

@@ -48,7 +48,6 @@ import Testing
             SELECT owner, 1, md5((n % 1000)::text), 1, md5(n::text) FROM filled;
         INSERT INTO index_entry (owner, zone, definition, value, name, record)
             SELECT owner, 1, 1, decode(md5(n::text), 'hex'), md5(n::text), n FROM filled;
-        INSERT INTO zone_change (owner, zone, sequence) SELECT owner, 1, n FROM filled;
         INSERT INTO shared_record (owner, zone, name, share, type, entered, sequence, gone_at, left_at)
             SELECT owner, 1, md5(n::text), 1, 'Note', n, n, n % 10, 0 FROM filled;
         INSERT INTO share (id, owner, zone, name, root, guid, ended_at, public_permission, allows_requests)
@@ -62,7 +61,7 @@ import Testing
     private func scans(_ round: String, _ connection: PostgresConnection) throws -> [String] {
         var found: [String] = []
         for sql in SQL.allCases where !Self.withoutPlan.contains(sql) {
-            let text = PostgresSQL.text(sql, .writing)
+            let text = PostgresSQL.text(sql)
             let name = "\(round)_\(sql.rawValue)"
             try connection.execute("PREPARE \(name) AS \(text)")
             let count = text.matches(of: #/\$(\d+)/#).compactMap { Int($0.output.1) }.max() ?? 0

@@ -20,7 +20,6 @@ import Testing
     init() throws {
         var options = TestCluster.options(connections: 1)
         options.lockMilliseconds = 20
-        options.horizonNanoseconds = 10_000_000
         let hook = hook
         options.beforeStatement = { hook.value?() }
         prefix = options.prefix
@@ -65,12 +64,16 @@ import Testing
                     try await write(store, "same")
                 }
             },
-            .init("a read that waits for the horizon") { store in
-                try other.ask("BEGIN")
-                try other.ask("SELECT pg_current_xact_id()::text")
-                defer { _ = try? other.ask("ROLLBACK") }
+            .init("a read that settles the sequences of owners") { store in
                 try await write(store, "same")
-                _ = try await store.engine.read { try $0.completeUpTo(zone: store.zone) }
+                let owners = [store.zone.owner, OwnerID(rawValue: 7)]
+                _ = try await store.engine.read { try $0.settledSequence(of: Set(owners)) }
+            },
+            .init("a write that finds it needs another owner's line, and one that needs the store's") { store in
+                try await store.engine.write { transaction in
+                    try put("same", store, transaction)
+                    try transaction.runAlone()
+                }
             },
             .init("a read and a write of stale versions") { store in
                 let isCurrent = try await store.engine.read { try $0.isCurrent(-1, of: .catalog) }
@@ -83,10 +86,10 @@ import Testing
                 #expect(!wasCurrent)
             },
             .init("a write that finds the database replaced") { store in
-                let incarnation = try "SELECT incarnation::text FROM \(prefix).store WHERE id = \(number(of: store))"
+                let incarnation = "SELECT incarnation::text FROM \(prefix).installation"
                 let before = try other.ask(incarnation)
                 try other.ask(
-                    "UPDATE \(prefix).store SET synchronous = 1 - synchronous WHERE id = \(number(of: store))")
+                    "UPDATE \(prefix).installation SET synchronous = 1 - synchronous")
                 try await write(store, "same")
                 #expect(try other.ask(incarnation) == before)
             },
@@ -124,7 +127,7 @@ import Testing
             },
             .init("a connection whose first use is refused") { store in
                 try terminate()
-                try await whileLocked("store") {
+                try await whileLocked("installation") {
                     await #expect(throws: StorageError.self) {
                         _ = try await store.engine.read { try $0.recordTypes() }
                     }
@@ -133,7 +136,7 @@ import Testing
             .init("a first use that notes another lineage") { store in
                 try terminate()
                 try other.ask(
-                    "UPDATE \(prefix).store SET synchronous = 1 - synchronous WHERE id = \(number(of: store))")
+                    "UPDATE \(prefix).installation SET synchronous = 1 - synchronous")
                 _ = try await store.engine.read { try $0.recordTypes() }
             },
             .init("an analysis of its tables") { store in

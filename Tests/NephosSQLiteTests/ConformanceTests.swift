@@ -70,8 +70,10 @@ private final class BlockingReads: StorageEngine {
         }
     }
 
-    func write<T: Sendable>(_ body: @escaping @Sendable (StorageTransaction) throws -> T) async throws -> T {
-        try await engine.write(body)
+    func write<T: Sendable>(
+        of owners: Set<OwnerID>, _ body: @escaping @Sendable (StorageTransaction) throws -> T
+    ) async throws -> T {
+        try await engine.write(of: owners, body)
     }
 
     func close() async {

@@ -22,7 +22,7 @@ enum Routes {
         },
         Route([.get], "/metrics") { asked in
             .text(
-                asked.metrics.text(horizon: asked.service.horizonHolder),
+                asked.metrics.text(asked.service.storageWaits),
                 type: "text/plain; version=0.0.4; charset=utf-8")
         },
         Route([.get], DevelopmentSignIn.path) { _ in .text(DevelopmentSignIn.page) },

@@ -18,15 +18,17 @@ enum Metric: String, CaseIterable {
     case stages = "nephos_http_stage_seconds_total"
     /// The number of requests that took more than a second, by their longest stage.
     case slow = "nephos_http_slow_requests_total"
-    /// The age in seconds of the oldest writing transaction in PostgreSQL, with the name of its application.
-    case horizonAge = "nephos_postgresql_horizon_age_seconds"
+    /// The time in seconds that requests waited for PostgreSQL's connections and locks.
+    case storageWaits = "nephos_postgresql_wait_seconds_total"
+    /// The number of writes that PostgreSQL ended because they waited for each other.
+    case deadlocks = "nephos_postgresql_deadlocks_total"
     /// The time at which the process started, in seconds since 1970.
     case startTime = "process_start_time_seconds"
 
     var type: String {
         switch self {
-        case .requests, .errors, .stages, .slow: "counter"
-        case .inFlight, .horizonAge, .startTime: "gauge"
+        case .requests, .errors, .stages, .slow, .storageWaits, .deadlocks: "counter"
+        case .inFlight, .startTime: "gauge"
         case .duration: "histogram"
         }
     }
@@ -39,7 +41,8 @@ enum Metric: String, CaseIterable {
         case .duration: "Seconds from a request's arrival to its answer, by route."
         case .stages: "Seconds that requests were in each stage."
         case .slow: "Requests that took more than a second, by their longest stage."
-        case .horizonAge: "Seconds for which the oldest writing transaction of the PostgreSQL cluster has been running."
+        case .storageWaits: "Seconds that requests waited for a connection, an owner's other writes, or a store's lock."
+        case .deadlocks: "Writes that PostgreSQL ended because they waited for each other."
         case .startTime: "When the process began, in seconds since 1970."
         }
     }
@@ -76,8 +79,6 @@ final class Metrics: Sendable {
         var slow: [String: UInt64] = [:]
     }
 
-    typealias Horizon = (seconds: Double, applicationName: String)
-
     private let counts = Mutex(Counts())
     private let inFlight = Atomic(0)
     private let startTime: Double
@@ -104,17 +105,19 @@ final class Metrics: Sendable {
         }
     }
 
-    /// - Parameter horizon: the transaction for which change feeds wait; nil if they wait for none.
-    func text(horizon: Horizon?) -> String {
+    typealias Waits = (times: [(name: String, seconds: Double)], deadlocks: Int)
+
+    /// - Parameter waits: those for PostgreSQL; nil for other storage.
+    func text(_ waits: Waits?) -> String {
         let counts = self.counts.withLock(\.self)
-        return Metric.allCases.filter { $0 != .horizonAge || horizon != nil }.map { metric in
+        return Metric.allCases.filter { waits != nil || $0 != .storageWaits && $0 != .deadlocks }.map { metric in
             let header = "# HELP \(metric.rawValue) \(metric.help)\n# TYPE \(metric.rawValue) \(metric.type)\n"
-            return header + samples(of: metric, counts, horizon).map { metric.rawValue + $0 + "\n" }.joined()
+            return header + samples(of: metric, counts, waits).map { metric.rawValue + $0 + "\n" }.joined()
         }.joined()
     }
 
     /// Returns the sample lines of a metric, without its name.
-    private func samples(of metric: Metric, _ counts: Counts, _ horizon: Horizon?) -> [String] {
+    private func samples(of metric: Metric, _ counts: Counts, _ waits: Waits?) -> [String] {
         switch metric {
         case .requests:
             return counts.routes.sorted { $0.key < $1.key }.flatMap { route, counts in
@@ -133,24 +136,13 @@ final class Metrics: Sendable {
                 .map { "{stage=\"\($0)\"} \(Double($1) / 1e9)" }
         case .slow:
             return StageDurations.names.map { "{stage=\"\($0)\"} \(counts.slow[$0] ?? 0)" }
-        case .horizonAge:
-            guard let horizon else { return [] }
-            return ["{application_name=\"\(Self.escaped(horizon.applicationName))\"} \(horizon.seconds)"]
+        case .storageWaits:
+            return (waits?.times ?? []).map { "{for=\"\($0.name)\"} \($0.seconds)" }
+        case .deadlocks:
+            return [" \(waits?.deadlocks ?? 0)"]
         case .startTime:
             return [" \(startTime)"]
         }
-    }
-
-    /// Returns a label value from another program, escaped.
-    private static func escaped(_ value: String) -> String {
-        value.map { character in
-            switch character {
-            case "\\": "\\\\"
-            case "\"": "\\\""
-            case "\n": "\\n"
-            default: String(character)
-            }
-        }.joined()
     }
 
     private static func histogram(route: String, _ durations: Durations) -> [String] {

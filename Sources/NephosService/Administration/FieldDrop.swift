@@ -62,7 +62,7 @@ struct FieldDrop {
         for zone in try await store.engine.read({ try $0.zones(after: 0, limit: .max) }) {
             var position: Int64? = 0
             while let start = position {
-                let step = try await store.engine.write { transaction in
+                let step = try await store.engine.write(of: [zone.key.owner]) { transaction in
                     try erase(in: zone, after: start, to: end, store, transaction)
                 }
                 if step.leftEvents { store.fanOut.wake() }

@@ -89,10 +89,12 @@ final class StoreAssets: Sendable {
         let known = isUnsaved ? nil : try await engine.read { try $0.asset(owner: asset.owner, content: asset.content) }
         let isWhole = if let known { await StoredContent.isWhole(known, in: files) } else { false }
         if isWhole,
-            let kept = try await engine.write({ transaction in
-                try check(transaction)
-                return try Self.keepKnown(asset, transaction)
-            })
+            let kept = try await engine.write(
+                of: [asset.owner],
+                { transaction in
+                    try check(transaction)
+                    return try Self.keepKnown(asset, transaction)
+                })
         {
             file.discard()
             return kept
@@ -124,7 +126,7 @@ final class StoreAssets: Sendable {
     ) async throws -> AssetRow {
         // Set before the commit: a reader of a record with the file must find `hasAssets` true.
         anyAsset.store(true, ordering: .releasing)
-        return try await engine.write { transaction in
+        return try await engine.write(of: [new.owner]) { transaction in
             try check(transaction)
             if var known = try Self.keepKnown(new, transaction) {
                 // If another file replaced `damaged` since the check, another upload stored that file, and the file is
@@ -162,7 +164,7 @@ final class StoreAssets: Sendable {
                 try $0.unneededAssets(owner: owner, neededBefore: time, limit: Limits.assetsPerCollectionStep)
             }
             let (chosen, enough) = Self.first(of: unneeded, with: missing)
-            let freed = try await engine.write { transaction -> Int64 in
+            let freed = try await engine.write(of: [owner]) { transaction -> Int64 in
                 var freed: Int64 = 0
                 for row in chosen {
                     // A save may have referenced the file since it was read.

@@ -70,7 +70,7 @@ struct AccountErasure {
         let owned = try transaction.references(
             zone: zone.key, to: record.name, kinds: [.deleteSelf], after: nil, limit: 1)
         let tombstone = try RecordWriter.delete(
-            record, separates: !owned.isEmpty, merge, indexes, changes, in: transaction)
+            record, merge, indexes, changes, in: transaction)
         if !owned.isEmpty { try transaction.insert(BackgroundJob.cascade(from: tombstone)) }
         return try notifier.notify(of: changes, in: zone, by: nil, transaction)
     }

@@ -102,7 +102,7 @@ struct BackgroundStep {
         let owned = try transaction.references(
             zone: row.zone, to: row.name, kinds: [.deleteSelf], after: nil, limit: 1)
         let tombstone = try RecordWriter.delete(
-            row, separates: !owned.isEmpty, merge, indexes, changes, in: transaction)
+            row, merge, indexes, changes, in: transaction)
         if !owned.isEmpty { try transaction.insert(BackgroundJob.cascade(from: tombstone)) }
     }
 }

@@ -117,7 +117,7 @@ final class BackgroundWork: Sendable {
     private func doStep(of job: JobRow) async throws {
         do {
             let limit = pieces.withLock { $0.records }
-            let done: (leftEvents: Bool, duration: Duration)? = try await engine.write {
+            let done: (leftEvents: Bool, duration: Duration)? = try await engine.write(of: [job.zone.owner]) {
                 [environment, indexes, accounts, notifier] transaction in
                 guard try transaction.claim(job) else { return nil }
                 try notifier.watched.refresh(transaction)

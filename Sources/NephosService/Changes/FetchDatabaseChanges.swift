@@ -11,7 +11,7 @@ struct FetchDatabaseChanges {
         if caller.scope == .shared { return try runShared(reader) }
         let position = try FeedPosition(
             .database, token: request.syncToken, fetchEnd: request.fetchEnd, caller.tokenCodec,
-            last: try caller.owner.map { try reader.completeUpTo(owner: $0) } ?? 0, horizon: reader.horizon,
+            last: try caller.owner.map { try reader.completeUpTo(owner: $0) } ?? 0,
             forgotten: try caller.owner.map { try reader.zonesForgotten(owner: $0) } ?? 0)
         let limit = max(1, min(request.resultsLimit ?? .max, Limits.changesPerPage))
         let changes = try changes(position, limit: limit + 1, reader)
@@ -25,10 +25,10 @@ struct FetchDatabaseChanges {
 
     private func runShared(_ reader: StorageReader) throws -> DatabaseChangesResponse {
         let account = try caller.requireAccount()
-        let zones = try SharedDatabaseChanges(account: account, reader: reader).zones()
+        let (zones, end) = try SharedDatabaseChanges(account: account, reader: reader).zones()
         let position = try FeedPosition(
             .database, token: request.syncToken, fetchEnd: request.fetchEnd, caller.tokenCodec,
-            last: zones.last?.sequence ?? 0,
+            last: min(zones.last?.sequence ?? 0, end),
             forgotten: try reader.membershipsForgotten(account: account.id))
         let limit = max(1, min(request.resultsLimit ?? .max, Limits.changesPerPage))
         let changes = zones.filter { zone in
@@ -37,13 +37,13 @@ struct FetchDatabaseChanges {
         }
         let page = changes.prefix(limit)
         let hasMore = changes.count > limit
-        let end = hasMore ? page.last?.sequence ?? position.start : position.end
+        let last = hasMore ? page.last?.sequence ?? position.start : position.end
         return DatabaseChangesResponse(
             zones: page.map { zone in
                 ZoneDictionary(
                     zoneID: zone.zoneID, atomic: true, deleted: zone.isDeleted, deletionReason: zone.reason)
-            }, syncToken: position.token(at: end, caller.tokenCodec), moreComing: hasMore,
-            fetchEnd: position.fetchEnd(after: end, caller.tokenCodec))
+            }, syncToken: position.token(at: last, caller.tokenCodec), moreComing: hasMore,
+            fetchEnd: position.fetchEnd(after: last, caller.tokenCodec))
     }
 
     private func changes(

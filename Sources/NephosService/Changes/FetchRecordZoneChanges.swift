@@ -44,7 +44,7 @@ struct FetchRecordZoneChanges {
         guard ZoneRules.hasChangeFeed(row.name) else { throw ServiceError.defaultZoneHasNoChanges }
         let position = try FeedPosition(
             .zone(row.key.id), token: zone.syncToken, deletionsSince: zone.deletionsSince, fetchEnd: zone.fetchEnd,
-            caller.tokenCodec, last: try reader.completeUpTo(zone: row.key), horizon: reader.horizon,
+            caller.tokenCodec, last: try reader.completeUpTo(zone: row.key),
             forgotten: row.purgedUntil)
         // The first page of a packed fetch has the limit of an ordinary page, so that it arrives soon.
         let mostPerPage =

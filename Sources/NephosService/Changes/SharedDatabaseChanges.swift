@@ -15,9 +15,12 @@ struct SharedDatabaseChanges {
         var reason = ZoneDeletionReason.deleted
     }
 
-    /// All zones in which the account participates or participated, in the order of their last changes.
-    func zones() throws -> [Zone] {
+    /// All zones in which the account participates or participated, in the order of their last changes, and the change
+    /// sequence up to which they are complete.
+    func zones() throws -> (zones: [Zone], end: Int64) {
         let memberships = Dictionary(grouping: try reader.memberships(account: account.id)) { $0.zone }
+        let owners = Set(memberships.keys.map(\.owner))
+        let end = owners.count > 1 ? try reader.settledSequence(of: owners) : .max
         var zones: [Zone] = []
         for (key, memberships) in memberships {
             guard let row = try reader.zone(key), let owner = try reader.account(id: key.owner.rawValue) else {
@@ -42,7 +45,7 @@ struct SharedDatabaseChanges {
                 zones.append(Zone(sequence: left, zoneID: zoneID, isDeleted: true))
             }
         }
-        return Self.newest(zones)
+        return (Self.newest(zones), end)
     }
 
     /// If a deleted zone and a new zone have the same name, keeps only the newer one.

@@ -76,7 +76,7 @@ struct ModifyPlan {
             return .saved(try RecordWriter.save(save, batch.indexes, batch.changes, in: transaction))
         case .delete(let row):
             let leavesJob = backgroundCascade.contains(row.name)
-            let tombstone = try delete(row, separates: leavesJob, batch, transaction)
+            let tombstone = try delete(row, batch, transaction)
             if leavesJob { try transaction.insert(BackgroundJob.cascade(from: tombstone)) }
             return .deleted(type: row.type)
         case .leave(let row):
@@ -130,10 +130,10 @@ extension ModifyPlan {
     }
 
     private func delete(
-        _ row: RecordRow, separates: Bool = false, _ batch: ZoneBatch, _ transaction: StorageTransaction
+        _ row: RecordRow, _ batch: ZoneBatch, _ transaction: StorageTransaction
     ) throws -> RecordRow {
         let tombstone = try RecordWriter.delete(
-            row, separates: separates, batch.merge, batch.indexes, batch.changes, in: transaction)
+            row, batch.merge, batch.indexes, batch.changes, in: transaction)
         if sharing.isNeeded {
             try SharedRecords.remove(tombstone, type: row.type, batch.sharedChanges, in: transaction)
         }

@@ -87,7 +87,10 @@ struct ModifySubscriptions {
         let row = SubscriptionRow(
             owner: owner, account: account.id, id: id,
             recordType: matchedType(of: subscription), zone: zone,
-            body: subscription.encoded(), since: try transaction.nextSeparatingSequence())
+            body: subscription.encoded(),
+            // A shared database has changes of several owners.
+            since: caller.scope == .shared
+                ? try transaction.nextSeparatingSequence() : try transaction.nextSequence())
         guard row.body.count <= Limits.subscriptionSize else {
             throw ServiceError.limitExceeded(
                 "the subscription holds \(row.body.count) bytes; at most \(Limits.subscriptionSize) are allowed")

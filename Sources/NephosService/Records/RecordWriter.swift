@@ -3,13 +3,12 @@ import NephosWire
 
 /// Writes a record and all data derived from it, by the diff of the old and the new record.
 enum RecordWriter {
-    /// - Parameter separates: whether the save needs a sequence with which the sequences of other rows can be compared.
     static func save(
-        _ save: PlannedSave, separates: Bool = false, _ indexes: IndexWriter, _ changes: RecordChanges?,
+        _ save: PlannedSave, _ indexes: IndexWriter, _ changes: RecordChanges?,
         in transaction: StorageTransaction
     ) throws -> RecordRow {
         var row = save.row
-        row.sequence = try separates ? transaction.nextSeparatingSequence() : transaction.nextSequence()
+        row.sequence = try transaction.nextSequence()
         row.number = try transaction.put(row)
         for key in save.keys { try transaction.put(key) }
         for key in save.droppedKeys {
@@ -26,14 +25,12 @@ enum RecordWriter {
         return row
     }
 
-    /// - Parameter separates: whether later steps use the sequence of the deletion to distinguish saves before it from
-    ///   saves after it.
     static func delete(
-        _ row: RecordRow, separates: Bool = false, _ merge: FieldMerge, _ indexes: IndexWriter,
+        _ row: RecordRow, _ merge: FieldMerge, _ indexes: IndexWriter,
         _ changes: RecordChanges?, in transaction: StorageTransaction
     ) throws -> RecordRow {
         var tombstone = merge.deleted(row)
-        tombstone.sequence = try separates ? transaction.nextSeparatingSequence() : transaction.nextSequence()
+        tombstone.sequence = try transaction.nextSequence()
         try transaction.put(tombstone)
         try writeEdges(of: row, old: ReferenceGraph.edges(of: row), new: [], in: transaction)
         try AssetReferences.update(

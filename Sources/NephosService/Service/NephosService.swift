@@ -24,10 +24,12 @@ package final class NephosService: Sendable {
         self.configuration = configuration
     }
 
-    /// The age in seconds of the oldest open write transaction, which delays change feeds, and the name of the program
-    /// that began the transaction; nil for storage that serialises writes.
-    package var horizonHolder: (seconds: Double, applicationName: String)? {
-        stores.horizonHolder.map { ($0.seconds, $0.applicationName) }
+    /// The total times in seconds of waits for the database, and the number of deadlocks; nil for storage that serialises
+    /// writes.
+    package var storageWaits: (times: [(name: String, seconds: Double)], deadlocks: Int)? {
+        stores.waits.map { waits in
+            ([("connection", waits.connections), ("owner", waits.owners), ("store", waits.stores)], waits.deadlocks)
+        }
     }
 
     // MARK: - Lifecycle

@@ -86,7 +86,7 @@ final class Store: Sendable {
     private func account(named name: String) async throws -> AccountRow {
         if let account = accounts.cached(named: name) { return account }
         let (environment, userRecordName) = (self.environment, userRecordName?(name))
-        let account = try await engine.write { transaction in
+        let account = try await engine.write(of: [.everyone]) { transaction in
             transaction.mayRepeat()
             return try Accounts.findOrMake(name, userRecordName: userRecordName, environment, in: transaction)
         }
@@ -95,11 +95,14 @@ final class Store: Sendable {
     }
 
     /// Runs a write for the caller.
+    /// - Parameter owners: the owners whose rows it changes; those of the caller's database if nil.
     /// - Throws: `notAuthenticated` if the caller's account was deleted meanwhile.
     func write<T: Sendable>(
-        by caller: Caller, _ body: @escaping @Sendable (StorageTransaction) throws -> T
+        by caller: Caller, of owners: Set<OwnerID>? = nil,
+        _ body: @escaping @Sendable (StorageTransaction) throws -> T
     ) async throws -> T {
-        try await engine.write { [accounts] transaction in
+        let owners = owners ?? caller.owner.map { [$0] } ?? []
+        return try await engine.write(of: owners) { [accounts] transaction in
             try accounts.checkLives(caller.account, transaction)
             return try body(transaction)
         }

@@ -42,7 +42,7 @@ actor Stores {
     /// The open stores. A mutex guards them, so that lookups do not wait for the actor.
     private nonisolated let ready = Mutex<[StoreID: Open]>([:])
 
-    nonisolated var horizonHolder: HorizonHolder? { provider.horizonHolder }
+    nonisolated var waits: StorageWaits? { provider.waits }
 
     init(provider: any StoreProvider, environment: ServiceEnvironment, configuration: ServiceConfiguration) {
         self.provider = provider
@@ -291,15 +291,20 @@ actor Stores {
         return Set(existing).union(ready.withLock { Set($0.keys) })
     }
 
-    /// Opens stores that may have pending work. The first call opens every existing store. Later calls open stores that
-    /// failed to open, and stores with work that another server left, because that server may have died.
+    /// Opens stores that may have pending work. The first call opens every existing store, unless the provider knows
+    /// which have work. Later calls open stores that failed to open, and stores with work that another server left,
+    /// because that server may have died.
     func takeUpWork() async {
         do {
             let (provider, failed, open) = (self.provider, unopened, ready.withLock { Set($0.keys) })
             let stores = try await Self.opening.run { () -> [StoreID] in
-                guard let failed else { return try provider.existingStores() }
-                let others = try provider.storesWithWork().filter { !failed.contains($0) && !open.contains($0) }
-                return Array(others.prefix(Limits.storesPerLook) + failed.shuffled().prefix(Limits.storesPerLook))
+                guard let working = try provider.storesWithWork() else {
+                    return try failed.map { Array($0.shuffled().prefix(Limits.storesPerLook)) }
+                        ?? provider.existingStores()
+                }
+                let others = working.filter { failed?.contains($0) != true && !open.contains($0) }
+                return Array(others.shuffled().prefix(Limits.storesPerLook))
+                    + (failed ?? []).shuffled().prefix(Limits.storesPerLook)
             }
             if unopened == nil { unopened = [] }
             for id in stores where !isClosed { await takeUpWork(id) }

@@ -84,7 +84,7 @@ enum ShareMembers {
         let save = PlannedSave(
             row: merge.touched(record), stored: record, fields: RecordFields(), oldEdges: edges, newEdges: edges,
             isWhole: false)
-        let row = try RecordWriter.save(save, separates: true, indexes, changes, in: transaction)
+        let row = try RecordWriter.save(save, indexes, changes, in: transaction)
         try SharedRecords.changed(row, sharedChanges, in: transaction)
         return row.sequence
     }

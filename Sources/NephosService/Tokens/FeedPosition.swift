@@ -23,22 +23,18 @@ struct FeedPosition {
     ///     tombstones.
     ///   - fetchEnd: the end of the fetch, which the last page returned; nil for the first page.
     ///   - last: the change sequence up to which the feed is complete.
-    ///   - horizon: the store's horizon.
     ///   - forgotten: the change sequence up to which the feed has purged its tombstones.
     /// - Throws: `changeTokenExpired` for a token that does not fit the feed.
     init(
         _ feed: ChangeToken.Feed, token: String?, deletionsSince: String? = nil, fetchEnd: String?,
-        _ strings: TokenCodec, last: Int64, horizon: Int64 = .max, forgotten: Int64
+        _ strings: TokenCodec, last: Int64, forgotten: Int64
     ) throws(ServiceError) {
         self.feed = feed
         // The end of the feed is not below `forgotten`, so the token of a finished fetch has not expired.
         let last = max(last, forgotten)
         self.last = last
         if let position = token ?? deletionsSince {
-            // A token's sequence below the horizon may belong to a record that has changed since and moved above the
-            // horizon.
-            let reach = horizon == .max ? last : max(last, horizon - 1)
-            let known = try ChangeToken(unexpired: position, strings, feed, last: reach, forgotten: forgotten)
+            let known = try ChangeToken(unexpired: position, strings, feed, last: last, forgotten: forgotten)
             let isBeginning = token == nil
             start = isBeginning ? 0 : known.sequence
             deletionsKnown = known.deletionsKnown

@@ -87,15 +87,16 @@ extension StorageTransaction {
                 share: row.integer(3), sequence: row.integer(4)
             )
         }
+        let own = ofOneOwner(expired, \.zone)
         var ends: [Int64: Int64] = [:]
-        for row in expired {
+        for row in own {
             ends[row.share] = max(ends[row.share] ?? 0, row.sequence)
             try change(.removeSharedRecord) {
                 try $0.bind(row.zone).bind(row.name).bind(row.share).bind(row.sequence)
             }
         }
         for (share, end) in ends { try change(.noteSharePurge) { try $0.bind(end).bind(share).bind(end) } }
-        return expired.count
+        return own.count
     }
 
     /// Removes up to `limit` rows of records under shares that ended before `time` (in milliseconds since 1970). Once a

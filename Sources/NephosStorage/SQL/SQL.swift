@@ -119,12 +119,12 @@ package enum SQL: Int, CaseIterable, Sendable {
 
         case .zonesByChange:
             """
-            SELECT \(Self.zoneColumns) FROM zone WHERE owner = $1 AND deleted = 0 AND changed > $2 AND changed < $3
-            ORDER BY changed LIMIT $4
+            SELECT \(Self.zoneColumns) FROM zone WHERE owner = $1 AND deleted = 0 AND changed > $2
+            ORDER BY changed LIMIT $3
             """
         case .lastChangeOfZones:
             """
-            SELECT changed FROM zone WHERE owner = $1 AND deleted = 0 AND changed < $2 ORDER BY changed DESC LIMIT 1
+            SELECT changed FROM zone WHERE owner = $1 AND deleted = 0 ORDER BY changed DESC LIMIT 1
             """
         case .noteChange: "UPDATE zone SET changed = $1 WHERE owner = $2 AND id = $3"
         case .deletedZones:
@@ -137,8 +137,7 @@ package enum SQL: Int, CaseIterable, Sendable {
             """
         case .lastDeletionOfZones:
             """
-            SELECT sequence FROM zone WHERE owner = $1 AND deleted = 1 AND sequence < $2
-            ORDER BY sequence DESC LIMIT 1
+            SELECT sequence FROM zone WHERE owner = $1 AND deleted = 1 ORDER BY sequence DESC LIMIT 1
             """
         case .lastDeletedZone:
             """
@@ -162,8 +161,8 @@ package enum SQL: Int, CaseIterable, Sendable {
         case .expiredTombstones:
             """
             SELECT owner, zone, name, sequence FROM record
-            WHERE \(Self.ofStore()) AND deleted = 1 AND modified_at < $1 AND sequence < $2
-            ORDER BY modified_at LIMIT $3
+            WHERE \(Self.ofStore()) AND deleted = 1 AND modified_at < $1
+            ORDER BY modified_at LIMIT $2
             """
         case .removeTombstone:
             """
@@ -172,7 +171,7 @@ package enum SQL: Int, CaseIterable, Sendable {
         case .notePurge:
             "UPDATE zone SET purged_until = $1 WHERE owner = $2 AND id = $3 AND purged_until < $4"
         case .lastSequenceOfZone:
-            "SELECT max(sequence) FROM record WHERE owner = $1 AND zone = $2 AND sequence < $3"
+            "SELECT max(sequence) FROM record WHERE owner = $1 AND zone = $2"
 
         case .recordByName:
             "SELECT \(Self.recordColumns) FROM record WHERE owner = $1 AND zone = $2 AND name = $3"

@@ -26,8 +26,8 @@ package protocol SQLConnection: AnyObject {
     /// Whether a statement costs a round trip to another process. If so, sets are sent as arrays, and each statement
     /// bounds its own page.
     static var isRemote: Bool { get }
-    /// A lower bound for the change sequences of all future commits.
-    var horizon: Int64 { get }
+    /// Implements the method of the same name in `StorageReader`.
+    func settledSequence(of owners: Set<OwnerID>) throws -> Int64
     /// Announces that the next zones are looked up for their change feeds.
     func expectFeeds()
     /// Announces that the zone with this name is looked up next, and then its records with these names. If `shares` is
@@ -70,7 +70,7 @@ extension SQLConnection {
     package var checkpointNanoseconds: Int64 { 0 }
     package func runAlone() throws {}
     package static var isRemote: Bool { false }
-    package var horizon: Int64 { .max }
+    package func settledSequence(of owners: Set<OwnerID>) throws -> Int64 { .max }
     package func expectFeeds() {}
     package func expectZone(named name: String, records: [String], shares: Int) {}
     package func knownCompletion(of zone: ZoneKey) throws -> Int64? { nil }

@@ -138,8 +138,9 @@ extension StorageTransaction {
     /// - Returns: the number of condemned files.
     package func condemnAssets(neededBefore time: Int64, limit: Int) throws -> Int {
         let expired = try rows(.expiredAssets, bind: { try $0.bind(time).bind(limit: limit) }, read: { AssetRow($0) })
-        for asset in expired { try condemn(asset) }
-        return expired.count
+        let own = ofOneOwner(expired) { ZoneKey(owner: $0.owner, id: 0) }
+        for asset in own { try condemn(asset) }
+        return own.count
     }
 
     /// Records that a condemned file was deleted.

@@ -109,7 +109,7 @@ extension SQL {
             """
         case .lastSharedSequence:
             """
-            SELECT sequence FROM shared_record WHERE owner = $1 AND zone = $2 AND share = $3 AND sequence < $4
+            SELECT sequence FROM shared_record WHERE owner = $1 AND zone = $2 AND share = $3
             ORDER BY sequence DESC LIMIT 1
             """
         case .putSharedRecord:
@@ -319,7 +319,7 @@ extension StorageReader {
     /// The sequence of the last change under the share; 0 if there is none.
     package final func lastSharedSequence(zone: ZoneKey, share: Int64) throws -> Int64 {
         try row(.lastSharedSequence) {
-            try $0.bind(zone).bind(share).bind(connection.horizon)
+            try $0.bind(zone).bind(share)
         } read: {
             $0.integer(0)
         } ?? 0

@@ -89,8 +89,8 @@ package class StorageReader {
     /// Whether `expectZone` and `expectRecords` save round trips to another process.
     package final var readsAhead: Bool { type(of: connection).isRemote }
 
-    /// Announces that zones are looked up for their change feeds. A remote engine then reads, together with each zone,
-    /// the change sequence up to which it is complete.
+    /// Announces that zones are looked up for their change feeds. A remote engine then reads the last change sequence of
+    /// each zone together with the zone.
     package final func expectFeeds() { connection.expectFeeds() }
 
     /// Announces that the zone with this name is looked up next, and then its records with these names. If `shares` is
@@ -133,7 +133,7 @@ package class StorageReader {
     /// The live zones of an owner that changed after `sequence`, ordered by their last change: at most `limit`.
     package final func zones(owner: OwnerID, changedAfter sequence: Int64, limit: Int) throws -> [ZoneRow] {
         try rows(.zonesByChange) {
-            try $0.bind(owner: owner.rawValue).bind(sequence).bind(connection.horizon).bind(limit: limit)
+            try $0.bind(owner: owner.rawValue).bind(sequence).bind(limit: limit)
         } read: {
             ZoneRow(owner: owner, $0)
         }
@@ -156,16 +156,17 @@ package class StorageReader {
             read: { ZoneRow(owner: owner, $0) })
     }
 
-    /// A lower bound for the change sequences of all future commits, which never falls; `.max` in an engine that
-    /// serialises its writes.
-    package final var horizon: Int64 { connection.horizon }
+    /// A change sequence such that the reader sees all changes of these owners at or below it, and that later changes are
+    /// above it: for comparing sequences of several owners. `.max` in an engine that serialises its writes.
+    package final func settledSequence(of owners: Set<OwnerID>) throws -> Int64 {
+        try attempt { try connection.settledSequence(of: owners) }
+    }
 
-    /// The change sequence up to which the owner's list of zones is complete: no future commit changes or deletes a
-    /// zone at or below it.
+    /// The change sequence of the last change or deletion of one of the owner's zones.
     package final func completeUpTo(owner: OwnerID) throws -> Int64 {
         let sequences = try [SQL.lastChangeOfZones, .lastDeletionOfZones].map { sql in
             try row(sql) {
-                try $0.bind(owner: owner.rawValue).bind(connection.horizon)
+                try $0.bind(owner: owner.rawValue)
             } read: {
                 $0.integer(0)
             } ?? 0
@@ -181,7 +182,7 @@ package class StorageReader {
     /// Whether `purgeTombstones` has tombstones to remove. The next method answers the same for `forgetZones`.
     package final func hasTombstone(deletedBefore time: Int64) throws -> Bool {
         try row(.expiredTombstones) {
-            try $0.bind(time).bind(connection.horizon).bind(limit: 1)
+            try $0.bind(time).bind(limit: 1)
         } read: { _ in
             true
         } ?? false
@@ -201,15 +202,10 @@ package class StorageReader {
         return record
     }
 
-    /// The change sequence up to which the zone's feed is complete: a committed sequence of the zone at or below which
-    /// no future commit shows a change. 0 if there is none. An engine that serialises its writes returns the last
-    /// sequence of the zone.
-    ///
-    /// The result can fall: a later change of the record that has this sequence gives the record another sequence,
-    /// while another write is still in progress.
+    /// The change sequence of the zone's last record or tombstone; 0 if there is none. All later changes are above it.
     package final func completeUpTo(zone: ZoneKey) throws -> Int64 {
         if let known = try attempt({ try connection.knownCompletion(of: zone) }) { return known }
-        return try row(.lastSequenceOfZone, bind: { try $0.bind(zone).bind(connection.horizon) }) { $0.integer(0) } ?? 0
+        return try row(.lastSequenceOfZone, bind: { try $0.bind(zone) }) { $0.integer(0) } ?? 0
     }
 
     /// The record or tombstone with that name; nil if there is none.

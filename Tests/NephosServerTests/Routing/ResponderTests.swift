@@ -265,7 +265,7 @@ import Testing
         ] {
             #expect(lines.contains(expected), "\(expected)")
         }
-        for metric in Metric.allCases where metric != .horizonAge {
+        for metric in Metric.allCases where metric != .storageWaits && metric != .deadlocks {
             #expect(lines.contains("# TYPE \(metric.rawValue) \(metric.type)"))
             #expect(lines.contains { $0.hasPrefix(metric.rawValue) })
         }
@@ -280,19 +280,21 @@ import Testing
                 route: "r", status: 200, error: nil, after: .milliseconds(milliseconds),
                 StageDurations(nanoseconds: [0, 0, 0, Int64(milliseconds) * 1_000_000, 0, 0]))
         }
-        let text = metrics.text(horizon: nil)
+        let text = metrics.text(nil)
         for (bound, count) in [("0.0005", 1), ("0.001", 2), ("0.005", 3), ("0.05", 4), ("10.0", 4), ("+Inf", 5)] {
             #expect(text.contains("_bucket{route=\"r\",le=\"\(bound)\"} \(count)\n"))
         }
         #expect(text.contains("nephos_http_stage_seconds_total{stage=\"commit\"} 30.034\n"))
         #expect(text.contains("nephos_http_slow_requests_total{stage=\"commit\"} 1\n"))
         #expect(text.contains("nephos_http_slow_requests_total{stage=\"queue\"} 0\n"))
-        #expect(!text.contains("horizon"))
+        #expect(!text.contains("postgresql"))
     }
 
-    @Test func `metrics name the application that holds the horizon, whatever its name`() {
-        let text = Metrics().text(horizon: (2.5, "a\"b\\c\nd"))
-        #expect(text.contains("nephos_postgresql_horizon_age_seconds{application_name=\"a\\\"b\\\\c\\nd\"} 2.5\n"))
+    @Test func `metrics say what was waited for in PostgreSQL`() {
+        let text = Metrics().text((times: [("connection", 2.5), ("owner", 0)], deadlocks: 3))
+        #expect(text.contains("nephos_postgresql_wait_seconds_total{for=\"connection\"} 2.5\n"))
+        #expect(text.contains("nephos_postgresql_wait_seconds_total{for=\"owner\"} 0.0\n"))
+        #expect(text.contains("nephos_postgresql_deadlocks_total 3\n"))
     }
 }
 

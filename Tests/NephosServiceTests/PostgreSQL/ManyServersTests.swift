@@ -59,7 +59,7 @@ import Testing
         #expect(try stores.storesWithWork() == [])
         try await leaving.leaveCascade(from: "root")
         await leaving.service.close()
-        #expect(try stores.storesWithWork().map(\.container) == ["iCloud.test"])
+        #expect(try stores.storesWithWork()?.map(\.container) == ["iCloud.test"])
         #expect(staying.service.openStores.isEmpty)
         await staying.service.stores.takeUpWork()
         #expect(staying.service.openStores.map(\.id.container) == ["iCloud.test"])

@@ -72,14 +72,14 @@ final class FullStores: StoreProvider {
         }
 
         func write<T: Sendable>(
-            _ body: @escaping @Sendable (StorageTransaction) throws -> T
+            of owners: Set<OwnerID>, _ body: @escaping @Sendable (StorageTransaction) throws -> T
         ) async throws -> T {
             stores.writes.add(1, ordering: .relaxed)
             if stores.isHanging.load(ordering: .relaxed) {
                 await withCheckedContinuation { continuation in stores.hanging.withLock { $0.append(continuation) } }
             }
             if stores.isFull.load(ordering: .relaxed) { throw StorageError(.inputOutput, "/data is full") }
-            return try await engine.write(body)
+            return try await engine.write(of: owners, body)
         }
 
         func close() async { await engine.close() }

@@ -186,9 +186,9 @@ private final class NotedStores: StoreProvider {
         }
 
         func write<T: Sendable>(
-            _ body: @escaping @Sendable (StorageTransaction) throws -> T
+            of owners: Set<OwnerID>, _ body: @escaping @Sendable (StorageTransaction) throws -> T
         ) async throws -> T {
-            try await engine.write(body)
+            try await engine.write(of: owners, body)
         }
 
         func close() async { await engine.close() }

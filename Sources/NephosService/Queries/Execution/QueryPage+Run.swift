@@ -318,7 +318,9 @@ extension QueryPage {
 
         /// The latest change sequence of the query's zones in the snapshot.
         private func now() throws -> Int64 {
-            try page.zones.map { try page.reader.completeUpTo(zone: $0.key) }.max() ?? 0
+            let last = try page.zones.map { try page.reader.completeUpTo(zone: $0.key) }.max() ?? 0
+            let owners = Set(page.zones.map(\.key.owner))
+            return owners.count > 1 ? min(last, try page.reader.settledSequence(of: owners)) : last
         }
     }
 }

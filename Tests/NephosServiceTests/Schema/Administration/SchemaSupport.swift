@@ -69,10 +69,12 @@ private final class InterceptedEngine: StorageEngine {
         try await engine.read(body)
     }
 
-    func write<T: Sendable>(_ body: @escaping @Sendable (StorageTransaction) throws -> T) async throws -> T {
+    func write<T: Sendable>(
+        of owners: Set<OwnerID>, _ body: @escaping @Sendable (StorageTransaction) throws -> T
+    ) async throws -> T {
         let next = stores.next()
         if let next, next.moment == .before { try await next.action() }
-        let answer = try await engine.write(body)
+        let answer = try await engine.write(of: owners, body)
         if let next, next.moment == .after { try await next.action() }
         return answer
     }

@@ -1,18 +1,19 @@
 import NephosStorage
+import NephosTesting
 import NephosWire
 import Testing
 
 @testable import NephosService
 
-/// Random histories over a store whose writes commit in another order than that of their change sequences, concurrent with
+/// Random histories of several writers, concurrent with
 /// feeds, queries that make indexes, imports of schemas and purges: the result equals a dictionary.
-@Suite("Change sequences that are committed in any order") struct UnorderedCommitTests {
+@Suite struct ConcurrentWritersTests {
     private static let writers = 5
     private static let writes = 40
 
     @Test(arguments: [1, 2, 3, 4] as [UInt64])
     func `feeds, queries and lookups return the written records`(seed: UInt64) async throws {
-        let cloud = TestCloud(ServiceConfiguration(), stores: UnorderedStores(seed: seed))
+        let cloud = TestCloud(ServiceConfiguration())
         let database = try await TestDatabase(cloud).making(zone: "Z")
         var model: [String: Int64] = [:]
         // The type is there before the first query of it.
@@ -22,7 +23,7 @@ import Testing
                 group.addTask { try await Self.write(writer, seed, database) }
             }
             group.addTask {
-                var random = SeededRandom(seed &+ 99)
+                var random = SeededGenerator(seed: seed &+ 99)
                 for round in 0..<12 {
                     _ = try await Self.names(above: Int64.random(in: 0..<100, using: &random), database, 3)
                     if round % 4 == 1 { try await cloud.service.forgetDeletions(before: cloud.now) }
@@ -56,7 +57,7 @@ import Testing
 
     @Test(arguments: [5, 6, 7] as [UInt64])
     func `a reader of a feed misses nothing`(seed: UInt64) async throws {
-        let cloud = TestCloud(ServiceConfiguration(), stores: UnorderedStores(seed: seed))
+        let cloud = TestCloud(ServiceConfiguration())
         let database = try await TestDatabase(cloud).making(zone: "Z")
         let follower = try await withThrowingTaskGroup(of: [String: Int64].self) { group in
             for writer in 0..<Self.writers {
@@ -77,7 +78,7 @@ import Testing
 
     /// Saves and deletes records of its own.
     private static func write(_ writer: Int, _ seed: UInt64, _ database: TestDatabase) async throws -> [String: Int64] {
-        var random = SeededRandom(seed &* 1000 &+ UInt64(writer))
+        var random = SeededGenerator(seed: seed &* 1000 &+ UInt64(writer))
         var model: [String: Int64] = [:]
         for _ in 0..<writes {
             let names = Set((0..<3).map { _ in "w\(writer)-\(Int.random(in: 0..<8, using: &random))" })
