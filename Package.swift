@@ -9,9 +9,15 @@ let swiftSettings: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+/// Settings of the service's targets: an `async` function runs on its caller's executor, as a switch of executors takes
+/// locks even if it stays on the thread.
+let serviceSettings = swiftSettings + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
+
 /// A Swift library target that may import `dependencies` and nothing else of ours (`make lint` checks the imports).
-func library(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: swiftSettings)
+func library(
+    _ name: String, _ dependencies: [Target.Dependency], settings: [SwiftSetting] = serviceSettings
+) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
 
 func tests(
@@ -83,12 +89,17 @@ let package = Package(
             swiftSettings: swiftSettings),
 
         // Apple's API, over HTTP or in the caller's process.
-        library("CloudKit", ["NephosWire", "NephosHTTP", "NephosThreads", "NephosCrypto", "CCloudKitArchives"]),
-        library("CloudKitLocal", ["CloudKit", "NephosWire", "NephosService", "NephosStorage", "NephosSQLite"]),
-        library("CloudKitLocalPostgres", ["CloudKitLocal", "NephosPostgres", "NephosStorage"]),
+        library(
+            "CloudKit", ["NephosWire", "NephosHTTP", "NephosThreads", "NephosCrypto", "CCloudKitArchives"],
+            settings: swiftSettings),
+        library(
+            "CloudKitLocal", ["CloudKit", "NephosWire", "NephosService", "NephosStorage", "NephosSQLite"],
+            settings: swiftSettings),
+        library(
+            "CloudKitLocalPostgres", ["CloudKitLocal", "NephosPostgres", "NephosStorage"], settings: swiftSettings),
 
         // What Apple's API does not have.
-        library("CloudKitExtras", ["CloudKit", "NephosWire"]),
+        library("CloudKitExtras", ["CloudKit", "NephosWire"], settings: swiftSettings),
 
         // Code as our users write it: none of our settings, the public libraries only.
         .executableTarget(name: "Readme", dependencies: ["CloudKit"], path: "Examples/Readme"),
