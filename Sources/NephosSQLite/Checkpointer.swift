@@ -1,6 +1,7 @@
 import CSQLite
 import NephosStorage
 import NephosThreads
+import Synchronization
 
 /// Checkpoints the write-ahead log on a thread of its own, concurrently with the writer.
 ///
@@ -31,6 +32,7 @@ final class Checkpointer: @unchecked Sendable {
     /// The time of the last commit; nil unless the log is to be checkpointed once the store is idle.
     private var lastCommit: MonotonicTime?
     private var afterIdle: (@Sendable () -> Void)?
+    let idleCheckpoints = IdleCheckpoints()
 
     // Only the writer's thread uses the following properties.
     /// The total time in nanoseconds that commits have waited for a checkpoint or have run one.
@@ -152,7 +154,9 @@ final class Checkpointer: @unchecked Sendable {
             condition.signal()
             return self.afterIdle
         }
-        if reason == .idle && isWhole { afterIdle?() }
+        guard reason == .idle && isWhole else { return }
+        idleCheckpoints.count.add(1, ordering: .releasing)
+        afterIdle?()
     }
 
     private enum Reason {
@@ -179,4 +183,9 @@ final class Checkpointer: @unchecked Sendable {
             return reason
         }
     }
+}
+
+/// The number of checkpoints of an idle store, after each of which readers find every page in the database file.
+final class IdleCheckpoints: Sendable {
+    let count = Atomic(0)
 }

@@ -1,5 +1,6 @@
 import CSQLite
 import NephosStorage
+import Synchronization
 
 /// One connection to a SQLite database, used by one thread at a time.
 final class Connection: SQLConnection {
@@ -19,6 +20,8 @@ final class Connection: SQLConnection {
     private var rollbackStatement: Statement?
     private var isOpen = true
     private var checkpointer: Checkpointer?
+    /// The checkpoints after which a reader maps the file anew, and their number when it last did.
+    private var mapped: (after: IdleCheckpoints, count: Int)?
     private let damage: DamageLog?
     let meter = ReadMeter()
 
@@ -126,6 +129,7 @@ final class Connection: SQLConnection {
         if writing {
             try run(&beginWriting, "BEGIN IMMEDIATE")
         } else {
+            mapAnewIfDue()
             try run(&beginReading, "BEGIN")
         }
     }
@@ -150,6 +154,24 @@ final class Connection: SQLConnection {
 
     func noteDamage(_ record: RecordRowView) { damage?.note(record) }
 
+    // MARK: Mapped reads
+
+    /// Lets a reader map the whole file after each idle checkpoint. SQLite itself maps it anew only after a commit, and
+    /// would read the pages that the checkpoint appended through its cache, with a copy of each.
+    func mapAnew(after checkpoints: IdleCheckpoints) {
+        mapped = (checkpoints, checkpoints.count.load(ordering: .acquiring))
+    }
+
+    private func mapAnewIfDue() {
+        guard let (checkpoints, count) = mapped else { return }
+        let current = checkpoints.count.load(ordering: .acquiring)
+        if current == count { return }
+        mapped?.count = current
+        // Each call exchanges the limit. The first one ends the mapping.
+        var limit: Int64 = 0
+        for _ in 0..<2 { sqlite3_file_control(handle, "main", SQLITE_FCNTL_MMAP_SIZE, &limit) }
+    }
+
     // MARK: The write-ahead log
 
     /// Delegates all further checkpoints to `checkpointer`.
@@ -165,6 +187,8 @@ final class Connection: SQLConnection {
                 return SQLITE_OK
             }, Unmanaged.passUnretained(checkpointer).toOpaque())
     }
+
+    var idleCheckpoints: IdleCheckpoints? { checkpointer?.idleCheckpoints }
 
     var checkpointNanoseconds: Int64 { checkpointer?.commitNanoseconds ?? 0 }
 

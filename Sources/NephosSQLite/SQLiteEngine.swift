@@ -19,8 +19,11 @@ package final class SQLiteEngine: StorageEngine {
         do {
             let damage = DamageLog(store: path, write: options.log)
             let connection = try StoreFile.open(path, options, damage)
+            let checkpoints = connection.idleCheckpoints
             let readers = ReadConnections(limit: options.readers) {
-                try StoreFile.openReader(path, options, damage)
+                let reader = try StoreFile.openReader(path, options, damage)
+                if let checkpoints { reader.mapAnew(after: checkpoints) }
+                return reader
             }
             connection.afterIdleCheckpoint { readers.renew() }
             try self.init(
