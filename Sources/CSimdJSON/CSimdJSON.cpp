@@ -88,5 +88,18 @@ bool csimdjson_read_double(const uint8_t *bytes, size_t length, double *value) {
 }
 
 const void *csimdjson_find(const void *bytes, size_t length, const void *text, size_t text_length) {
-    return memmem(bytes, length, text, text_length);
+    // `memmem` takes an instruction for each byte or two. The first two characters are seldom side by side, and the
+    // compiler compares many of them at once.
+    constexpr size_t block = 128;
+    auto *from = static_cast<const char *>(bytes), *end = from + length;
+    auto *wanted = static_cast<const char *>(text);
+    for (; text_length > 1 && static_cast<size_t>(end - from) >= block + text_length; from += block) {
+        unsigned char pairs = 0;
+        for (size_t index = 0; index < block; index++) {
+            pairs |= (from[index] == wanted[0]) & (from[index + 1] == wanted[1]);
+        }
+        if (!pairs) continue;
+        if (auto *found = memmem(from, block + text_length - 1, text, text_length)) return found;
+    }
+    return memmem(from, end - from, text, text_length);
 }
