@@ -5,7 +5,7 @@ struct Checksum {
     private(set) var value: UInt64
 
     init(_ bytes: UnsafeRawBufferPointer) {
-        value = XXH3_64bits(bytes.baseAddress, bytes.count)
+        value = nephos_xxh3(bytes.baseAddress, bytes.count, 0)
     }
 
     init(_ bytes: [UInt8]) {
@@ -15,7 +15,7 @@ struct Checksum {
     /// Adds the next value. The hash of the preceding values is the seed for the next one, so a byte that moves between
     /// values is detected.
     mutating func add(_ bytes: UnsafeRawBufferPointer) {
-        value = XXH3_64bits_withSeed(bytes.baseAddress, bytes.count, value)
+        value = nephos_xxh3(bytes.baseAddress, bytes.count, value)
     }
 
     mutating func add(_ text: String) {
