@@ -6,11 +6,10 @@ import NephosWire
 /// that it saves.
 struct AssetAddresses: Sendable {
     let tokens: AssetTokens
-    /// The prefix of asset addresses, for example
-    /// `https://cloud.example.org/assets/1/iCloud.org.example.App/development`.
-    let address: String
+    /// The prefix of the addresses in responses (`RequestContext.baseURL`).
+    private let baseURL: String
     /// The ID of the caller's account; 0 for no account.
-    var account: Int64
+    let account: Int64
     /// The time at which the request started, in milliseconds since 1970.
     let now: Int64
     /// Whether the store has any asset file. If it has none, records are not searched for assets.
@@ -22,12 +21,18 @@ struct AssetAddresses: Sendable {
         _ tokens: AssetTokens, baseURL: String, account: Int64 = 0, now: Int64, hasAssets: Bool, databaseLimit: Int64
     ) {
         self.tokens = tokens
-        address =
-            "\(baseURL)/\(AssetAddress.module)/\(AssetAddress.version)/\(tokens.place.container)/\(tokens.place.environment)"
+        self.baseURL = baseURL
         self.account = account
         self.now = now
         self.hasAssets = hasAssets
         self.databaseLimit = databaseLimit
+    }
+
+    /// The prefix of asset addresses, for example
+    /// `https://cloud.example.org/assets/1/iCloud.org.example.App/development`. Few responses have one.
+    private var address: String {
+        let place = tokens.place
+        return "\(baseURL)/\(AssetAddress.module)/\(AssetAddress.version)/\(place.container)/\(place.environment)"
     }
 
     /// The address to which a client uploads a file for a field.

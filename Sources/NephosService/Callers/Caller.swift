@@ -3,20 +3,36 @@ import NephosStorage
 import NephosWire
 
 /// The caller of a request, the request's database, and the key and tokens that the store uses for them.
-struct Caller: Sendable {
-    var scope: DatabaseScope
-    var account: AccountRow?
+///
+/// A class, because each step of a request keeps its caller, and a copy of a structure counts references to all members.
+final class Caller: Sendable {
+    let scope: DatabaseScope
+    let account: AccountRow?
     /// The client's own identifier; nil if the client sends none.
-    var clientID: String?
-    var requestID: String
+    let clientID: String?
+    let requestID: String
     /// The container and environment of the request.
-    var storeID: StoreID
+    let storeID: StoreID
     /// The store's key, which authenticates the tokens that clients receive and return.
-    var key: AuthenticationKey
+    let key: AuthenticationKey
     /// The epoch that decides which change tokens are valid.
-    var validity = TokenEpoch()
+    let validity: TokenEpoch
     /// Encodes and decodes the asset addresses and receipts that the caller receives and returns.
-    var assets: AssetAddresses
+    let assets: AssetAddresses
+
+    init(
+        scope: DatabaseScope, account: AccountRow?, clientID: String? = nil, requestID: String, storeID: StoreID,
+        key: AuthenticationKey, validity: TokenEpoch = TokenEpoch(), assets: AssetAddresses
+    ) {
+        self.scope = scope
+        self.account = account
+        self.clientID = clientID
+        self.requestID = requestID
+        self.storeID = storeID
+        self.key = key
+        self.validity = validity
+        self.assets = assets
+    }
 
     var userRecordName: String? { account?.userRecordName }
 

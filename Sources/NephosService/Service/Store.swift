@@ -70,17 +70,13 @@ final class Store: Sendable {
 
     /// Returns the caller of a request. An unknown account is created.
     func caller(_ context: RequestContext) async throws -> Caller {
-        var caller = Caller(
-            scope: context.scope, account: nil, clientID: context.clientID, requestID: context.requestID, storeID: id,
-            key: key, validity: validity,
+        let account: AccountRow? = if let name = context.account { try await account(named: name) } else { nil }
+        return Caller(
+            scope: context.scope, account: account, clientID: context.clientID, requestID: context.requestID,
+            storeID: id, key: key, validity: validity,
             assets: AssetAddresses(
-                tokens, baseURL: context.baseURL, now: environment.now(), hasAssets: assets.hasAssets,
-                databaseLimit: assets.databaseLimit))
-        guard let name = context.account else { return caller }
-        let account = try await account(named: name)
-        caller.account = account
-        caller.assets.account = account.id
-        return caller
+                tokens, baseURL: context.baseURL, account: account?.id ?? 0, now: environment.now(),
+                hasAssets: assets.hasAssets, databaseLimit: assets.databaseLimit))
     }
 
     private func account(named name: String) async throws -> AccountRow {
