@@ -54,9 +54,9 @@ actor Stores {
 
     /// Runs `body` on a store, which stays open meanwhile. The first use creates the store.
     nonisolated func using<T>(_ id: StoreID, _ body: (Store) async throws -> T) async throws -> T {
-        let store = try await borrow(id)
-        defer { giveBack(id) }
-        return try await body(store)
+        let open = try await borrow(id)
+        defer { giveBack(open) }
+        return try await body(open.store)
     }
 
     /// Runs `body` on a store, or on nil if the store was never created. Creates no store.
@@ -73,10 +73,11 @@ actor Stores {
     /// Runs `body` on a store. If the store was never created, `body` runs on a draft, and the store later keeps what
     /// the draft's responses promised to the account.
     nonisolated func usingExistingOrDraft<T>(_ id: StoreID, _ body: (Store) async throws -> T) async throws -> T {
-        let isOpen = ready.withLock { $0[id] != nil }
-        guard !isOpen, provider.keepsStores, let draft = try await borrowDraft(id) else {
-            return try await using(id, body)
+        if let open = borrowReady(id) {
+            defer { giveBack(open) }
+            return try await body(open.store)
         }
+        guard provider.keepsStores, let draft = try await borrowDraft(id) else { return try await using(id, body) }
         do {
             let answer = try await body(draft.store)
             await giveBackDraft(id)
@@ -101,23 +102,26 @@ actor Stores {
         return try await look.value
     }
 
-    private nonisolated func borrow(_ id: StoreID) async throws -> Store {
+    private nonisolated func borrow(_ id: StoreID) async throws -> Open {
         while true {
-            let store = ready.withLock { ready -> Store? in
-                guard let open = ready[id] else { return nil }
-                open.users += 1
-                open.uses += 1
-                return open.store
-            }
-            if let store { return store }
+            if let open = borrowReady(id) { return open }
             try await open(id)
         }
     }
 
-    private nonisolated func giveBack(_ id: StoreID) {
-        let now = environment.now()
+    /// Borrows a store; nil if it is not open.
+    private nonisolated func borrowReady(_ id: StoreID) -> Open? {
         ready.withLock { ready in
-            guard let open = ready[id] else { return }
+            guard let open = ready[id] else { return nil }
+            open.users += 1
+            open.uses += 1
+            return open
+        }
+    }
+
+    private nonisolated func giveBack(_ open: Open) {
+        let now = environment.now()
+        ready.withLock { _ in
             open.users -= 1
             open.usedAt = now
         }
