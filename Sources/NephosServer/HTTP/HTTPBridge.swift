@@ -63,6 +63,21 @@ final class HTTPBridge: @unchecked Sendable {
         return false
     }
 
+    /// Creates the exchange of a request from its raw target.
+    fileprivate func begin(_ target: UnsafePointer<CChar>?, _ connection: OpaquePointer?) -> Exchange {
+        let watched = connection.flatMap(nephos_mhd_socket_context).map(WatchedConnection.from)
+        watched?.allow(options)
+        var isRefused = false
+        if let target, let refusal = RequestHeadLimit.refusal(target: target, options) {
+            // Otherwise the library would still execute a refused request that has already arrived.
+            isRefused = true
+            watched?.refuse(refusal)
+        }
+        return Exchange(
+            target: target.map { String(cString: $0) } ?? "", problem: target.flatMap(AmbiguousHeaders.problem),
+            isRefused: isRefused, watched, options)
+    }
+
     func noteSuspended(_ run: RequestRun) {
         suspended.withLock { $0[ObjectIdentifier(run)] = run }
     }
@@ -88,19 +103,7 @@ final class HTTPBridge: @unchecked Sendable {
 
 /// Called when the request line has arrived. Creates the exchange with the raw target, before the library decodes it.
 private let targetCallback: nephos_mhd_target = { closure, target, connection in
-    guard let bridge = HTTPBridge.from(closure) else { return nil }
-    let watched = connection.flatMap(nephos_mhd_socket_context).map(WatchedConnection.from)
-    watched?.allow(bridge.options)
-    var isRefused = false
-    if let target, let refusal = RequestHeadLimit.refusal(target: target, bridge.options) {
-        // Otherwise the library would still execute a refused request that has already arrived.
-        isRefused = true
-        watched?.refuse(refusal)
-    }
-    let exchange = Exchange(
-        target: target.map { String(cString: $0) } ?? "", problem: target.flatMap(AmbiguousHeaders.problem),
-        isRefused: isRefused, watched, bridge.options)
-    return Unmanaged.passRetained(exchange).toOpaque()
+    HTTPBridge.from(closure).map { Unmanaged.passRetained($0.begin(target, connection)).toOpaque() }
 }
 
 /// Called when the headers have arrived, for each piece of the body, at the end of the request, and when its connection
