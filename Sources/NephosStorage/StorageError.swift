@@ -45,7 +45,12 @@ package struct StorageError: Error, Hashable, Sendable, CustomStringConvertible 
 extension String {
     /// Whether stores accept the text, for storage and for lookups; false for a text with a NUL, which PostgreSQL
     /// cannot store.
-    package var isStorable: Bool { !utf8.contains(0) }
+    package var isStorable: Bool {
+        let holdsNUL = utf8.withContiguousStorageIfAvailable { bytes in
+            bytes.baseAddress.map { memchr($0, 0, bytes.count) != nil } ?? false
+        }
+        return !(holdsNUL ?? utf8.contains(0))
+    }
 }
 
 extension StorageError {

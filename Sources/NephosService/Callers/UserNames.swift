@@ -7,6 +7,7 @@ final class UserNames {
     private let reader: StorageReader
     /// The caller's account, which is the user of most records; nil without an account.
     private let own: AccountRow?
+    /// The names that were returned before the last one.
     private var known: [Int64: JSONBytes] = [:]
     /// The last name that was returned. Neighbours in a feed mostly have the same user.
     private var last: (id: Int64, name: JSONBytes)?
@@ -21,8 +22,8 @@ final class UserNames {
     /// lives.
     func bytes(of account: Int64) throws -> UnsafeRawBufferPointer {
         if let last, last.id == account { return last.name.buffer }
+        if let last { known[last.id] = last.name }
         let name = try known[account] ?? JSONBytes(userRecordName(account) ?? "")
-        known[account] = name
         last = (account, name)
         return name.buffer
     }
