@@ -6,7 +6,9 @@ import NephosWire
 ///
 /// Operations are decided zone by zone, because neither references nor atomicity cross zones. The order of the
 /// operations in a zone does not matter: a record may precede the records to which it refers.
-struct ModifyRecords {
+///
+/// A class, because closures capture the whole value.
+final class ModifyRecords: Sendable {
     let request: ModifyRecordsRequest
     let caller: Caller
     let account: AccountRow

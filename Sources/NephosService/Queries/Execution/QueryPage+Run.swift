@@ -14,8 +14,15 @@ extension QueryPage {
         private let type: UnsafeRawBufferPointer
         /// A copy of the flag in `checks`, for fast access per candidate.
         private let checksRecords: Bool
+        // Copies of the bounds of the page, for fast access per candidate.
+        private let limit: Int
+        private let answerSize: Int
+        private let candidatesPerPage: Int
+        private let bytesPerPage: Int
         /// Whether earlier pages may already have returned a record of this page.
         private let mayBeGiven: Bool
+        /// Whether another account owns a zone of the query.
+        private let isShared: Bool
         /// Whether returned records are remembered, because the query may find them again.
         private let remembers: Bool
         var start: Int64
@@ -36,8 +43,13 @@ extension QueryPage {
             self.checks = checks
             type = checks.type.buffer
             checksRecords = checks.checksRecords
+            limit = page.limit
+            answerSize = page.bounds.answerSize
+            candidatesPerPage = page.bounds.candidatesPerPage
+            bytesPerPage = page.bounds.bytesPerPage
             remembers = !order.isStable
             mayBeGiven = page.cursor != nil && remembers
+            isShared = page.zones.contains { $0.shared != nil }
             self.page = page
             self.plan = plan
             self.order = order
@@ -58,7 +70,9 @@ extension QueryPage {
                     let range = IndexRange(zone: zone.key, definition: list, from: [], to: OrderedBytes.end)
                     for entry in try page.reader.indexEntries(range, after: nil, limit: page.bounds.resultsPerPage)
                     where seen.insert(entry.record.value).inserted {
-                        try page.reader.visitRecord(entry.record, zone: zone.key) { try look(at: $0, index, records) }
+                        try page.reader.visitRecord(entry.record, zone: zone.key) {
+                            try look(at: $0, index, page.projections[index])
+                        }
                     }
                 }
             }
@@ -85,7 +99,7 @@ extension QueryPage {
             let hasStrings = checks.ordersStrings
             let zone = page.zones[range.zone].key.id
             var (entries, visited) = (0, 0)
-            let records = records
+            let projection = page.projections[range.zone]
             try page.reader.visitIndexedRecords(
                 range.range, after: position.map(range.entry), limit: page.bounds.candidatesPerPage - looks + 1,
                 expecting: min(page.limit, 1000) + 1
@@ -98,7 +112,7 @@ extension QueryPage {
                 } else {
                     looks += 1
                     visited += 1
-                    try look(at: record, range.zone, records)
+                    try look(at: record, range.zone, projection)
                     // Note the position after this record, because the next record may be the first that does not fit
                     // the page.
                     if isFull || hasStrings { last.set(range.key(of: value.bytes), record.name) }
@@ -155,11 +169,10 @@ extension QueryPage {
 
         /// Whether the page has examined as much as its bounds allow.
         private var isSpent: Bool {
-            looks >= page.bounds.candidatesPerPage || bytesRead >= page.bounds.bytesPerPage
-                || looks & 63 == 63 && page.isLate
+            looks >= candidatesPerPage || bytesRead >= bytesPerPage || looks & 63 == 63 && page.isLate
         }
 
-        private var isAnswerFull: Bool { result.count - leftOut >= page.limit || size >= page.bounds.answerSize }
+        private var isAnswerFull: Bool { result.count - leftOut >= limit || size >= answerSize }
 
         private func readStream(after position: QueryPosition?) throws {
             let checks = checks
@@ -202,22 +215,23 @@ extension QueryPage {
             guard let index = page.zones.firstIndex(where: { $0.key.id == position.zone }) else { return }
             let zone = page.zones[index]
             guard try checks.probes.allSatisfy({ try $0.finds(position.name, zone, page.reader) }) else { return }
-            if let row = candidate.row { return try row.withView { try look(at: $0, index, records) } }
+            let projection = page.projections[index]
+            if let row = candidate.row { return try row.withView { try look(at: $0, index, projection) } }
             page.trace.readRecord()
-            try page.reader.visitRecord(candidate.number, zone: zone.key) { try look(at: $0, index, records) }
+            try page.reader.visitRecord(candidate.number, zone: zone.key) { try look(at: $0, index, projection) }
         }
 
         /// Returns a record to the client if it matches and was not returned before.
-        private func look(at record: RecordRowView, _ zone: Int, _ records: RecordEncoder?) throws {
+        private func look(at record: RecordRowView, _ zone: Int, _ projection: RecordProjection) throws {
             bytesRead += record.fields.count
             guard record.isDamaged || record.isLive(ofType: type), !mayBeGiven || !isGiven(record),
                 try !checksRecords || record.isDamaged || matches(record.row, page.zones[zone]),
                 try isVisible(record, zone)
             else { return }
-            try give(record, zone, records)
+            try give(record, projection)
         }
 
-        private func give(_ record: RecordRowView, _ zone: Int, _ records: RecordEncoder?) throws {
+        private func give(_ record: RecordRowView, _ projection: RecordProjection) throws {
             // Once `given` is full, only records newer than the first page are remembered. On the first page `given` is
             // never full.
             if remembers, given.fullSince == nil || record.sequence > start {
@@ -225,7 +239,7 @@ extension QueryPage {
             }
             result.count += 1
             guard let records else { return }
-            try records.add(record, page.projections[zone])
+            try records.add(record, projection)
             size += record.fields.count
         }
 
@@ -262,7 +276,7 @@ extension QueryPage {
                             if try view.isLive(ofType: type) && !isGiven(view) && matches(row, next)
                                 && isVisible(view, index)
                             {
-                                try give(view, index, records)
+                                try give(view, page.projections[index])
                             }
                         }
                     }
@@ -281,7 +295,7 @@ extension QueryPage {
 
         /// Whether shares let the caller see the record.
         private func isVisible(_ record: RecordRowView, _ zone: Int) throws -> Bool {
-            guard let shared = page.zones[zone].shared else { return true }
+            guard isShared, let shared = page.zones[zone].shared else { return true }
             if checks.comparesParents, record.share != nil { return false }
             // The plan reads only records under the caller's shares, but a move may have taken some of them out of the
             // shares.
