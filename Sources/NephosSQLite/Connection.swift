@@ -158,9 +158,7 @@ final class Connection: SQLConnection {
 
     /// Lets a reader map the whole file after each idle checkpoint. SQLite itself maps it anew only after a commit, and
     /// would read the pages that the checkpoint appended through its cache, with a copy of each.
-    func mapAnew(after checkpoints: IdleCheckpoints) {
-        mapped = (checkpoints, checkpoints.count.load(ordering: .acquiring))
-    }
+    func mapAnew(after checkpoints: IdleCheckpoints, since count: Int) { mapped = (checkpoints, count) }
 
     private func mapAnewIfDue() {
         guard let (checkpoints, count) = mapped else { return }

@@ -1,4 +1,5 @@
 package import NephosStorage
+import Synchronization
 
 /// One store in a SQLite file or in memory.
 ///
@@ -21,8 +22,10 @@ package final class SQLiteEngine: StorageEngine {
             let connection = try StoreFile.open(path, options, damage)
             let checkpoints = connection.idleCheckpoints
             let readers = ReadConnections(limit: options.readers) {
+                // Counted before the file is mapped, which opening may do.
+                let count = checkpoints?.count.load(ordering: .acquiring) ?? 0
                 let reader = try StoreFile.openReader(path, options, damage)
-                if let checkpoints { reader.mapAnew(after: checkpoints) }
+                if let checkpoints { reader.mapAnew(after: checkpoints, since: count) }
                 return reader
             }
             connection.afterIdleCheckpoint { readers.renew() }

@@ -1,3 +1,4 @@
+import Foundation
 import NephosTesting
 import Testing
 
@@ -69,5 +70,34 @@ import Testing
             #expect(rows.map(\.name) == (1...round).map { "\($0)" })
         }
         await engine.close()
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `a reader maps the pages that a checkpoint of an idle store moves into the file`() async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("store.sqlite")
+        let options = SQLiteOptions(durability: .normal, readers: 1, idleNanoseconds: 100_000_000, idlePages: 1)
+        let engine = try SQLiteEngine(path: path, options: options)
+        let zone = ZoneKey(owner: .everyone, id: 1)
+        try await engine.write { _ = try $0.put(record(zone, "a", $0, bytes: 1_000_000)) }
+        func isWholeFileMapped() async throws -> Bool {
+            let rows = try await engine.read { try $0.records(zone: zone, after: 0, limit: 10) }
+            #expect(rows.map(\.name) == ["a"])
+            return try Self.mappedBytes(of: path) == FileSystem.size(path)
+        }
+        // The reader maps the file while most pages are in the log.
+        _ = try await isWholeFileMapped()
+        await eventually { FileSystem.size(path) >= 1_000_000 }
+        try await eventually { try await isWholeFileMapped() }
+        await engine.close()
+    }
+
+    /// The size of the process's only mapping of a file.
+    private static func mappedBytes(of path: String) throws -> Int64 {
+        let lines = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8).split(separator: "\n")
+        return lines.filter { $0.hasSuffix(path) }.reduce(0) { sum, line in
+            let bounds = line.prefix { $0 != " " }.split(separator: "-").compactMap { Int64($0, radix: 16) }
+            return sum + bounds[1] - bounds[0]
+        }
     }
 }
