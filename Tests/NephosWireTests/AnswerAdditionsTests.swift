@@ -30,6 +30,12 @@ import Testing
         #expect(removed(json) == json)
     }
 
+    @Test(arguments: 0..<300)
+    func `an addition is found wherever it begins`(offset: Int) {
+        let value = String(repeating: "\\\"n", count: offset / 3) + String(repeating: "n", count: offset % 3)
+        #expect(removed("{\"a\":\"\(value)\",\"nephosA\":1,\"b\":2}") == "{\"a\":\"\(value)\",\"b\":2}")
+    }
+
     @Test func `parts without additions are passed on unchanged`() {
         let parts = [JSONBytes(#"{"a":"#), JSONBytes("1}")]
         let same = AnswerAdditions.removed(from: parts)
