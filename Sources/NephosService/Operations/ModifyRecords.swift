@@ -269,7 +269,7 @@ final class ModifyRecords: Sendable {
     private func shares(
         _ outcomes: [RecordOutcome], _ accounts: Accounts, _ reader: StorageReader
     ) throws -> [Int: ShareDictionary] {
-        let details = ShareDetails(account: account, accounts: accounts, reader: reader)
+        lazy var details = ShareDetails(account: account, accounts: accounts, reader: reader)
         var shares: [Int: ShareDictionary] = [:]
         for (index, outcome) in outcomes.enumerated() {
             guard let row = outcome.row, row.type == SystemRecordType.share else { continue }

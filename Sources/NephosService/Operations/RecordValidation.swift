@@ -155,7 +155,8 @@ struct RecordValidation {
 
     /// The name of the first field that only shares may have (`CKShare.SystemFieldKey`); nil if there is no such field.
     static func shareField(in fields: RecordFields) -> String? {
-        fields.entries.first { SystemRecordType.shareFields[$0.name] != nil }?.name
+        // An app's names have no dot, so most fields need no look-up.
+        fields.entries.first { $0.name.hasPrefix("cloudkit.") && SystemRecordType.shareFields[$0.name] != nil }?.name
     }
 
     /// The value as it is stored: references into the record's own zone omit the zone, and a placeholder for the
