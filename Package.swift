@@ -82,7 +82,7 @@ let package = Package(
                 "NephosServer", "NephosPush", "NephosObjectStorage", "NephosHTTP", "NephosService", "NephosStorage",
                 "NephosSQLite", "NephosPostgres", "NephosThreads", "NephosWire",
             ],
-            swiftSettings: swiftSettings),
+            swiftSettings: serviceSettings),
         // The commands about an account's keys, which need the library.
         .executableTarget(
             name: "nephos-keys", dependencies: ["CloudKit", "NephosHTTP", "NephosWire"],

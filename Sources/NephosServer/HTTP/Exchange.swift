@@ -29,9 +29,10 @@ final class Exchange {
         _ options: HTTPServer.Options
     ) {
         state = ExchangeState(bodyLimit: options.bodyLimit, droppedBodyLimit: options.droppedBodyLimit)
-        request = HTTPRequest(method: .other, target: target)
+        var request = HTTPRequest(method: .other, target: target)
         request.problem = problem
         request.client = watched?.peer.bytes ?? []
+        self.request = request
         self.watched = watched
         self.isRefused = isRefused
     }
