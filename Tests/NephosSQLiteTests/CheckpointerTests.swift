@@ -94,7 +94,9 @@ import Testing
 
     /// The size of the process's only mapping of a file.
     private static func mappedBytes(of path: String) throws -> Int64 {
-        let lines = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8).split(separator: "\n")
+        // The kernel gives a page of it at a time, and `String(contentsOfFile:)` takes only the first.
+        let maps = try #require(FileHandle(forReadingAtPath: "/proc/self/maps")).readDataToEndOfFile()
+        let lines = String(decoding: maps, as: UTF8.self).split(separator: "\n")
         return lines.filter { $0.hasSuffix(path) }.reduce(0) { sum, line in
             let bounds = line.prefix { $0 != " " }.split(separator: "-").compactMap { Int64($0, radix: 16) }
             return sum + bounds[1] - bounds[0]
