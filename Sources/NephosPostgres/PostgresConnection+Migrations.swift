@@ -1,4 +1,5 @@
 import NephosStorage
+import NephosThreads
 
 extension PostgresConnection {
     /// Brings the database's tables to the last migration, one server after another, and makes them if there are none.
@@ -8,20 +9,60 @@ extension PostgresConnection {
         let prefix = PostgresAddress.quoted(options.prefix)
         let migrations = PostgresTables.migrations(after: options.migrations)
         let (first, second) = PostgresAddress.lockKey("tables of \(options.prefix)")
-        if try ranCount(migrations, options.prefix) == migrations.count { return }
+        let isCurrent = try ranCount(migrations, options.prefix) == migrations.count
+        if try isCurrent && missingIndexes(migrations).isEmpty { return }
         // Until the connection is closed.
         _ = try ask("SELECT pg_advisory_lock(\(first), \(second))::text")
         let ran = try ranCount(migrations, options.prefix)
-        guard ran < migrations.count else { return }
-        try execute(
-            """
-            BEGIN;
-            CREATE SCHEMA IF NOT EXISTS \(prefix);
-            SET LOCAL search_path TO \(prefix), pg_catalog;
-            \(migrations.dropFirst(ran).map { Self.dialect.render($0.script) }.joined(separator: ";\n"));
-            UPDATE installation SET version = \(migrations.version), oldest_version = \(migrations.oldestVersion);
-            COMMIT
-            """)
+        let left = migrations.dropFirst(ran)
+        if !left.isEmpty {
+            // The first makes the tables, which nobody uses yet; later ones wait for no lock longer than others would notice.
+            try execute(
+                """
+                BEGIN;
+                CREATE SCHEMA IF NOT EXISTS \(prefix);
+                SET LOCAL search_path TO \(prefix), pg_catalog;
+                SET LOCAL lock_timeout = '\(ran == 0 ? options.lockMilliseconds : 900)ms';
+                \(left.map { Self.dialect.render($0.script) }.joined(separator: ";\n"));
+                UPDATE installation SET version = \(migrations.version), oldest_version = \(migrations.oldestVersion);
+                COMMIT
+                """, attempts: ran == 0 ? 1 : 20)
+        }
+        for index in try missingIndexes(migrations) { try buildBesideOthers(index) }
+    }
+
+    /// The indexes that are to be built, or were left half built by a server that stopped.
+    private func missingIndexes(_ migrations: [Migration]) throws -> [(name: String, text: String)] {
+        try migrations.flatMap(\.indexes).compactMap { text in
+            guard let name = text.firstMatch(of: #/INDEX (\w+) ON/#).map({ String($0.1) }) else {
+                throw StorageError(.other, "a migration builds an index without a name: \(text)")
+            }
+            let valid = try ask(
+                """
+                SELECT 1 FROM pg_index WHERE indisvalid AND indexrelid = to_regclass(\(PostgresAddress.literal(name)))
+                """)
+            return valid.isEmpty ? (name, text) : nil
+        }
+    }
+
+    /// Runs a script whose locks others may have for a moment.
+    private func execute(_ script: String, attempts: Int) throws {
+        for attempt in 1...attempts {
+            do {
+                return try execute(script)
+            } catch let error as StorageError where error.code == .busy && attempt < attempts {
+                try? execute("ROLLBACK")
+                NativeThread.sleep(nanoseconds: 100_000_000)
+            }
+        }
+    }
+
+    /// Builds an index while others write.
+    private func buildBesideOthers(_ index: (name: String, text: String)) throws {
+        // It may take longer than a statement of a request.
+        try execute("SET statement_timeout = 0")
+        try execute("DROP INDEX CONCURRENTLY IF EXISTS \(index.name)")
+        try execute(index.text.replacing("INDEX \(index.name)", with: "INDEX CONCURRENTLY \(index.name)"))
     }
 
     /// - Returns: how many migrations the database has run; all where a newer server ran more and left it open to this one.

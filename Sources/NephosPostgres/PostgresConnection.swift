@@ -46,6 +46,7 @@ final class PostgresConnection: SQLConnection, StatementRunner {
     private(set) var store = StoreNumber(value: 0)
     /// What the key of the stores' locks begins with.
     let lockPrefix: Int32
+    private let idleMilliseconds: Int
     private var isChecked = false
 
     private(set) var isWriting = false
@@ -85,6 +86,7 @@ final class PostgresConnection: SQLConnection, StatementRunner {
         waits = meter
         beforeStatement = options.beforeStatement
         lockPrefix = PostgresAddress.lockKey(options.prefix).1
+        idleMilliseconds = options.idleMilliseconds
         link = try PostgresLink(
             address, options,
             settings: [
@@ -440,10 +442,11 @@ final class PostgresConnection: SQLConnection, StatementRunner {
             queries.append(query("line", "SELECT pg_advisory_xact_lock($1::bigint)", lineParameter(of: owner)))
         }
         let lock = lines.isAlone ? "pg_advisory_xact_lock" : "pg_advisory_xact_lock_shared"
+        let idle = "set_config('idle_in_transaction_session_timeout', '\(idleMilliseconds)', true)"
         queries.append(
             query(
                 lines.isAlone ? "alone" : "beside",
-                "SELECT \(PostgresSQL.microseconds), \(lock)(\(lockPrefix), $1::int)",
+                "SELECT \(PostgresSQL.microseconds), \(lock)(\(lockPrefix), $1::int), \(idle)",
                 needsStore: true))
         queries.append(query("state", PostgresSQL.state, needsStore: true))
         return queries

@@ -13,10 +13,11 @@ package struct PostgresOptions: Sendable {
     package var connectMilliseconds: Int
     package var statementMilliseconds: Int
     package var lockMilliseconds: Int
+    /// How long a write may keep its owners' lines without sending a statement, in milliseconds: a server that stops while
+    /// it has a line costs the owner no more.
+    package var idleMilliseconds = 3000
     /// How often a write that another was in the way of is run before it fails.
     package var attempts: Int
-    /// How long a change feed waits for what was answered before it, in nanoseconds.
-    package var horizonNanoseconds: Int64
     /// After how long without a signal a server looks for what another left, in milliseconds.
     package var lookMilliseconds: Int
     /// Whether a server is accepted that may lose what was answered, or that others could listen to.
@@ -37,7 +38,7 @@ package struct PostgresOptions: Sendable {
     package init(
         connections: Int = 16, waitNanoseconds: Int64 = 5_000_000_000, waiting: Int = 2000,
         connectMilliseconds: Int = 5000, statementMilliseconds: Int = 30_000, lockMilliseconds: Int = 10_000,
-        attempts: Int = 20, horizonNanoseconds: Int64 = 1_000_000_000, lookMilliseconds: Int = 5000,
+        attempts: Int = 20, lookMilliseconds: Int = 5000,
         acceptsUnsafeServer: Bool = false,
         prefix: String = "nephos", log: @escaping @Sendable (String) -> Void = { _ in },
         migrations: [Migration] = Migration.all
@@ -49,7 +50,6 @@ package struct PostgresOptions: Sendable {
         self.statementMilliseconds = statementMilliseconds
         self.lockMilliseconds = lockMilliseconds
         self.attempts = max(1, attempts)
-        self.horizonNanoseconds = horizonNanoseconds
         self.lookMilliseconds = lookMilliseconds
         self.acceptsUnsafeServer = acceptsUnsafeServer
         self.prefix = prefix

@@ -47,6 +47,7 @@ package final class PostgresStores: StoreProvider {
         try connected { connection in
             if !options.acceptsUnsafeServer { try ServerChecks.run(address, connection) }
             try clock.measure(connection)
+            try connected { try ServerChecks.refusePooler([connection, $0]) }
             try connection.migrate(options)
         }
     }

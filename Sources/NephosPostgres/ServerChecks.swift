@@ -18,6 +18,19 @@ enum ServerChecks {
         if let problem { throw StorageError(.constraint, problem) }
     }
 
+    /// A pooler in transaction mode gives each transaction another session: settings, prepared statements and `LISTEN` get
+    /// lost, and a failover goes unnoticed. While one connection is open, another has the session of the first.
+    static func refusePooler(_ connections: [PostgresConnection]) throws {
+        let sessions = try connections.map { try $0.ask("SELECT pg_backend_pid()::text").first?.first ?? "" }
+        if Set(sessions).count == sessions.count { return }
+        throw StorageError(
+            .constraint,
+            """
+            PostgreSQL is reached through a pooler that shares sessions between connections; set its pool_mode to session, or \
+            connect to the server itself
+            """)
+    }
+
     /// What is wrong with a server's settings; nil for nothing.
     static func problem(_ value: (String) throws -> String) rethrows -> String? {
         for (setting, isFine, reason) in settings {
@@ -34,7 +47,7 @@ enum ServerChecks {
         ("synchronous_commit", { $0 != "off" }, "what was answered would be lost with the server; set it to on"),
         (
             "max_prepared_transactions", { $0 == "0" },
-            "a transaction that is left prepared holds up every change feed; set it to 0"
+            "a transaction that is left prepared keeps its locks; set it to 0"
         ),
     ]
 }

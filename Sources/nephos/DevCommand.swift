@@ -56,7 +56,8 @@ struct DevCommand {
     ]
 
     private static let allOptions =
-        options + DevLog.options + AssetOptions.options + ObjectStorageArguments.options + NotificationOptions.options
+        options + StorageOptions.options + DevLog.options + AssetOptions.options + ObjectStorageArguments.options
+        + NotificationOptions.options
 
     static let help = """
         Run the local CloudKit on this machine, for development and tests.
@@ -69,6 +70,9 @@ struct DevCommand {
 
         Options:
         \(CommandOption.help(options + DevLog.options))
+
+        PostgreSQL:
+        \(CommandOption.help(StorageOptions.options))
 
         Assets:
         \(CommandOption.help(AssetOptions.options + ObjectStorageArguments.options))
@@ -90,6 +94,7 @@ struct DevCommand {
     /// The PostgreSQL database that contains the data; nil for a data directory or memory.
     var storage: PostgresAddress?
     var acceptsUnsafeStorage = false
+    let storageOptions: StorageOptions
     var durability = SQLiteOptions.Durability.full
     var isStrict = false
     var requiresApproval = false
@@ -124,6 +129,7 @@ struct DevCommand {
             storage = try StorageAddress.parse(text, option: "--storage")
         }
         acceptsUnsafeStorage = arguments.has("--accept-unsafe-storage")
+        storageOptions = try StorageOptions(arguments)
         if let text = arguments["--port"] {
             guard let port = UInt16(text) else {
                 throw UsageError("'\(text)' is not a port: '--port' takes a number from 0 to 65535.")
@@ -299,7 +305,7 @@ struct DevCommand {
         let stores: any StoreProvider
         if let storage {
             let postgres = try await postgres(
-                storage, PostgresOptions(acceptsUnsafeServer: acceptsUnsafeStorage, log: options.log),
+                storage, storageOptions.postgres(acceptsUnsafeServer: acceptsUnsafeStorage, options.log),
                 blanks: MemoryStores(options: options), isStopping)
             try postgres.keepAssets(in: objectStorage.place(or: data))
             stores = postgres

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import NephosPostgresTesting
 import NephosStorage
@@ -243,6 +244,61 @@ import Testing
     }
 }
 
+/// A server that stops while it has an owner's line, and poolers.
+@Suite(.overPostgreSQL) struct PostgresSessionTests {
+    @Test func `a server that stops with a line held costs its owner no more than the idle time`() async throws {
+        let held = DispatchSemaphore(value: 0)
+        let goOn = DispatchSemaphore(value: 0)
+        let isFirst = Mutex(true)
+        var options = TestCluster.options(connections: 2)
+        options.idleMilliseconds = 300
+        let stores = try PostgresStores(try TestCluster.address.get(), options: options)
+        let others = try PostgresStores(try TestCluster.address.get(), options: options)
+        let id = TestCluster.newStore()
+        let (stopped, other) = (try stores.open(id), try others.open(id))
+        let zone = try await other.write(of: [.everyone]) {
+            try $0.insertZone(owner: .everyone, name: "Z", sequence: $0.nextSequence()).key
+        }
+        async let late = stopped.write(of: [.everyone]) { transaction in
+            transaction.mayRepeat()
+            let token = try transaction.zone(zone)?.clientChangeToken ?? ""
+            if isFirst.withLock({ isFirst in
+                defer { isFirst = false }
+                return isFirst
+            }) {
+                held.signal()
+                goOn.wait()
+            }
+            try transaction.setClientChangeToken(token + "late", zone: zone)
+        }
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                held.wait()
+                continuation.resume()
+            }
+        }
+        try await other.write(of: [.everyone]) { try $0.setClientChangeToken("other ", zone: zone) }
+        goOn.signal()
+        // Its session was ended, so it runs again, behind the other.
+        try await late
+        #expect(try await other.read { try $0.zone(zone)?.clientChangeToken } == "other late")
+        for engine in [stopped, other] { await engine.close() }
+        for stores in [stores, others] { stores.close() }
+    }
+
+    @Test func `sessions that connections share are refused in words`() throws {
+        let connection = try PostgresConnection(
+            try TestCluster.address.get(), PostgresOptions(acceptsUnsafeServer: true), damage: nil)
+        let other = try PostgresConnection(
+            try TestCluster.address.get(), PostgresOptions(acceptsUnsafeServer: true), damage: nil)
+        try ServerChecks.refusePooler([connection, other])
+        let error = #expect(throws: StorageError.self) { try ServerChecks.refusePooler([connection, connection]) }
+        #expect(error?.message.contains("pool_mode") == true)
+        connection.close()
+        other.close()
+    }
+}
+
 /// The documented role: no superuser, with the right to make schemas in its database.
 @Suite(.overPostgreSQL) struct PostgresRoleTests {
     @Test func `a role that may create schemas can use stores, and finds those with work`() async throws {
@@ -265,6 +321,35 @@ import Testing
         }
         #expect(try stores.storesWithWork() == [busy])
         #expect(try stores.existingStores() == [idle, busy])
+        stores.close()
+    }
+
+    @Test func `a role that may only read and write uses tables that another made`() async throws {
+        let name = "role_\(UInt32.random(in: .min ... .max))"
+        let text = try TestCluster.text.get()
+        let options = TestCluster.options(connections: 2)
+        try PostgresStores(try PostgresAddress(text), options: options).close()
+        let admin = try PostgresConnection(
+            try PostgresAddress(text), PostgresOptions(acceptsUnsafeServer: true), damage: nil)
+        // As Documentation/PostgreSQL.md has it.
+        try admin.execute(
+            """
+            CREATE ROLE \(name) LOGIN;
+            GRANT USAGE ON SCHEMA \(options.prefix) TO \(name);
+            GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA \(options.prefix) TO \(name);
+            GRANT USAGE, SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA \(options.prefix) TO \(name);
+            """)
+        admin.close()
+        let stores = try PostgresStores(
+            try PostgresAddress(text.replacing("user=nephos", with: "user=\(name)")), options: options)
+        let engine = try stores.open(TestCluster.newStore())
+        for number in 0..<5 {
+            _ = try await engine.write { transaction in
+                try transaction.insertZone(owner: .everyone, name: "Z\(number)", sequence: transaction.nextSequence())
+            }
+        }
+        #expect(try await engine.read { try $0.zones(owner: .everyone).count } == 5)
+        await engine.close()
         stores.close()
     }
 }

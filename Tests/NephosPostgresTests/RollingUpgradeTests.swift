@@ -1,7 +1,8 @@
-import NephosPostgres
 import NephosPostgresTesting
 import NephosStorage
 import Testing
+
+@testable import NephosPostgres
 
 /// Servers of two versions over one store, while they are upgraded one after another.
 @Suite(.overPostgreSQL, .oneAtATime) struct RollingUpgradeTests {
@@ -11,6 +12,26 @@ import Testing
 
     private func save(_ name: String, _ engine: any StorageEngine) async throws {
         _ = try await engine.write { try $0.insertZone(owner: .everyone, name: name, sequence: $0.nextSequence()) }
+    }
+
+    @Test func `an index that a stopped server left half built is built again`() async throws {
+        var options = TestCluster.options(connections: 2)
+        options.migrations.append(Migration(script: "", indexes: ["CREATE INDEX zone_again ON zone (owner, changed)"]))
+        let address = try TestCluster.address.get()
+        func isValid() throws -> [[String]] {
+            let stores = try PostgresStores(address, options: options)
+            defer { stores.close() }
+            return try stores.connected {
+                try $0.ask("SELECT indisvalid::text FROM pg_index WHERE indexrelid = to_regclass('zone_again')")
+            }
+        }
+        #expect(try isValid() == [["true"]])
+        let stores = try PostgresStores(address, options: options)
+        try stores.connected {
+            try $0.execute("UPDATE pg_index SET indisvalid = false WHERE indexrelid = to_regclass('zone_again')")
+        }
+        stores.close()
+        #expect(try isValid() == [["true"]])
     }
 
     @Test func `a migration keeps the store usable by the version before`() async throws {
@@ -23,7 +44,9 @@ import Testing
 
         let before = options.migrations
         options.migrations.append(
-            Migration(script: "ALTER TABLE zone ADD COLUMN colour {text}; CREATE TABLE made (id {key});"))
+            Migration(
+                script: "ALTER TABLE zone ADD COLUMN colour {text}; CREATE TABLE made (id {key});",
+                indexes: ["CREATE INDEX zone_colour ON zone (owner, colour)"]))
         let new = try PostgresStores(address, options: options)
         let second = try new.open(id)
         try await save("by the new", second)

@@ -2,18 +2,23 @@
 package struct Migration: Sendable {
     /// The SQL script, in which the dialect replaces the words in braces.
     package var script: String
+    /// Statements `CREATE INDEX …` that run after the script. PostgreSQL builds these indexes while others write
+    /// (`CONCURRENTLY`), because its tables are everybody's.
+    package var indexes: [String]
     /// Whether servers that do not know the migration must stop using the store. A migration that only adds tables,
     /// columns or indexes is not breaking: servers of both versions use the store during a rolling upgrade.
     package var isBreaking: Bool
 
-    package init(script: String, isBreaking: Bool = false) {
+    package init(script: String, indexes: [String] = [], isBreaking: Bool = false) {
         self.script = script
+        self.indexes = indexes
         self.isBreaking = isBreaking
     }
 
     /// Combines several migrations into one.
     init(_ parts: [Migration]) {
         script = parts.map(\.script).joined(separator: "\n")
+        indexes = parts.flatMap(\.indexes)
         isBreaking = parts.contains(where: \.isBreaking)
     }
 
@@ -31,7 +36,7 @@ extension [Migration] {
     /// detected whatever its version. The hash has 31 bits and is above 0, the version of a new store.
     package var version: Int {
         guard !isEmpty else { return 0 }
-        let text = map(\.script).joined(separator: "\u{0}")
+        let text = map { ([$0.script] + $0.indexes).joined(separator: "\n") }.joined(separator: "\u{0}")
         return Int(Checksum([UInt8](text.utf8)).value & 0x7fff_ffff) | 0x4000_0000
     }
 
@@ -67,7 +72,7 @@ extension SQLConnection {
         for (index, migration) in migrations.enumerated().dropFirst(first) {
             try begin(writing: true)
             do {
-                try execute(Self.dialect.render(migration.script))
+                try execute(Self.dialect.render(([migration.script] + migration.indexes).joined(separator: ";\n")))
                 try setSchemaVersion(Array(migrations.prefix(index + 1)).version)
                 try commit()
             } catch {
