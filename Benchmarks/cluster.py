@@ -60,6 +60,14 @@ class Cluster:
         self.ask(f"ALTER SYSTEM SET {setting} = '{value}'", "SELECT pg_reload_conf()")
         time.sleep(0.3)  # Its processes take a setting over when they are idle.
 
+    def private_memory(self):
+        """Of the backend that has most, in bytes."""
+        most = 0
+        for process in self.ask("SELECT pid FROM pg_stat_activity WHERE application_name = 'nephos'").split():
+            text = pathlib.Path(f"/proc/{process}/smaps_rollup").read_text()
+            most = max(most, 1024 * sum(map(int, re.findall(r"Private_(?:Clean|Dirty): +(\d+)", text))))
+        return most
+
     def processor_seconds(self):
         """Of all its processes, those that ended included."""
         ticks = 0

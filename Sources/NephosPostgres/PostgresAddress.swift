@@ -77,10 +77,8 @@ package struct PostgresAddress: Sendable {
     /// The advisory lock of the servers of a database, which each holds shared: what copies stores takes it for itself.
     static func serversLockKey(_ prefix: String) -> (Int32, Int32) { lockKey("servers of \(prefix)") }
 
-    /// What a session looks for tables in, as an option of libpq's, in which a backslash quotes.
-    static func searchPath(_ prefix: String) -> String {
-        "\(quoted(prefix)),pg_catalog".replacing("\\", with: "\\\\").replacing(" ", with: "\\ ")
-    }
+    /// What a session looks for tables in.
+    static func searchPath(_ prefix: String) -> String { "\(quoted(prefix)), pg_catalog" }
 
     /// An advisory lock with that name.
     static func lockKey(_ name: String) -> (Int32, Int32) {

@@ -16,7 +16,8 @@ extension PostgresConnection {
         let ran = try ranCount(migrations, options.prefix)
         let left = migrations.dropFirst(ran)
         if !left.isEmpty {
-            // The first makes the tables, which nobody uses yet; later ones wait for no lock longer than others would notice.
+            // The first makes the tables, which are unused yet. Later ones wait for a lock only as long as no request
+            // fails of it.
             try execute(
                 """
                 BEGIN;

@@ -221,7 +221,7 @@ package final class PostgresEngine: StorageEngine {
         }
     }
 
-    /// Nobody waits for it; what fails is tried again after more writes.
+    /// No request waits for it. What fails is tried again after more writes.
     private func analyzeTables() {
         Task { [pool] in
             _ = try? await pool.run { try TableStatistics.update($0) }

@@ -76,18 +76,25 @@ final class PostgresLink {
     /// - Parameter settings: what the session begins with, by name.
     init(_ address: PostgresAddress, _ options: PostgresOptions, settings: [(String, String)]) throws {
         statementMilliseconds = options.statementMilliseconds
-        let sessions = settings.map { "-c \($0.0)=\($0.1)" }.joined(separator: " ")
         let seconds = max(2, options.connectMilliseconds / 1000)
         // Later ones override what the address says; what may be told otherwise comes before it.
         let parameters: [(String, String)] = [
             ("application_name", "nephos"), ("connect_timeout", "\(seconds)"),
             ("tcp_user_timeout", "\(options.statementMilliseconds)"), ("keepalives_idle", "30"),
             ("target_session_attrs", "read-write"),
-            ("dbname", address.text), ("client_encoding", "UTF8"), ("options", sessions),
+            ("dbname", address.text), ("client_encoding", "UTF8"),
         ]
         handle = try Self.connect(address, parameters, milliseconds: options.connectMilliseconds)
         PQsetnonblocking(handle, 1)
         PQenterPipelineMode(handle)
+        // Not as options of the connection, which poolers do not pass on.
+        let calls = settings.map {
+            "set_config(\(PostgresAddress.literal($0.0)), \(PostgresAddress.literal($0.1)), false)"
+        }
+        if let failure = try run([.text("SELECT \(calls.joined(separator: ", "))")]).1 {
+            throw failure.storageError(while: "setting up a session")
+        }
+        roundTrips = 0
     }
 
     deinit { close() }

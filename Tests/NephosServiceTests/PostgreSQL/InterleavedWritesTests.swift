@@ -183,6 +183,40 @@ struct Interleaving: Sendable, CustomTestStringConvertible {
                 #expect(try await database.existing("a") == [], comment)
                 #expect(try await database.modify([.create("a")]).map(\.summary) == ["saved"], comment)
             }),
+        Interleaving(
+            testDescription: "share accepted / child saved",
+            prepare: { try await $0.share() }, first: { await $0.accept() },
+            second: { _ = try? await $0.modify([.create("child", parent: "root")]) },
+            check: { database, comment async throws in
+                #expect(try await database.seenByParticipant() == ["child", "root"], comment)
+            }),
+        Interleaving(
+            testDescription: "participant's update / owner's update with the same tag",
+            prepare: { database in
+                try await database.share()
+                _ = try await database.modify([.create("a", ["n": .int64(0)], parent: "root")])
+                await database.accept()
+            },
+            first: { await $0.participant([.force("a", ["by": .string("participant")])]) },
+            second: { await $0.increment("a") },
+            check: { database, comment async throws in
+                let record = try await database.lookup("a")[0].record
+                #expect(try record?.fields.decoded()["by"]?.value == .string("participant"), comment)
+                #expect(try await database.seenByParticipant() == ["a", "root"], comment)
+            }),
+        Interleaving(
+            testDescription: "participant leaves / saves",
+            prepare: { database in
+                try await database.share()
+                await database.accept()
+            },
+            first: { await $0.participant([.delete("share")]) },
+            second: { await $0.participant([.create("late", parent: "root")]) },
+            check: { database, comment async throws in
+                #expect(try await database.seenByParticipant() == nil, comment)
+                // What was saved before is the owner's.
+                #expect(try await database.existing("root") == ["root"], comment)
+            }),
     ]
 }
 
@@ -197,6 +231,42 @@ extension TestDatabase {
 
     fileprivate func firstRequest(_ record: String) async {
         _ = try? await TestDatabase(cloud, "new\(zone ?? "")").modify([.create(record)])
+    }
+
+    /// Shares everything below a new record "root".
+    fileprivate func share() async throws {
+        let body = """
+            {"zoneID":{"zoneName":"\(zone ?? "")"},"operations":[
+            {"operationType":"create","record":{"recordName":"root","recordType":"Note"}},
+            {"operationType":"create","record":{"recordName":"share","recordType":"cloudkit.share",
+            "forRecord":{"recordName":"root"},"publicPermission":"READ_WRITE"}}]}
+            """
+        _ = try await cloud.service.modifyRecords(ModifyRecordsRequest(decoding: Array(body.utf8)), context)
+    }
+
+    fileprivate func accept() async {
+        guard let share = try? await lookup("share")[0].record?.shareDetails, let guid = share.shortGUID else { return }
+        _ = try? await cloud.service.acceptShares(
+            ShortGUIDsRequest(shortGUIDs: [.init(value: guid)]), cloud.context("participant"))
+    }
+
+    private func sharedZone() async throws -> ZoneIDDictionary {
+        ZoneIDDictionary(
+            zoneName: zone ?? "", ownerRecordName: try await cloud.service.currentUser(context).userRecordName)
+    }
+
+    /// Saves as the participant.
+    fileprivate func participant(_ operations: [RecordOperation]) async {
+        guard let zone = try? await sharedZone() else { return }
+        let request = ModifyRecordsRequest(operations: operations, zoneID: zone, wantsServerRecord: true)
+        _ = try? await cloud.service.modifyRecords(request, cloud.context("participant", .shared))
+    }
+
+    /// The names of the records that the participant's feed has; nil without the zone.
+    fileprivate func seenByParticipant() async throws -> [String]? {
+        let request = RecordChangesRequest(zone: .init(zoneID: try await sharedZone()))
+        let changes = try? await cloud.service.recordChanges(request, cloud.context("participant", .shared)).changes
+        return changes.map { $0.summary.filter { $0 != "share" }.sorted() }
     }
 
     /// The names of the notes whose `n` is above a number.
