@@ -91,7 +91,7 @@ final class OwnerQueue: Sendable {
             connection.begin(lines: Lines(owners: [owner]))
             let sequences = connection.sequences()
             for body in bodies {
-                connection.beginBody()
+                try connection.beginBody()
                 do {
                     outcomes.append(.done(try connection.run(body, sequences)))
                 } catch {

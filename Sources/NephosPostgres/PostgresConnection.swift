@@ -343,7 +343,8 @@ final class PostgresConnection: SQLConnection, StatementRunner {
         var hasSent = false
     }
 
-    func beginBody() {
+    func beginBody() throws {
+        try sendAhead()
         mark = BodyMark(queued: queued.count, queuedSize: queuedSize, found: found, writtenZones: writtenZones)
         isRepeatable = false
     }
@@ -406,6 +407,15 @@ final class PostgresConnection: SQLConnection, StatementRunner {
     /// Sends statements as one batch with one sync, each after its Parse message where it is not prepared yet.
     /// - Returns: what each gave, and why the first failed that did: nothing behind it ran.
     func exchange(_ queries: [Queued]) throws -> ([PostgresLink.Result], PostgresError?) {
+        let (batch, preparations) = messages(of: queries)
+        let (results, failure) = try link.run(batch)
+        if preparations.isEmpty { return (results, failure) }
+        for (index, name) in preparations where index < results.count { prepared.insert(name) }
+        return (results.indices.filter { preparations[$0] == nil }.map { results[$0] }, failure)
+    }
+
+    /// - Returns: what is sent, and the names of the statements that it prepares, by their places.
+    private func messages(of queries: [Queued]) -> ([PostgresLink.Query], [Int: String]) {
         var batch: [PostgresLink.Query] = []
         var preparations: [Int: String] = [:]
         for query in queries {
@@ -415,11 +425,21 @@ final class PostgresConnection: SQLConnection, StatementRunner {
             }
             batch.append(.run(name: query.name, query.parameters))
         }
-        let (results, failure) = try link.run(batch)
-        if preparations.isEmpty { return (results, failure) }
-        for (index, name) in preparations where index < results.count { prepared.insert(name) }
-        return (results.indices.filter { preparations[$0] == nil }.map { results[$0] }, failure)
+        return (batch, preparations)
     }
+
+    /// Sends many changes of a group's bodies without waiting, so that PostgreSQL makes them while the next body runs. Where
+    /// one fails the commit fails, and each body runs again by itself.
+    private func sendAhead() throws {
+        guard hasBegun, queued.count >= Self.sentAhead else { return }
+        let (batch, preparations) = messages(of: queued)
+        try link.send(batch)
+        prepared.formUnion(preparations.values)
+        queued.removeAll(keepingCapacity: true)
+        queuedSize = 0
+    }
+
+    private static let sentAhead = 64
 
     /// - Parameter column: the first version's.
     private func learnVersions(_ result: PostgresLink.Result, from column: Int) throws {

@@ -81,12 +81,15 @@ package final class PostgresStores: StoreProvider {
         if let known = try connection.ask(Self.find(id)).first?.first.flatMap({ Int64($0) }) {
             return StoreNumber(value: known)
         }
-        _ = try connection.ask(
+        _ = try connection.askInTransaction([
+            // The first write of the store waits for the disk, with all before it.
+            "SET LOCAL synchronous_commit TO off",
             """
             INSERT INTO store (container, environment)
             VALUES (\(PostgresAddress.literal(id.container)), \(PostgresAddress.literal(id.environment)))
             ON CONFLICT DO NOTHING
-            """)
+            """,
+        ])
         guard let made = try connection.ask(Self.find(id)).first?.first.flatMap({ Int64($0) }) else {
             throw StorageError(.other, "the store could not be noted")
         }
