@@ -144,6 +144,7 @@ final class Store: Sendable {
         if let known { return known }
         return try await engine.write { transaction in
             transaction.mayRepeat()
+            try transaction.runAlone()
             _ = try ZoneRegistry.defaultZone(owner: .everyone, in: transaction)
             try transaction.insertRecordType(SystemRecordType.user)
             if let promise, try transaction.secret() == nil {
