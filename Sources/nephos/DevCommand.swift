@@ -266,6 +266,8 @@ struct DevCommand {
     /// and requests for the reported ones are refused.
     /// - Throws: the error of the store if there is only one.
     private func check(_ stores: any StoreProvider) async throws {
+        // The stores of one database have the same tables, which were looked at.
+        if storage != nil { return }
         let all = try stores.existingStores()
         for id in all {
             do {
