@@ -486,12 +486,20 @@ final class PostgresConnection: SQLConnection, StatementRunner {
     /// Waits until the writes of owners that are under way have ended, outside of transactions.
     func settle(_ owners: Set<OwnerID>) throws {
         let last = try ask("SELECT last_value::text FROM change_sequence").first?.first.flatMap { Int64($0) } ?? 0
-        for owner in owners.sorted(by: { $0.rawValue < $1.rawValue }) {
-            _ = try askInTransaction(["SELECT pg_advisory_xact_lock_shared(\(lineKey(of: owner)))::text"])
+        // In the order in which writes take them.
+        let keys = owners.sorted { $0.rawValue < $1.rawValue }.map { String(lineKey(of: $0)) }
+        for start in stride(from: 0, to: keys.count, by: Self.linesAtOnce) {
+            let some = keys[start..<min(start + Self.linesAtOnce, keys.count)].joined(separator: ", ")
+            _ = try askInTransaction([
+                "SELECT count(pg_advisory_xact_lock_shared(key))::text FROM unnest(ARRAY[\(some)]::bigint[]) AS key"
+            ])
         }
         // Above the sequences of all these writes and of all before, and below those of later ones.
         (settledOwners, settled) = (owners, last + PostgresSQL.sequencesPerTransaction - 1)
     }
+
+    /// The lines of a statement, which come from a table of locks that all sessions share.
+    private static let linesAtOnce = 100
 
     func settledSequence(of owners: Set<OwnerID>) throws -> Int64 {
         if !settledOwners.isSuperset(of: owners) { try beginAnew(for: .settling(owners)) }
