@@ -17,13 +17,14 @@ enum PostgresTables {
             AND current_setting('synchronous_commit') NOT IN ('off', 'local') THEN 1 ELSE 0 END
         """
 
-    /// The migrations of a database, of which the first are those of all engines.
+    /// The migrations of all engines that the first migration of a database has in it. Later ones follow it.
+    private static let sharedInFirst = 2
+
+    /// The migrations of a database.
     static func migrations(after shared: [Migration]) -> [Migration] {
-        let common = Migration.all.count
-        return [
-            Migration(script: (shared.prefix(common).map(\.script) + [keys, state, vacuum]).joined(separator: "\n"))
-        ]
-            + shared.dropFirst(common)
+        let first = shared.prefix(sharedInFirst)
+        let script = (first.map(\.script) + [keys, state, vacuum]).joined(separator: "\n")
+        return [Migration(script: script, indexes: first.flatMap(\.indexes))] + shared.dropFirst(sharedInFirst)
     }
 
     /// Tables with rows of every store that have neither an owner nor an account in their key.
