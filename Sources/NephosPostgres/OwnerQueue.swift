@@ -88,6 +88,7 @@ final class OwnerQueue: Sendable {
         }
         do {
             try connection.use(store)
+            connection.settledOwners = []
             connection.begin(lines: Lines(owners: [owner]))
             let sequences = connection.sequences()
             for body in bodies {

@@ -195,6 +195,7 @@ package final class PostgresEngine: StorageEngine {
         }
         return try await onConnection(isInDoubt: isInDoubt) { [self, isInDoubt] connection in
             var lines = lines
+            connection.settledOwners = []
             for attempt in 1... {
                 let error: any Error
                 do {
