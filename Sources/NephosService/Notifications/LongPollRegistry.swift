@@ -105,9 +105,10 @@ package final class LongPollRegistry: Sendable {
 
     /// Ends expired polls. Returns the time until the next poll expires; nil if no poll is waiting.
     private func endDue() -> Duration? {
-        let now = environment.now()
         let length = Int64(duration / .milliseconds(1))
         let (due, pause) = state.withLock { state -> ([PollWaiter], Duration?) in
+            // Under the lock: a poll that enters later would seem to come from the future.
+            let now = environment.now()
             var due: [PollWaiter] = []
             var first = Int64.max
             for (token, waiter) in state.waiters {
