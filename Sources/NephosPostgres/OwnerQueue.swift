@@ -80,12 +80,6 @@ final class OwnerQueue: Sendable {
         var outcomes: [Outcome] = []
         /// Whether each may run again though it was committed.
         var areRepeatable: [Bool] = []
-        func all(_ outcome: (Int) -> Outcome) -> [Outcome] {
-            bodies.indices.map { index in
-                if index < outcomes.count, case .failed = outcomes[index] { return outcomes[index] }
-                return outcome(index)
-            }
-        }
         do {
             try connection.use(store)
             connection.settledOwners = []
@@ -111,9 +105,9 @@ final class OwnerQueue: Sendable {
         } catch {
             let wasCommitting = connection.isBroken && connection.isCommitting
             connection.rollback()
-            return all { index in
-                if !wasCommitting { return .alone(wasCommitting: false) }
-                if case .alone = outcomes[index] { return outcomes[index] }
+            // Also one that was refused: it may have seen what another of the group wrote.
+            return bodies.indices.map { index in
+                guard wasCommitting, case .done = outcomes[index] else { return .alone(wasCommitting: false) }
                 return areRepeatable[index]
                     ? .alone(wasCommitting: true) : .failed(PostgresEngine.unknownOutcome(error))
             }
