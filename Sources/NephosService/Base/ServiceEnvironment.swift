@@ -14,21 +14,25 @@ package struct ServiceEnvironment: Sendable {
     package var makeSecret: @Sendable () -> [UInt8]
     /// Logs faults that clients must not see.
     package var log: @Sendable (String) -> Void
-    /// Returns after the duration, measured by the same clock as `now`; throws if the task is cancelled.
-    package var sleep: @Sendable (Duration) async throws -> Void
+    /// Returns at a time of the clock `now`; throws if the task is cancelled. A time and not a duration, so that a clock
+    /// that advances between the calculation and the call does not prolong the wait.
+    package var sleepUntil: @Sendable (Int64) async throws -> Void
 
     package init(
         now: @escaping @Sendable () -> Int64, makeUUID: @escaping @Sendable () -> String,
         log: @escaping @Sendable (String) -> Void,
         makeSecret: @escaping @Sendable () -> [UInt8] = { RandomBytes.make(AuthenticationKey.size) },
-        sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+        sleepUntil: (@Sendable (Int64) async throws -> Void)? = nil
     ) {
         self.now = now
         self.makeUUID = makeUUID
         self.makeSecret = makeSecret
         self.log = log
-        self.sleep = sleep
+        self.sleepUntil = sleepUntil ?? { try await Task.sleep(for: .milliseconds(max(0, $0 - now()))) }
     }
+
+    /// Returns after the duration; throws if the task is cancelled.
+    func sleep(milliseconds: Int64) async throws { try await sleepUntil(now() + milliseconds) }
 
     /// The environment with the system's clock and randomness, and a log on standard error.
     package static let system = ServiceEnvironment(
@@ -45,6 +49,7 @@ package struct ServiceEnvironment: Sendable {
         guard engine.isShared else { return self }
         var environment = self
         environment.now = { [now] in now() + engine.clockOffset }
+        environment.sleepUntil = { [sleepUntil] in try await sleepUntil($0 - engine.clockOffset) }
         return environment
     }
 

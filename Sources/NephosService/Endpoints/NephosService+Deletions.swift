@@ -20,7 +20,7 @@ extension NephosService {
         let interval = max(Limits.shortestPurgeInterval, min(retention, Limits.purgeInterval))
         while !Task.isCancelled {
             do {
-                try await environment.sleep(.milliseconds(interval))
+                try await environment.sleep(milliseconds: interval)
             } catch {
                 return
             }

@@ -44,12 +44,11 @@ final class RetryTimer: Sendable {
     /// Replaces the previous timer.
     /// - Parameter due: the time to wake the loop, in milliseconds since 1970.
     func wake(at due: Int64, _ environment: ServiceEnvironment, _ wake: @escaping @Sendable () -> Void) {
-        let pause = Duration.milliseconds(max(1, due - environment.now()))
         task.withLock { task in
             task?.cancel()
             task = Task {
                 do {
-                    try await environment.sleep(pause)
+                    try await environment.sleepUntil(due)
                     wake()
                 } catch {
                     // The timer was cancelled: another timer replaced it, or the store closes.

@@ -97,16 +97,16 @@ package final class LongPollRegistry: Sendable {
     // MARK: Time
 
     private func endWhatIsDue() async {
-        while let pause = endDue() {
-            try? await environment.sleep(pause)
+        while let next = endDue() {
+            try? await environment.sleepUntil(next)
             if Task.isCancelled { return }
         }
     }
 
-    /// Ends expired polls. Returns the time until the next poll expires; nil if no poll is waiting.
-    private func endDue() -> Duration? {
+    /// Ends expired polls. Returns the time at which the next poll expires; nil if no poll is waiting.
+    private func endDue() -> Int64? {
         let length = Int64(duration / .milliseconds(1))
-        let (due, pause) = state.withLock { state -> ([PollWaiter], Duration?) in
+        let (due, next) = state.withLock { state -> ([PollWaiter], Int64?) in
             // Under the lock: a poll that enters later would seem to come from the future.
             let now = environment.now()
             var due: [PollWaiter] = []
@@ -124,10 +124,10 @@ package final class LongPollRegistry: Sendable {
                 state.timer = nil
                 return (due, nil)
             }
-            return (due, .milliseconds(max(first - now, Self.shortestPause)))
+            return (due, max(first, now + Self.shortestPause))
         }
         for waiter in due { waiter.finish(nil) }
-        return pause
+        return next
     }
 
     /// The minimum number of milliseconds between two checks: polls that expire within this time end together.

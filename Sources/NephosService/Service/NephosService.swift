@@ -44,7 +44,7 @@ package final class NephosService: Sendable {
     package func takeUpWork() async {
         while !Task.isCancelled {
             do {
-                try await environment.sleep(.milliseconds(Limits.workLookInterval))
+                try await environment.sleep(milliseconds: Limits.workLookInterval)
             } catch {
                 return
             }

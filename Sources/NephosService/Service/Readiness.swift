@@ -35,7 +35,7 @@ actor Readiness {
     private func begin() {
         isLate = false
         let timer = Task { [environment] in
-            guard (try? await environment.sleep(.milliseconds(Limits.readinessPatience))) != nil else { return }
+            guard (try? await environment.sleep(milliseconds: Limits.readinessPatience)) != nil else { return }
             self.noteLate()
         }
         check = Task { [stores, environment] in

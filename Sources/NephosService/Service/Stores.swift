@@ -349,7 +349,7 @@ actor Stores {
         sweeping = Task { [weak self, environment] in
             do {
                 while true {
-                    try await environment.sleep(.milliseconds(Limits.storeIdleTime))
+                    try await environment.sleep(milliseconds: Limits.storeIdleTime)
                     guard let self, await self.closeUnused() else { return }
                 }
             } catch {

@@ -82,12 +82,12 @@ final class OutboxDispatcher: Sendable {
             for row in new { state.inFlight.insert(row.id) }
         }
         for row in new { loop.begin { await self.send(row) } }
-        if let next { wake(at: next, now) }
+        if let next { wake(at: next) }
     }
 
-    private func wake(at due: Int64, _ now: Int64) {
+    private func wake(at due: Int64) {
         let timer = Task { [environment] in
-            try? await environment.sleep(.milliseconds(due - now))
+            try? await environment.sleepUntil(due)
             if !Task.isCancelled { self.wake() }
         }
         state.withLock { state in

@@ -34,7 +34,7 @@ final class TestCloud: Sendable {
             stores: stores ?? TestCluster.stores(or: MemoryStores()),
             environment: ServiceEnvironment(
                 now: { clock.now }, makeUUID: { clock.makeUUID() }, log: { log.add($0) },
-                sleep: { try await clock.sleep($0) }),
+                sleepUntil: { try await clock.sleep(until: $0) }),
             configuration: configuration)
     }
 
@@ -56,9 +56,8 @@ final class TestCloud: Sendable {
 
         private let sleepers = Mutex<[UUID: (due: Int64, continuation: CheckedContinuation<Void, Never>)]>([:])
 
-        func sleep(_ duration: Duration) async throws {
+        func sleep(until due: Int64) async throws {
             let id = UUID()
-            let due = now + Int64(duration / .milliseconds(1))
             await withTaskCancellationHandler {
                 await withCheckedContinuation { continuation in
                     sleepers.withLock { $0[id] = (due, continuation) }
