@@ -5,7 +5,7 @@ enum CrossOrigin {
         "X-Apple-Request-UUID,X-Apple-CloudKit-Web-Auth-Token,X-Apple-CloudKit-Session,"
         + "Accept-Ranges,Content-Disposition,Content-Length,Content-Range,ETag,Retry-After"
     private static let allowedHeaders =
-        "Content-Type, X-Apple-CloudKit-Request-KeyID, X-Apple-CloudKit-Request-ISO8601Date, "
+        "Authorization, Content-Type, X-Apple-CloudKit-Request-KeyID, X-Apple-CloudKit-Request-ISO8601Date, "
         + "X-Apple-CloudKit-Request-SignatureV1, Range, If-Range, If-None-Match"
 
     /// - Parameter origin: the web origin that may read the answer.

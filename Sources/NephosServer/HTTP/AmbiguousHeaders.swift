@@ -12,7 +12,7 @@ struct AmbiguousHeaders {
     private static let single: [StaticString] = [
         contentLength, transferEncoding, "Host", "Origin", "Content-Encoding", "Sec-Fetch-Site", "Sec-Fetch-Mode",
         "Range",
-        "If-Range",
+        "If-Range", "Authorization",
     ]
     private static let contentLength: StaticString = "Content-Length"
     private static let transferEncoding: StaticString = "Transfer-Encoding"

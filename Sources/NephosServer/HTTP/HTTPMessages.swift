@@ -26,6 +26,8 @@ package struct HTTPRequest: Sendable {
     /// The reason why the headers are ambiguous about the target or the end of the body; nil if they are not.
     package var problem: String?
     package var origin: String?
+    /// The header `Authorization`, a secret; nil without the header.
+    package var authorization: String?
     /// The header `Sec-Fetch-Site`: the relation between the site of the calling page and this site; nil without the
     /// header.
     package var fetchSite: String?

@@ -9,6 +9,7 @@ extension HTTPRequest {
         readAbsoluteTarget()
         problem = problem ?? AmbiguousHeaders(connection).problem
         origin = Self.header("Origin", connection)
+        authorization = Self.header("Authorization", connection)
         fetchSite = Self.header("Sec-Fetch-Site", connection)
         fetchMode = Self.header("Sec-Fetch-Mode", connection)
         takesAdditions = Self.header(AnswerAdditions.header, connection) != nil

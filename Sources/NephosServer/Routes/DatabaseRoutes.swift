@@ -42,7 +42,7 @@ extension RoutedRequest {
         details?.container = path.container
         details?.environment = path.environment.rawValue
         if target.components.first == DatabasePath.module { details?.database = path.scope.rawValue }
-        let account = try DevelopmentSignIn.account(target)
+        let account = try DevelopmentSignIn.account(self.request, target)
         details?.account = account
         var context = RequestContext(
             container: path.container, environment: path.environment, scope: path.scope, account: account,

@@ -21,19 +21,17 @@ enum ShareRoutes {
 
     private static func answer(_ routed: RoutedRequest) async throws(Refusal) -> HTTPResponse {
         let guid = routed.target.components.last ?? ""
+        let form = form(routed.request)
+        let account = try account(form ?? routed.target, routed.request)
         do throws(ServiceError) {
             if routed.request.method == .post {
-                // The body of a form is encoded like a query.
-                let body = String(decoding: routed.request.body.prefix(formSize), as: UTF8.self)
-                guard let form = RequestTarget("/?" + body), let account = account(form),
-                    let token = form.parameter("token")?.readings.first,
+                guard let form, let account, let token = form.parameter("token")?.readings.first,
                     try await routed.service.acceptShare(
                         guid, account: account, token: token, requestID: routed.requestID)
                 else { return page(SharePageText.refused, status: 403) }
                 return page(SharePageText.accepted)
             }
             // The first visit creates the account. A link on a page elsewhere must not do that.
-            let account = account(routed.target)
             guard let account, routed.request.fetchSite != "cross-site" else {
                 return page(SharePageText.signIn(account))
             }
@@ -47,6 +45,22 @@ enum ShareRoutes {
     }
 
     private static let formSize = 4096
+
+    /// Returns the form of a POST request, which is encoded like a query; nil for any other request.
+    private static func form(_ request: HTTPRequest) -> RequestTarget? {
+        guard request.method == .post else { return nil }
+        return RequestTarget("/?" + String(decoding: request.body.prefix(formSize), as: UTF8.self))
+    }
+
+    /// Returns the account of the page: that of the header `Authorization`, which the query or form may repeat, or
+    /// without the header that of the query or form; nil for none.
+    private static func account(_ target: RequestTarget, _ request: HTTPRequest) throws(Refusal) -> String? {
+        guard request.authorization != nil else { return account(target) }
+        let name = try DevelopmentSignIn.account(request, target)
+        let repeated = target.parameter("account")?.readings.first
+        guard repeated == nil || repeated == name else { throw DevelopmentSignIn.differing }
+        return name
+    }
 
     /// Returns the account of the page, which `nephos dev` identifies by its name; nil for none.
     private static func account(_ target: RequestTarget) -> String? {

@@ -43,7 +43,7 @@ package final class Responder: Sendable {
 
     /// Returns the account as which a request is signed in; nil for none.
     package static func account(_ request: HTTPRequest) -> String? {
-        RequestTarget(request.target).flatMap { try? DevelopmentSignIn.account($0) }
+        RequestTarget(request.target).flatMap { try? DevelopmentSignIn.account(request, $0) }
     }
 
     package func respond(to request: HTTPRequest) async -> HTTPResponse {

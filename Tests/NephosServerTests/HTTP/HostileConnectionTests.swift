@@ -147,6 +147,7 @@ import Testing
         ("Host: localhost\r\nOrigin: http://localhost\r\nOrigin: http://evil.example", "several Origin"),
         ("Host: localhost\r\norigin: http://localhost\r\nORIGIN: http://localhost", "several Origin"),
         ("Host: localhost\r\nContent-Encoding: gzip\r\nContent-Encoding: gzip", "several Content-Encoding"),
+        ("Host: localhost\r\nAuthorization: Bearer dev:a\r\nauthorization: Bearer dev:b", "several Authorization"),
         ("Host : localhost", "no token"), ("Host: localhost\r\nOrigin : http://evil.example", "no token"),
         ("Host: localhost\r\nX\u{1}: y", "no token"), ("Host: local\u{1}host", "control character"),
         ("Host: localhost\r\nOrigin: http://localhost\u{7F}", "control character"),

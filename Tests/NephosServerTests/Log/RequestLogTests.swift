@@ -11,14 +11,17 @@ import Testing
     private static let database = "/database/1/iCloud.org.example.App/development"
 
     /// The entries of these requests, each a target and a body.
-    private func entries(_ requests: [(String, String)]) async -> [AnsweredRequest] {
+    private func entries(
+        _ requests: [(String, String)], authorization: String? = nil
+    ) async -> [AnsweredRequest] {
         let entries = Mutex<[AnsweredRequest]>([])
         let service = NephosService(stores: MemoryStores())
         let responder = Responder(service) { entry in entries.withLock { $0.append(entry) } }
         for (target, body) in requests {
-            _ = await responder.respond(
-                to: HTTPRequest(
-                    method: body.isEmpty ? .get : .post, target: target, host: "localhost", body: Array(body.utf8)))
+            var request = HTTPRequest(
+                method: body.isEmpty ? .get : .post, target: target, host: "localhost", body: Array(body.utf8))
+            request.authorization = authorization
+            _ = await responder.respond(to: request)
         }
         await service.close()
         return entries.withLock(\.self)
@@ -50,6 +53,15 @@ import Testing
         #expect(entries[0].container == "iCloud.org.example.App")
         #expect(entries[0].status == 200 && entries[0].errorCode == nil && entries[0].answerSize > 100)
         #expect(!entries.contains { $0.line(time: "", colours: false).contains("secret") })
+    }
+
+    @Test func `an entry has the account of the header and not the header`() async throws {
+        let entries = await entries([("\(Self.database)/private/zones/list", "")], authorization: "Bearer dev:m%C3%A9i")
+        #expect(entries.map(\.account) == ["méi"])
+        let refused = await self.entries(
+            [("\(Self.database)/private/zones/list", "")], authorization: "Bearer secret")
+        #expect(refused.map(\.status) == [401])
+        #expect(!"\(refused)".contains("secret"))
     }
 
     @Test func `a line names the container, and the environment if it is production`() async throws {

@@ -13,12 +13,13 @@ import Testing
 
     private func send(
         _ method: HTTPMethod, _ target: String, host: String? = "127.0.0.1:8484", origin: String? = nil,
-        body: String = "", bodyIsTooLarge: Bool = false
+        authorization: String? = nil, body: String = "", bodyIsTooLarge: Bool = false
     ) async -> HTTPResponse {
-        await responder.respond(
-            to: HTTPRequest(
-                method: method, target: target, host: host, origin: origin, body: Array(body.utf8),
-                bodyIsTooLarge: bodyIsTooLarge, takesAdditions: true))
+        var request = HTTPRequest(
+            method: method, target: target, host: host, origin: origin, body: Array(body.utf8),
+            bodyIsTooLarge: bodyIsTooLarge, takesAdditions: true)
+        request.authorization = authorization
+        return await responder.respond(to: request)
     }
 
     private func error(_ response: HTTPResponse) throws -> ErrorDictionary {
@@ -137,6 +138,21 @@ import Testing
         #expect(try error(response).serverErrorCode == .authenticationFailed)
     }
 
+    @Test func `a header names the account as the query does, and both may not differ`() async throws {
+        let caller = "\(Self.database)/public/users/caller"
+        let alice = await send(.get, "\(caller)?ckWebAuthToken=dev:alice").body
+        #expect(await send(.get, caller, authorization: "Bearer dev:alice").body == alice)
+        #expect(await send(.get, caller, authorization: "Bearer dev:bob").body != alice)
+        for (target, header) in [("\(caller)?ckWebAuthToken=dev:bob", "Bearer dev:alice"), (caller, "Basic YWxpY2U6")] {
+            let response = await send(.get, target, authorization: header)
+            #expect(response.status == 401)
+            #expect(try error(response).serverErrorCode == .authenticationFailed)
+        }
+        var request = HTTPRequest(method: .get, target: caller)
+        request.authorization = "Bearer dev:alice"
+        #expect(Responder.account(request) == "alice")
+    }
+
     @Test func `one name is one user and two names are two`() async {
         func user(_ token: String) async -> [UInt8] {
             await send(.get, "\(Self.database)/public/users/caller?ckWebAuthToken=\(token)").body
@@ -191,7 +207,8 @@ import Testing
         #expect(response["Access-Control-Allow-Origin"] == "http://localhost:3000")
         #expect(response["Access-Control-Allow-Methods"] == methods)
         #expect(response["Allow"] == methods)
-        #expect(response["Access-Control-Allow-Headers"]?.lowercased().contains("content-type") == true)
+        let allowed = response["Access-Control-Allow-Headers"]?.lowercased()
+        #expect(allowed?.contains("content-type") == true && allowed?.contains("authorization") == true)
     }
 
     // MARK: - What every answer carries

@@ -32,12 +32,13 @@ struct JSONCloud {
     }
 
     func page(
-        _ method: HTTPMethod, _ target: String, body: String = "", origin: String? = nil
+        _ method: HTTPMethod, _ target: String, body: String = "", origin: String? = nil, authorization: String? = nil
     ) async -> HTTPResponse {
-        await responder.respond(
-            to: HTTPRequest(
-                method: method, target: target, host: "127.0.0.1:8484", origin: origin, body: Array(body.utf8),
-                takesAdditions: true))
+        var request = HTTPRequest(
+            method: method, target: target, host: "127.0.0.1:8484", origin: origin, body: Array(body.utf8),
+            takesAdditions: true)
+        request.authorization = authorization
+        return await responder.respond(to: request)
     }
 
     /// The records of an answer.
@@ -266,6 +267,21 @@ extension [String: Any] {
         // Browsers send this origin for the form of a page without a referrer.
         #expect(await cloud.page(.post, path, body: "account=bob&token=\(token)", origin: "null").status == 200)
         #expect(try await cloud.post("bob", "shared", "zones/list", "{}").objects("zones").count == 1)
+    }
+
+    @Test func `the page takes the account of a header, which the query may not contradict`() async throws {
+        let (_, tag) = try await cloud.makeList()
+        let path = "/share/\(try #require(try await cloud.share(tag).text("shortGUID")))"
+        let bob = "Bearer dev:bob"
+        for target in [path, path + "?account=bob", path + "?ckWebAuthToken=dev:bob"] {
+            let page = await cloud.page(.get, target, authorization: bob)
+            #expect(page.status == 200 && String(decoding: page.body, as: UTF8.self).contains("name=\"token\""))
+        }
+        for target in [path + "?account=alice", path + "?ckWebAuthToken=dev:alice"] {
+            #expect(await cloud.page(.get, target, authorization: bob).status == 401)
+        }
+        #expect(await cloud.page(.get, path, authorization: "Basic Ym9iOg==").status == 401)
+        #expect(await cloud.page(.post, path, body: "account=alice&token=x", authorization: bob).status == 401)
     }
 
     @Test func `the page shows control characters as escapes, and joined emoji unchanged`() async throws {
