@@ -50,7 +50,7 @@ import Testing
         let url = try #require(URL(string: "http://127.0.0.1:\(proxy.port)"))
         let environment = CloudKitEnvironment(url: url, account: .token("dev:mei"), name: .development)
         let container = CKContainer(
-            identifier: "iCloud.lost", service: HTTPService("iCloud.lost", environment))
+            identifier: "iCloud.lost", service: environment.service(of: "iCloud.lost"))
         // Twice in a row for some.
         try await count(container.privateCloudDatabase) { number in
             proxy.decide(losing(number % 3, to: "records/modify", fate))

@@ -1,4 +1,5 @@
 public import Foundation
+import NephosWire
 
 /// The address of CloudKit's service, with the account and the options that containers use. Not part of Apple's API,
 /// because entitlements and the device's iCloud account determine them on Apple's platforms.
@@ -127,6 +128,9 @@ public struct CloudKitEnvironment: Hashable, Sendable {
                 throw Invalid(description: "NEPHOS_TOKEN is empty. It is the account's token, or `none`.")
             }
             account = text == "none" ? .none : .token(text)
+            guard text == "none" || AuthorizationHeader.value(text) != nil else {
+                throw Invalid(description: "NEPHOS_TOKEN is no account's token: \(Self.tokenRule)")
+            }
         }
         if let text = variables["NEPHOS_API_TOKEN"], !text.isEmpty { apiToken = text }
         if let text = variables["NEPHOS_CONTAINER"] {
@@ -149,6 +153,9 @@ public struct CloudKitEnvironment: Hashable, Sendable {
             sealsAssets = text == "yes"
         }
     }
+
+    fileprivate static let tokenRule =
+        "a token is visible ASCII without spaces, because requests carry it in a header; in `dev:NAME`, any NAME."
 
     private static func serviceURL(_ text: String) throws(Invalid) -> URL {
         guard let url = URL(string: text), let scheme = url.scheme?.lowercased(), let host = url.host, !host.isEmpty,
@@ -178,6 +185,25 @@ public struct CloudKitEnvironment: Hashable, Sendable {
 }
 
 extension CloudKitEnvironment {
+    /// Returns the service of a container. If this environment is invalid, every request of that service fails with the
+    /// reason.
+    func service(of containerIdentifier: String) -> any CloudService {
+        do throws(Invalid) {
+            return try HTTPService(containerIdentifier, self)
+        } catch {
+            return MisconfiguredService(error)
+        }
+    }
+
+    /// Returns the value of the header with the account's token; nil without an account.
+    func authorization() throws(Invalid) -> String? {
+        guard case .token(let token) = account else { return nil }
+        guard let value = AuthorizationHeader.value(token) else {
+            throw Invalid(description: "The token of the account cannot be sent: \(Self.tokenRule)")
+        }
+        return value
+    }
+
     /// Whether the service is `nephos dev` on this machine, according to its address and the account's token.
     var isLocalService: Bool {
         guard case .token(let token) = account, token.hasPrefix("dev:"), let host = url.host?.lowercased() else {

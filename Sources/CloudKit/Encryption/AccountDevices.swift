@@ -27,7 +27,7 @@ package struct AccountDevices: Sendable {
 
     /// - Parameter environment: the address of the service, and the credentials of the account.
     package init(container: String, _ environment: CloudKitEnvironment) {
-        self.init(HTTPService(container, environment), container: container)
+        self.init(environment.service(of: container), container: container)
     }
 
     init(_ service: any CloudService, container: String) {

@@ -8,29 +8,30 @@ final class HTTPService: CloudService {
     private let root: String
     /// The path of the container, `/1/CONTAINER/ENVIRONMENT`.
     private let container: String
-    /// The query of every request, `?ckAPIToken=…&ckWebAuthToken=…&clientId=…`.
-    private let credentials: String
+    /// The query of every request, `?ckAPIToken=…&clientId=…`.
+    private let query: String
+    /// The headers of every request to the service: its additions are asked for, and the account's token is sent.
+    private let headers: [(name: String, value: String)]
+    /// The headers of a request with a message.
+    private let messageHeaders: [(name: String, value: String)]
     /// The address of the service as error messages show it.
     private let host: String
     let hasAccount: Bool
     let environmentName: CloudKitEnvironment.Name
 
     /// Creates the service of a container, with the address and the account of `environment`.
-    init(_ containerIdentifier: String, _ environment: CloudKitEnvironment) {
+    /// - Throws: `Invalid` if requests cannot carry the account's token.
+    init(_ containerIdentifier: String, _ environment: CloudKitEnvironment) throws(CloudKitEnvironment.Invalid) {
         host = environment.url.absoluteString
         environmentName = environment.name
         var root = host
         while root.hasSuffix("/") { root.removeLast() }
         self.root = root
         container = "/1/\(Self.escaped(containerIdentifier))/\(environment.name.rawValue)"
-        var credentials = "?ckAPIToken=" + Self.escaped(environment.apiToken)
-        switch environment.account {
-        case .token(let token):
-            credentials += "&ckWebAuthToken=" + Self.escaped(token)
-            hasAccount = true
-        case .none:
-            hasAccount = false
-        }
+        let authorization = try environment.authorization()
+        hasAccount = authorization != nil
+        headers = Self.additions + (authorization.map { [(AuthorizationHeader.name, $0)] } ?? [])
+        messageHeaders = [("Content-Type", "application/json")] + headers
         mayEscrowKeys = environment.isLocalService
         sealsAssets = environment.sealsAssets
         keyStore =
@@ -40,7 +41,7 @@ final class HTTPService: CloudService {
                     ?? FileKeyStore.directory(ProcessInfo.processInfo.environment))
         // By the client ID, the service recognises the changes of this client, so that it need not notify the client of
         // them.
-        self.credentials = credentials + "&clientId=" + UUID().uuidString
+        query = "?ckAPIToken=\(Self.escaped(environment.apiToken))&clientId=\(UUID().uuidString)"
     }
 
     func send<Request, Response>(
@@ -54,20 +55,20 @@ final class HTTPService: CloudService {
         case .idempotent: break
         case .requestKey(let key):
             request[keyPath: key] = ModifyRecordsRequest.makeRequestKey(now: Int64(Date().timeIntervalSince1970 * 1000))
-            let sent = Self.post(address, request.encoded(), isIdempotent: true)
+            let sent = post(address, request.encoded(), isIdempotent: true)
             return try decode(try await retried(sent, call).body, address)
         }
         let sent =
             request is EmptyRequest
-            ? HTTPRequest(.get, address, isIdempotent: isIdempotent)
-            : Self.post(address, request.encoded(), isIdempotent: isIdempotent)
+            ? HTTPRequest(.get, address, headers: headers, isIdempotent: isIdempotent)
+            : post(address, request.encoded(), isIdempotent: isIdempotent)
         return try decode(try await exchange(sent, call, over: Self.requests).body, address)
     }
 
     private func address<Request, Response>(_ endpoint: Endpoint<Request, Response>, _ call: ServiceCall) -> String {
         switch endpoint.module {
-        case .database: "\(root)/database\(container)/\(call.scope.pathComponent)/\(endpoint.path)\(credentials)"
-        case .device: "\(root)/device\(container)/\(endpoint.path)\(credentials)"
+        case .database: "\(root)/database\(container)/\(call.scope.pathComponent)/\(endpoint.path)\(query)"
+        case .device: "\(root)/device\(container)/\(endpoint.path)\(query)"
         }
     }
 
@@ -102,22 +103,21 @@ final class HTTPService: CloudService {
         _ content: AssetContent, to address: String, _ call: ServiceCall,
         progress: @escaping @Sendable (Int64) -> Void
     ) async throws(ServiceFailure) -> UploadedFile {
-        let address = ownAddress(address)
-        var request = HTTPRequest(.post, address)
-        request.headers = [("Content-Type", "application/octet-stream")]
+        var request = assetRequest(.post, address)
+        request.headers.append(("Content-Type", "application/octet-stream"))
         if let sealed = content.sealed {
             request.body = .chunks(length: content.size) { try await sealed.next() }
         } else {
             request.body = .file(path: content.file.path)
         }
         request.progress = { progress($0.sent) }
-        return try decode(try await exchange(request, call, over: Self.transfers).body, address)
+        return try decode(try await exchange(request, call, over: Self.transfers).body, request.url)
     }
 
     func download(
         _ address: String, to file: URL, _ call: ServiceCall, progress: @escaping @Sendable (Int64) -> Void
     ) async throws(ServiceFailure) {
-        var request = HTTPRequest(.get, ownAddress(address))
+        var request = assetRequest(.get, address)
         request.destination = .file(path: file.path)
         request.progress = { progress($0.received) }
         _ = try await exchange(request, call, over: Self.transfers)
@@ -127,10 +127,14 @@ final class HTTPService: CloudService {
 
     var assetCacheName: String? { "\(root)\(container)" }
 
-    /// Replaces the root of an address from the service with the configured root, because the service's own host name
-    /// may not be reachable.
-    private func ownAddress(_ address: String) -> String {
-        AssetLocation.path(of: address).map { root + $0 } ?? address
+    /// Returns the request for an address from the service. The root of the service's own addresses is replaced with the
+    /// configured root, because the service's own host name may not be reachable. Any other address belongs to another
+    /// server, which does not receive the account's token.
+    private func assetRequest(_ method: HTTPRequest.Method, _ address: String) -> HTTPRequest {
+        guard let path = AssetLocation.path(of: address) else {
+            return HTTPRequest(method, address, headers: Self.additions)
+        }
+        return HTTPRequest(method, root + path, headers: headers)
     }
 
     func nextNotification(
@@ -142,7 +146,8 @@ final class HTTPService: CloudService {
         let mark = path?.contains("?") == true ? "&" : "?"
         // Because of this acknowledgement, the service sends a notification again if its answer was lost.
         let text = "\(root)\(path ?? token.webcourierURL)\(mark)nephosReceived=\(Self.escaped(received ?? "none"))"
-        let poll = HTTPRequest(.get, text, isIdempotent: true)
+        // The address contains the secret of the poll, which replaces the account's token.
+        let poll = HTTPRequest(.get, text, headers: Self.additions, isIdempotent: true)
         let body = try await exchange(poll, call, over: Self.polls).body
         // An empty body means that the poll timed out.
         if body.isEmpty || body.starts(with: "{}".utf8) { return nil }
@@ -158,11 +163,11 @@ final class HTTPService: CloudService {
     /// The HTTP client for file transfers, which take long.
     private static let transfers = HTTPClient()
 
-    private static func post(_ address: String, _ body: [UInt8], isIdempotent: Bool) -> HTTPRequest {
-        HTTPRequest(
-            .post, address, headers: [("Content-Type", "application/json")], body: .bytes(body),
-            isIdempotent: isIdempotent)
+    private func post(_ address: String, _ body: [UInt8], isIdempotent: Bool) -> HTTPRequest {
+        HTTPRequest(.post, address, headers: messageHeaders, body: .bytes(body), isIdempotent: isIdempotent)
     }
+
+    private static let additions: [(name: String, value: String)] = [("\(AnswerAdditions.header)", "1")]
 
     /// Sends a request and returns its response.
     /// - Throws: also an error for any status except success.
@@ -202,7 +207,6 @@ final class HTTPService: CloudService {
         _ request: HTTPRequest, _ call: ServiceCall, over client: HTTPClient
     ) async throws(Undelivered) -> HTTPResponse {
         var request = request
-        request.headers.append(("\(AnswerAdditions.header)", "1"))
         // Without a valid time-out the request would wait for ever, so it gets one second.
         request.silenceLimit = Self.duration(call.requestTimeout) ?? .seconds(1)
         if let limit = call.resourceTimeout, limit < ConfigurationValues.defaultResourceTimeout {

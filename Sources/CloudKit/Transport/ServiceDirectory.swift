@@ -108,7 +108,7 @@ package final class ServiceDirectory: Sendable {
             state.environment = .success(environment)
             return (state.providers.isEmpty ? Array(state.sessions.values) : [], environment)
         }
-        for session in sessions { session.switchAccount(to: HTTPService(session.identifier, environment)) }
+        for session in sessions { session.switchAccount(to: environment.service(of: session.identifier)) }
         switching.unlock()
         Self.postAccountChanged()
     }
@@ -138,7 +138,7 @@ package final class ServiceDirectory: Sendable {
                 service = provider(identifier)
             } else {
                 switch Self.environment(&state) {
-                case .success(let environment): service = HTTPService(identifier, environment)
+                case .success(let environment): service = environment.service(of: identifier)
                 case .failure(let invalid): service = MisconfiguredService(invalid)
                 }
             }

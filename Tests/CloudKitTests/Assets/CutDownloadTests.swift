@@ -18,7 +18,7 @@ import Testing
         try await withCutDownloads { url, end in
             let name = "iCloud.org.example.App"
             let environment = CloudKitEnvironment(url: url, account: .token("dev:me"))
-            let container = CKContainer(identifier: name, service: HTTPService(name, environment))
+            let container = CKContainer(identifier: name, service: environment.service(of: name))
             // Files of the public database are not sealed.
             let database = isSealed ? container.privateCloudDatabase : container.publicCloudDatabase
             let record = note("photo")

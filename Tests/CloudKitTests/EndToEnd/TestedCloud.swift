@@ -65,7 +65,7 @@ final class Cloud: Sendable {
             let url = URL(string: "http://127.0.0.1:\(server.port)") ?? CloudKitEnvironment.localURL
             let environment = CloudKitEnvironment(
                 url: url, account: account.map { .token("dev:\($0)") } ?? .none, name: environment)
-            return CKContainer(identifier: identifier, service: HTTPService(identifier, environment))
+            return CKContainer(identifier: identifier, service: environment.service(of: identifier))
         }
     }
 

@@ -38,7 +38,7 @@ import Testing
                 let environment = CloudKitEnvironment(url: url, account: .token("dev:\(account)"))
                 return CKContainer(
                     identifier: AccountSwitchTests.identifier,
-                    service: HTTPService(AccountSwitchTests.identifier, environment))
+                    service: environment.service(of: AccountSwitchTests.identifier))
             }
             directory.setEnvironment(CloudKitEnvironment(url: url, account: .token("dev:\(account)")))
             self.switch = { [directory] account in

@@ -109,7 +109,7 @@ import Testing
             return NephosServer.HTTPResponse(status: 200, body: Array(#"{"users":[],"zones":[]}"#.utf8))
         }
         let url = try #require(URL(string: "http://127.0.0.1:\(server.port)"))
-        let service = HTTPService("iCloud.test", CloudKitEnvironment(url: url, account: .token("dev:me")))
+        let service = CloudKitEnvironment(url: url, account: .token("dev:me")).service(of: "iCloud.test")
         let call = ServiceCall(scope: .private)
         let lookup = UserLookupRequest(lookupInfos: [.init(emailAddress: "a@example.org")])
         _ = try await service.send(.discoverUsers, lookup, call)

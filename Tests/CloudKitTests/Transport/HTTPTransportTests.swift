@@ -21,7 +21,9 @@ import Testing
         #expect(
             request.hasPrefix(
                 "GET /base/database/1/iCloud.org.example.Gallery/production/private/zones/list"
-                    + "?ckAPIToken=a%2Bb&ckWebAuthToken=dev%3Amei%20%26%20co&clientId="))
+                    + "?ckAPIToken=a%2Bb&clientId="))
+        #expect(request.contains("\r\nAuthorization: Bearer dev:mei%20%26%20co\r\n"))
+        #expect(!request.prefix { !$0.isNewline }.contains("mei"))
     }
 
     @Test func `a save is posted as JSON and its answer decoded`() async throws {
@@ -46,7 +48,7 @@ import Testing
         let server = try CannedServer(CannedServer.response(200, #"{"zones": []}"#))
         defer { server.close() }
         _ = try await container(at: server, account: .none).publicCloudDatabase.allRecordZones()
-        #expect(server.requests.first?.contains("ckWebAuthToken") == false)
+        #expect(server.requests.first?.contains("Authorization") == false)
     }
 
     @Test(

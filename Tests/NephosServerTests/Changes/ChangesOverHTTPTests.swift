@@ -15,7 +15,7 @@ import Testing
         let environment = CloudKitEnvironment(
             url: try #require(URL(string: "http://127.0.0.1:\(server.port)")), account: .token("dev:mei"))
         func device() -> CKDatabase {
-            CKContainer(identifier: "iCloud.test", service: HTTPService("iCloud.test", environment))
+            CKContainer(identifier: "iCloud.test", service: environment.service(of: "iCloud.test"))
                 .privateCloudDatabase
         }
         let (one, two) = (device(), device())

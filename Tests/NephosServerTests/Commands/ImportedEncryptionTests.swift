@@ -15,7 +15,7 @@ import Testing
 
     private static func database(_ url: String) throws -> CKDatabase {
         let environment = CloudKitEnvironment(url: try #require(URL(string: url)), account: .token("dev:me"))
-        return CKContainer(identifier: identifier, service: HTTPService(identifier, environment)).privateCloudDatabase
+        return CKContainer(identifier: identifier, service: environment.service(of: identifier)).privateCloudDatabase
     }
 
     private static func nephos(_ arguments: String...) async throws -> Finished {

@@ -56,7 +56,7 @@ import Testing
                 let environment = CloudKitEnvironment(
                     url: try #require(URL(string: "http://127.0.0.1:\(port)")), account: .token("dev:\(account)"),
                     keyDirectory: directory.appendingPathComponent(account))
-                return CKContainer(identifier: "iCloud.test", service: HTTPService("iCloud.test", environment))
+                return CKContainer(identifier: "iCloud.test", service: environment.service(of: "iCloud.test"))
             }
             let zone = try await app("alice").privateCloudDatabase.save(CKRecordZone(zoneName: "Z"))
             let root = CKRecord(recordType: "List", recordID: CKRecord.ID(recordName: "root", zoneID: zone.zoneID))

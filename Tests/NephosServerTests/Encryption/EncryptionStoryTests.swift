@@ -28,7 +28,7 @@ import Testing
         let environment = CloudKitEnvironment(
             url: url, account: .token("dev:\(account)"), keyDirectory: folder(device))
         return CKContainer(
-            identifier: Self.identifier, service: HTTPService(Self.identifier, environment))
+            identifier: Self.identifier, service: environment.service(of: Self.identifier))
     }
 
     /// Runs `nephos keys` on a device, which reads a secret from standard input.

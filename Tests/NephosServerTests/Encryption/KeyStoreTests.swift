@@ -48,7 +48,7 @@ import Testing
         let environment = CloudKitEnvironment(
             url: url, account: .token("dev:\(account)"), keyDirectory: directory, keyStore: store)
         return CKContainer(
-            identifier: Self.identifier, service: HTTPService(Self.identifier, environment))
+            identifier: Self.identifier, service: environment.service(of: Self.identifier))
     }
 
     private static let zoneID = CKRecordZone.ID(zoneName: "Lists")
