@@ -1,7 +1,8 @@
 import CCurl
 import Glibc
 
-/// The failure of a request without a response. The reason contains neither the URL nor any data that was sent.
+/// The failure of a request without a response. The reason contains neither the URL nor any data that was sent; that of
+/// an untrusted certificate may contain the name of the host.
 package struct HTTPFailure: Error, Sendable {
     package enum Kind: Hashable, Sendable {
         /// The task of the caller was cancelled.
@@ -15,8 +16,11 @@ package struct HTTPFailure: Error, Sendable {
         case hostNotFound
         /// The connection was refused.
         case cannotConnect
-        /// TLS failed, in most cases because of an untrusted certificate.
+        /// The certificate of the server is not trusted: its authority is unknown, its time is over, or it is another
+        /// host's.
         case notTrusted
+        /// TLS failed in another way, in most cases because the server speaks plain HTTP.
+        case noTLS
         /// The time-out `HTTPRequest.silenceLimit` expired.
         case silence
         /// The time-out `HTTPRequest.totalLimit` expired.
@@ -49,8 +53,10 @@ package struct HTTPFailure: Error, Sendable {
         HTTPFailure(.body, "\(call): \(String(cString: strerror(code)))")
     }
 
-    /// - Parameter code: the `errno` of the last attempt to connect.
-    init(_ result: CURLcode, systemError code: Int) {
+    /// - Parameters:
+    ///   - code: the `errno` of the last attempt to connect.
+    ///   - text: the text of libcurl about a certificate; empty if there is none.
+    init(_ result: CURLcode, systemError code: Int, text: String = "") {
         let reason = String(cString: curl_easy_strerror(result))
         switch result {
         case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL, CURLE_BAD_FUNCTION_ARGUMENT:
@@ -63,8 +69,10 @@ package struct HTTPFailure: Error, Sendable {
                 code == 0 ? reason : String(cString: strerror(Int32(truncatingIfNeeded: code))))
         case CURLE_OPERATION_TIMEDOUT:
             self.init(.silence, reason)
-        case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM:
-            self.init(.notTrusted, reason)
+        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE:
+            self.init(.notTrusted, text.isEmpty ? reason : text)
+        case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CERTPROBLEM:
+            self.init(.noTLS, reason)
         case CURLE_OUT_OF_MEMORY, CURLE_FAILED_INIT:
             self.init(.system, reason)
         default:

@@ -16,7 +16,10 @@ extension HTTPRequest {
         var next = self
         next.url = target
         next.redirectLimit -= 1
-        if from != to { next.headers.removeAll { !Self.harmlessHeaders.contains($0.name.lowercased()) } }
+        if from != to {
+            next.headers.removeAll { !Self.harmlessHeaders.contains($0.name.lowercased()) }
+            next.certificates = nil
+        }
         return next
     }
 }

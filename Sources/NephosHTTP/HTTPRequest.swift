@@ -26,6 +26,9 @@ package struct HTTPRequest: Sendable {
     /// The maximum number of redirects that are followed per request. Only a request without a body follows redirects.
     /// For any other request, the redirect itself is the response.
     package var redirectLimit = 0
+    /// The path of a file of PEM certificates that are trusted for this request, instead of the client's; nil for the
+    /// client's. A redirect to another origin is followed with the client's.
+    package var certificates: String?
     /// The credentials that sign the request; nil for an unsigned request.
     package var signature: HTTPSignature?
     /// Called on the client's thread after bytes of the bodies were sent or received; nil for none. It must not block.

@@ -28,6 +28,8 @@ final class Transfer {
     private var hasBegun = false
     private var failure: HTTPFailure?
     private var progress = HTTPProgress()
+    /// The text of libcurl about a failure; nil without TLS, where the code of the failure says enough.
+    private var errorText: ErrorText?
 
     /// - Parameter handle: an easy handle of libcurl without options.
     /// - Throws: `HTTPFailure` if libcurl refuses the request.
@@ -69,7 +71,7 @@ final class Transfer {
         guard code == CURLE_OK else {
             var systemError = 0
             _ = nephos_curl_get_long(handle, CURLINFO_OS_ERRNO, &systemError)
-            return fail(failure ?? HTTPFailure(code, systemError: systemError))
+            return fail(failure ?? HTTPFailure(code, systemError: systemError, text: errorText?.text ?? ""))
         }
         if !hasBegun, let failure = begin() { return fail(failure) }
         if let url = nephos_curl_get_string(handle, CURLINFO_REDIRECT_URL) {
@@ -95,13 +97,10 @@ final class Transfer {
         // them.
         try set(CURLOPT_PROTOCOLS_STR, "http,https")
         try set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
-        // Waits for a connection on which requests can be multiplexed, instead of opening another one. Without TLS
-        // there is no HTTP/2.
-        if request.url.utf8.prefix(8).elementsEqual("https://".utf8) { try set(CURLOPT_PIPEWAIT, 1) }
         // A connection is not used again if the server might be about to close it.
         try set(CURLOPT_MAXAGE_CONN, TransferThread.idleConnectionSeconds)
         try set(CURLOPT_BUFFERSIZE, 64 * 1024)
-        if let certificates { try set(CURLOPT_CAINFO, certificates) }
+        try setTrust(request.certificates ?? certificates)
         try set(CURLOPT_URL, request.url)
         if let signature = request.signature {
             try set(CURLOPT_AWS_SIGV4, "aws:amz:\(signature.region):\(signature.service)")
@@ -110,6 +109,22 @@ final class Transfer {
         }
         try setHeaders(try setBody(request))
         try setCallbacks()
+    }
+
+    /// Sets what only TLS needs.
+    private func setTrust(_ certificates: String?) throws(HTTPFailure) {
+        guard submission.request.url.utf8.prefix(8).elementsEqual("https://".utf8) else { return }
+        // Waits for a connection on which requests can be multiplexed, instead of opening another one. Without TLS
+        // there is no HTTP/2.
+        try set(CURLOPT_PIPEWAIT, 1)
+        if let certificates {
+            try set(CURLOPT_CAINFO, certificates)
+            // libcurl would trust the system's directory of authorities besides.
+            try checked(nephos_curl_set_string(handle, CURLOPT_CAPATH, nil))
+        }
+        let text = ErrorText()
+        try checked(nephos_curl_set_pointer(handle, CURLOPT_ERRORBUFFER, text.buffer))
+        errorText = text
     }
 
     /// - Returns: the headers that the body requires.
@@ -260,4 +275,18 @@ final class Transfer {
         response.headerLines.append(contentsOf: bytes)
         return bytes.count
     }
+}
+
+/// The memory in which libcurl writes a text about a failure.
+private final class ErrorText {
+    let buffer: UnsafeMutablePointer<CChar>
+
+    init() {
+        buffer = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        buffer.pointee = 0
+    }
+
+    deinit { buffer.deallocate() }
+
+    var text: String { String(cString: buffer) }
 }

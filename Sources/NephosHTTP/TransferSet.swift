@@ -70,6 +70,8 @@ final class TransferSet {
         for transfer in running.values {
             curl_multi_remove_handle(multi, transfer.handle)
             _ = transfer.fail(.closed)
+            // The handle refers to memory of the transfer.
+            curl_easy_reset(transfer.handle)
             spares.append(transfer.handle)
         }
         running = [:]

@@ -1,4 +1,5 @@
 public import Foundation
+import NephosHTTP
 import NephosWire
 
 /// The address of CloudKit's service, with the account and the options that containers use. Not part of Apple's API,
@@ -13,6 +14,7 @@ import NephosWire
 /// | `NEPHOS_API_TOKEN`  | the container's API token                            | one that the local service accepts   |
 /// | `NEPHOS_CONTAINER`  | the identifier of `CKContainer.default()`            | `iCloud.` and the process's name     |
 /// | `NEPHOS_ENVIRONMENT`| `development` or `production`                        | `development`                        |
+/// | `NEPHOS_CA_FILE`    | the authorities whose certificates are trusted for `https://`, in PEM | the system's        |
 /// | `NEPHOS_SEAL_ASSETS`| `yes`, or `no` for an app that shares assets with Web clients | `yes`                       |
 ///
 /// A program can replace these values before it creates its first container:
@@ -60,6 +62,9 @@ public struct CloudKitEnvironment: Hashable, Sendable {
         set { store = newValue.map(SameStore.init) }
     }
     private var store: SameStore?
+    /// The file with the certificates of the authorities, in PEM, that are trusted for an `https` address of the service
+    /// instead of the system's; nil for the system's.
+    public var certificateAuthorities: URL?
 
     /// An environment for the local service and the user of the operating system. Arguments override its values.
     public init(
@@ -70,7 +75,8 @@ public struct CloudKitEnvironment: Hashable, Sendable {
         name: Name = .development,
         sealsAssets: Bool = true,
         keyDirectory: URL? = nil,
-        keyStore: (any DeviceKeyStore)? = nil
+        keyStore: (any DeviceKeyStore)? = nil,
+        certificateAuthorities: URL? = nil
     ) {
         self.url = url
         self.account = account
@@ -79,6 +85,7 @@ public struct CloudKitEnvironment: Hashable, Sendable {
         self.name = name
         self.sealsAssets = sealsAssets
         self.keyDirectory = keyDirectory
+        self.certificateAuthorities = certificateAuthorities
         self.keyStore = keyStore
     }
 
@@ -146,6 +153,12 @@ public struct CloudKitEnvironment: Hashable, Sendable {
             }
             self.name = name
         }
+        if let text = variables["NEPHOS_CA_FILE"], !text.isEmpty {
+            if let problem = CertificateFile.problem(text) {
+                throw Invalid(description: "NEPHOS_CA_FILE is \"\(text)\": \(problem).")
+            }
+            certificateAuthorities = URL(fileURLWithPath: text)
+        }
         if let text = variables["NEPHOS_SEAL_ASSETS"] {
             guard text == "yes" || text == "no" else {
                 throw Invalid(description: "NEPHOS_SEAL_ASSETS is \"\(text)\". It is `yes` or `no`.")
@@ -202,6 +215,15 @@ extension CloudKitEnvironment {
             throw Invalid(description: "The token of the account cannot be sent: \(Self.tokenRule)")
         }
         return value
+    }
+
+    /// Returns the path of the file with the certificates of authorities; nil for the system's.
+    func certificates() throws(Invalid) -> String? {
+        guard let path = certificateAuthorities?.path else { return nil }
+        if let problem = CertificateFile.problem(path) {
+            throw Invalid(description: "The file of authorities \(path) cannot be used: \(problem).")
+        }
+        return path
     }
 
     /// Whether the service is `nephos dev` on this machine, according to its address and the account's token.

@@ -14,13 +14,15 @@ final class HTTPService: CloudService {
     private let headers: [(name: String, value: String)]
     /// The headers of a request with a message.
     private let messageHeaders: [(name: String, value: String)]
+    /// The file of the certificates that are trusted for the service; nil for the system's.
+    private let certificates: String?
     /// The address of the service as error messages show it.
     private let host: String
     let hasAccount: Bool
     let environmentName: CloudKitEnvironment.Name
 
     /// Creates the service of a container, with the address and the account of `environment`.
-    /// - Throws: `Invalid` if requests cannot carry the account's token.
+    /// - Throws: `Invalid` if requests cannot carry the account's token, or if the file of authorities cannot be used.
     init(_ containerIdentifier: String, _ environment: CloudKitEnvironment) throws(CloudKitEnvironment.Invalid) {
         host = environment.url.absoluteString
         environmentName = environment.name
@@ -32,6 +34,7 @@ final class HTTPService: CloudService {
         hasAccount = authorization != nil
         headers = Self.additions + (authorization.map { [(AuthorizationHeader.name, $0)] } ?? [])
         messageHeaders = [("Content-Type", "application/json")] + headers
+        certificates = try environment.certificates()
         mayEscrowKeys = environment.isLocalService
         sealsAssets = environment.sealsAssets
         keyStore =
@@ -55,13 +58,13 @@ final class HTTPService: CloudService {
         case .idempotent: break
         case .requestKey(let key):
             request[keyPath: key] = ModifyRecordsRequest.makeRequestKey(now: Int64(Date().timeIntervalSince1970 * 1000))
-            let sent = post(address, request.encoded(), isIdempotent: true)
+            let sent = post(to: address, request.encoded(), isIdempotent: true)
             return try decode(try await retried(sent, call).body, address)
         }
         let sent =
             request is EmptyRequest
-            ? HTTPRequest(.get, address, headers: headers, isIdempotent: isIdempotent)
-            : post(address, request.encoded(), isIdempotent: isIdempotent)
+            ? ownRequest(.get, address, headers, isIdempotent: isIdempotent)
+            : post(to: address, request.encoded(), isIdempotent: isIdempotent)
         return try decode(try await exchange(sent, call, over: Self.requests).body, address)
     }
 
@@ -134,7 +137,7 @@ final class HTTPService: CloudService {
         guard let path = AssetLocation.path(of: address) else {
             return HTTPRequest(method, address, headers: Self.additions)
         }
-        return HTTPRequest(method, root + path, headers: headers)
+        return ownRequest(method, root + path, headers)
     }
 
     func nextNotification(
@@ -147,7 +150,7 @@ final class HTTPService: CloudService {
         // Because of this acknowledgement, the service sends a notification again if its answer was lost.
         let text = "\(root)\(path ?? token.webcourierURL)\(mark)nephosReceived=\(Self.escaped(received ?? "none"))"
         // The address contains the secret of the poll, which replaces the account's token.
-        let poll = HTTPRequest(.get, text, headers: Self.additions, isIdempotent: true)
+        let poll = ownRequest(.get, text, Self.additions, isIdempotent: true)
         let body = try await exchange(poll, call, over: Self.polls).body
         // An empty body means that the poll timed out.
         if body.isEmpty || body.starts(with: "{}".utf8) { return nil }
@@ -163,8 +166,20 @@ final class HTTPService: CloudService {
     /// The HTTP client for file transfers, which take long.
     private static let transfers = HTTPClient()
 
-    private func post(_ address: String, _ body: [UInt8], isIdempotent: Bool) -> HTTPRequest {
-        HTTPRequest(.post, address, headers: messageHeaders, body: .bytes(body), isIdempotent: isIdempotent)
+    private func post(to address: String, _ body: [UInt8], isIdempotent: Bool) -> HTTPRequest {
+        var request = ownRequest(.post, address, messageHeaders, isIdempotent: isIdempotent)
+        request.body = .bytes(body)
+        return request
+    }
+
+    /// Returns a request to the service, whose certificate is checked against the authorities of the environment.
+    private func ownRequest(
+        _ method: HTTPRequest.Method, _ address: String, _ headers: [(name: String, value: String)],
+        isIdempotent: Bool? = nil
+    ) -> HTTPRequest {
+        var request = HTTPRequest(method, address, headers: headers, isIdempotent: isIdempotent)
+        request.certificates = certificates
+        return request
     }
 
     private static let additions: [(name: String, value: String)] = [("\(AnswerAdditions.header)", "1")]
@@ -186,13 +201,15 @@ final class HTTPService: CloudService {
         var failure: ServiceFailure
         /// Whether the service may have received the request although no response arrived.
         var isAnswerLost: Bool
+        /// Whether a retry fails too, because the certificate of the service is not trusted.
+        var isLasting = false
 
         /// Whether the service may have executed the request.
         var mayHaveBeenCarriedOut: Bool { isAnswerLost || isPassing }
 
         /// Whether a retry may succeed.
         var mayPass: Bool {
-            if case .transport(.networkFailure, _, _) = failure { true } else { isAnswerLost || isPassing }
+            if case .transport(.networkFailure, _, _) = failure { !isLasting } else { isAnswerLost || isPassing }
         }
 
         /// Whether the server could not tell the outcome or is shutting down. Another server may then answer at once.
@@ -218,7 +235,8 @@ final class HTTPService: CloudService {
             response = try await client.send(request)
         } catch {
             let isAnswerLost = [.connectionLost, .body, .system].contains(error.kind)
-            throw Undelivered(failure: failure(error), isAnswerLost: isAnswerLost)
+            throw Undelivered(
+                failure: failure(error), isAnswerLost: isAnswerLost, isLasting: error.kind == .notTrusted)
         }
         guard (200..<300).contains(response.status) else {
             let failure = self.failure(response)
@@ -286,6 +304,12 @@ final class HTTPService: CloudService {
         case .invalidRequest:
             .transport(.badContainer, "\(root)\(container) is not an address a request can be sent to.")
         case .notTrusted:
+            .transport(
+                .networkFailure,
+                "The service's certificate is not trusted: \(host), \(failure.reason). Where an authority of your own has"
+                    + " issued it, NEPHOS_CA_FILE or CloudKitEnvironment.certificateAuthorities names the file of that"
+                    + " authority's certificate.")
+        case .noTLS:
             .transport(
                 .networkFailure,
                 "The connection to \(host) failed: \(failure.reason). Where the service speaks plain HTTP, its address begins"

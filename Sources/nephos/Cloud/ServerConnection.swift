@@ -96,7 +96,7 @@ struct ServerConnection {
         case .cannotConnect, .networkDown:
             "no server answers at \(address): \(failure.reason). Start one with 'nephos dev', or give '--data' to "
                 + "work on its directory."
-        case .notTrusted where address.description.hasPrefix("https:"):
+        case .noTLS where address.description.hasPrefix("https:"):
             "the connection to \(address) failed: \(failure.reason). A server without TLS, as 'nephos dev' is, has an "
                 + "address that begins with http://."
         default: "the connection to \(address) failed: \(failure.reason)."
