@@ -2,7 +2,7 @@ import CCurl
 import Glibc
 
 /// The failure of a request without a response. The reason contains neither the URL nor any data that was sent; that of
-/// an untrusted certificate may contain the name of the host.
+/// an untrusted certificate may contain the name of the host, and that of a Unix socket its path.
 package struct HTTPFailure: Error, Sendable {
     package enum Kind: Hashable, Sendable {
         /// The task of the caller was cancelled.
@@ -51,6 +51,17 @@ package struct HTTPFailure: Error, Sendable {
     /// Returns the failure of a system call, with its `errno`.
     static func body(_ call: String, _ code: Int32 = errno) -> HTTPFailure {
         HTTPFailure(.body, "\(call): \(String(cString: strerror(code)))")
+    }
+
+    /// Creates the failure of an attempt to connect to a Unix socket.
+    /// - Parameter code: the `errno` of the attempt.
+    init(unixSocket path: String, _ code: Int32) {
+        switch code {
+        case ENOENT, ENOTDIR: self.init(.cannotConnect, "there is no socket \(path)")
+        case EACCES, EPERM: self.init(.cannotConnect, "this user may not use the socket \(path)")
+        case ECONNREFUSED: self.init(.cannotConnect, "no program listens on the socket \(path)")
+        default: self.init(.cannotConnect, "the socket \(path): \(String(cString: strerror(code)))")
+        }
     }
 
     /// - Parameters:

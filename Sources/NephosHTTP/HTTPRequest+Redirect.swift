@@ -13,6 +13,7 @@ extension HTTPRequest {
             case .none = body, let target = response.redirectURL, let from = Origin(url), let to = Origin(target),
             from.scheme == "http" || to.scheme == "https"
         else { return nil }
+        guard from == to || unixSocket == nil else { return nil }
         var next = self
         next.url = target
         next.redirectLimit -= 1

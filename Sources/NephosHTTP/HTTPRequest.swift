@@ -29,6 +29,9 @@ package struct HTTPRequest: Sendable {
     /// The path of a file of PEM certificates that are trusted for this request, instead of the client's; nil for the
     /// client's. A redirect to another origin is followed with the client's.
     package var certificates: String?
+    /// The path of a Unix socket, of at most 107 bytes, that is connected to instead of the host of the URL; nil for the
+    /// host. No proxy is used, and a redirect to another origin is not followed.
+    package var unixSocket: String?
     /// The credentials that sign the request; nil for an unsigned request.
     package var signature: HTTPSignature?
     /// Called on the client's thread after bytes of the bodies were sent or received; nil for none. It must not block.

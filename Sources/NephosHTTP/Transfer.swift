@@ -71,7 +71,11 @@ final class Transfer {
         guard code == CURLE_OK else {
             var systemError = 0
             _ = nephos_curl_get_long(handle, CURLINFO_OS_ERRNO, &systemError)
-            return fail(failure ?? HTTPFailure(code, systemError: systemError, text: errorText?.text ?? ""))
+            if let failure { return fail(failure) }
+            if code == CURLE_COULDNT_CONNECT, let path = submission.request.unixSocket {
+                return fail(HTTPFailure(unixSocket: path, Int32(truncatingIfNeeded: systemError)))
+            }
+            return fail(HTTPFailure(code, systemError: systemError, text: errorText?.text ?? ""))
         }
         if !hasBegun, let failure = begin() { return fail(failure) }
         if let url = nephos_curl_get_string(handle, CURLINFO_REDIRECT_URL) {
@@ -101,6 +105,7 @@ final class Transfer {
         try set(CURLOPT_MAXAGE_CONN, TransferThread.idleConnectionSeconds)
         try set(CURLOPT_BUFFERSIZE, 64 * 1024)
         try setTrust(request.certificates ?? certificates)
+        if let path = request.unixSocket { try setUnixSocket(path) }
         try set(CURLOPT_URL, request.url)
         if let signature = request.signature {
             try set(CURLOPT_AWS_SIGV4, "aws:amz:\(signature.region):\(signature.service)")
@@ -109,6 +114,17 @@ final class Transfer {
         }
         try setHeaders(try setBody(request))
         try setCallbacks()
+    }
+
+    private func setUnixSocket(_ path: String) throws(HTTPFailure) {
+        // An address has room for 108 bytes with a zero.
+        guard (1...107).contains(path.utf8.count), !path.utf8.contains(0) else {
+            throw HTTPFailure(
+                .invalidRequest,
+                "\(path) is not the path of a Unix socket: it has \(path.utf8.count) bytes, of which 1 to 107 are allowed"
+            )
+        }
+        try set(CURLOPT_UNIX_SOCKET_PATH, path)
     }
 
     /// Sets what only TLS needs.

@@ -117,6 +117,23 @@ final class SocketServer: Sendable {
 
     struct Failure: Error {}
 
+    /// A server on a Unix socket. Its `port` is 0.
+    init(unixSocket path: String, _ serve: @escaping @Sendable (Connection) -> Void) throws {
+        let socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        self.socket = socket
+        port = 0
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
+        let isBound = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0 && listen(socket, 64) == 0
+            }
+        }
+        guard isBound else { throw Failure() }
+        accept(serve)
+    }
+
     init(_ serve: @escaping @Sendable (Connection) -> Void) throws {
         let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         self.socket = socket
@@ -132,10 +149,14 @@ final class SocketServer: Sendable {
         }
         port = UInt16(bigEndian: address.sin_port)
         guard isBound else { throw Failure() }
+        accept(serve)
+    }
+
+    private func accept(_ serve: @escaping @Sendable (Connection) -> Void) {
         Thread.detachNewThread { [self] in
             var number = 0
             while true {
-                let accepted = accept(socket, nil, nil)
+                let accepted = Glibc.accept(socket, nil, nil)
                 guard accepted >= 0 else { break }
                 number += 1
                 let connection = Connection(accepted, number: number, self)
