@@ -21,12 +21,12 @@ package struct AuthenticatedToken: Equatable, Sendable {
     ///   - context: further data that must be the same when the token is returned. The text does not contain it.
     package func text(_ key: AuthenticationKey, purpose: String, context: [UInt8]) -> String {
         let tag = Self.tag(of: content[...], key, purpose, context)
-        return Self.text(of: key.stream(over: content, nonce: tag) + tag)
+        return Base64URL.text(of: key.stream(over: content, nonce: tag) + tag)
     }
 
     /// Nil unless the text was made by `text` with this key, purpose and context.
     package init?(_ text: String, _ key: AuthenticationKey, purpose: String, context: [UInt8]) {
-        guard let bytes = Self.bytes(of: text), bytes.count >= Self.tagSize else { return nil }
+        guard let bytes = Base64URL.bytes(of: text), bytes.count >= Self.tagSize else { return nil }
         let tag = Array(bytes.suffix(Self.tagSize))
         let content = key.stream(over: Array(bytes.dropLast(Self.tagSize)), nonce: tag)
         let expected = Self.tag(of: content[...], key, purpose, context)
@@ -52,50 +52,6 @@ package struct AuthenticatedToken: Equatable, Sendable {
     private static func append(_ count: Int, to message: inout [UInt8]) {
         for shift in stride(from: 56, through: 0, by: -8) {
             message.append(UInt8(truncatingIfNeeded: UInt64(count) >> UInt64(shift)))
-        }
-    }
-
-    // MARK: Base64url
-
-    private static let alphabet = Int32(sodium_base64_VARIANT_URLSAFE_NO_PADDING)
-
-    private static func text(of bytes: [UInt8]) -> String {
-        // libsodium takes ten times as long, because it encodes secrets in constant time.
-        let (size, digits) = ((bytes.count * 4 + 2) / 3, Self.digits.utf8Start)
-        return String(unsafeUninitializedCapacity: size + 3) { text in
-            bytes.withUnsafeBufferPointer { bytes in
-                var next = 0
-                for start in stride(from: 0, to: bytes.count, by: 3) {
-                    var group = UInt32(bytes[start]) << 16
-                    if start + 1 < bytes.count { group |= UInt32(bytes[start + 1]) << 8 }
-                    if start + 2 < bytes.count { group |= UInt32(bytes[start + 2]) }
-                    for shift in stride(from: 18, through: 0, by: -6) {
-                        text[next] = digits[Int(group >> UInt32(shift) & 63)]
-                        next += 1
-                    }
-                }
-            }
-            return size
-        }
-    }
-
-    private static let digits: StaticString = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-
-    /// Returns the decoded bytes; nil if the encoding is invalid or not canonical.
-    private static func bytes(of text: String) -> [UInt8]? {
-        var text = text
-        return text.withUTF8 { text -> [UInt8]? in
-            guard !text.isEmpty else { return [] }
-            var bytes = [UInt8](repeating: 0, count: text.count / 4 * 3 + 3)
-            var count = 0
-            let status = text.withMemoryRebound(to: CChar.self) { text in
-                text.baseAddress.map {
-                    sodium_base642bin(&bytes, bytes.count, $0, text.count, nil, &count, nil, alphabet)
-                }
-            }
-            guard status == 0 else { return nil }
-            bytes.removeLast(bytes.count - count)
-            return bytes
         }
     }
 }

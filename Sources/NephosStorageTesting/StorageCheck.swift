@@ -29,7 +29,7 @@ package struct StorageCheck: Sendable, CustomStringConvertible {
 package enum StorageConformance {
     package static let checks: [StorageCheck] =
         accounts + zones + records + changes + purges + references + schema + jobs + indexes + subscriptions
-        + assets + shares + requestKeys
+        + assets + shares + requestKeys + installation
         + transactions + isolation
         + concurrency + longest + lifecycle
 }

@@ -354,4 +354,26 @@ package enum Limits {
     /// The maximum number of bytes per decoded-request cache of a service, and per plan cache of a store. The queries
     /// in use fit if they take half of a cache, some 1,500 queries of an app.
     static let queryCacheSize = 8 << 20
+
+    // MARK: The installation
+
+    /// The time in milliseconds after which a cached credential is read again: a revocation holds after that time.
+    static let credentialRecheck: Int64 = 5 * 1000
+    /// The maximum number of cached sessions, and of cached API tokens.
+    static let cachedCredentials = 20_000
+    /// The maximum number of passwords that wait to be hashed.
+    static let waitingPasswords = 64
+    /// The time in milliseconds for which a session lasts after its last use: CloudKit Web Services, web auth tokens.
+    static let sessionLifetime: Int64 = 30 * 60 * 1000
+    /// The same for a session of a person who chose to stay signed in.
+    static let keptSessionLifetime: Int64 = 14 * 24 * 60 * 60 * 1000
+    /// The time in milliseconds after which a session ends even if it is used.
+    static let longestSession: Int64 = 365 * 24 * 60 * 60 * 1000
+    /// The time in milliseconds for which a device counts as known after its last sign-in.
+    static let knownDeviceLifetime: Int64 = 365 * 24 * 60 * 60 * 1000
+    /// The time in milliseconds for which the audit keeps events.
+    static let auditRetention: Int64 = 366 * 24 * 60 * 60 * 1000
+    /// The maximum number of the installation's entries per statement, and per transaction that purges them.
+    static let entriesPerRead = 1000
+    static let entriesPerPurge = 1000
 }

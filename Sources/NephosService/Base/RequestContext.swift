@@ -18,6 +18,10 @@ package struct RequestContext: Hashable, Sendable {
     package var scope: DatabaseScope
     /// The name of the signed-in account; nil if the request has only an API token.
     package var account: String?
+    /// The canonical address of the signed-in account, to which invitations go; nil where it is the account's name.
+    package var address: String?
+    /// Whether saves may add record types and fields to the schema of `development`.
+    package var mayExtendSchema = true
     /// The client's own name, which a request sends as `clientId`; nil if the client sends none. The name distinguishes
     /// an account's clients.
     package var clientID: String?

@@ -19,10 +19,13 @@ final class Caller: Sendable {
     let validity: TokenEpoch
     /// Encodes and decodes the asset addresses and receipts that the caller receives and returns.
     let assets: AssetAddresses
+    /// Whether the caller's saves may add record types and fields to the schema of `development`.
+    let mayExtendSchema: Bool
 
     init(
         scope: DatabaseScope, account: AccountRow?, clientID: String? = nil, requestID: String, storeID: StoreID,
-        key: AuthenticationKey, validity: TokenEpoch = TokenEpoch(), assets: AssetAddresses
+        key: AuthenticationKey, validity: TokenEpoch = TokenEpoch(), assets: AssetAddresses,
+        mayExtendSchema: Bool = true
     ) {
         self.scope = scope
         self.account = account
@@ -32,6 +35,7 @@ final class Caller: Sendable {
         self.key = key
         self.validity = validity
         self.assets = assets
+        self.mayExtendSchema = mayExtendSchema
     }
 
     var userRecordName: String? { account?.userRecordName }

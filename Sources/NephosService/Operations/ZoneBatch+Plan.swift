@@ -109,7 +109,9 @@ extension ZoneBatch {
         try checkSize(operations, known)
         var decided = Decided(
             decisions: [],
-            draft: JustInTimeSchema(environment: containerEnvironment, schema: schema, maker: caller.account?.id),
+            draft: JustInTimeSchema(
+                environment: containerEnvironment, schema: schema, maker: caller.account?.id,
+                mayExtend: caller.mayExtendSchema),
             permissions: RecordPermissions(caller, schema))
         decided.decisions.reserveCapacity(operations.count)
         for operation in operations {

@@ -39,14 +39,17 @@ struct SchemaAdditions: Equatable {
 /// Checks records against a schema that grows with them.
 struct JustInTimeSchema {
     let environment: ContainerEnvironment
+    /// Whether the saving account may add types and fields in development.
+    let mayExtend: Bool
     /// The ID of the saving account; nil if no account is counted.
     let maker: Int64?
     /// The schema with all additions so far.
     private(set) var schema: Schema
     private(set) var hasGrown = false
 
-    init(environment: ContainerEnvironment, schema: Schema, maker: Int64? = nil) {
+    init(environment: ContainerEnvironment, schema: Schema, maker: Int64? = nil, mayExtend: Bool = true) {
         self.environment = environment
+        self.mayExtend = mayExtend
         self.maker = maker
         self.schema = schema
     }
@@ -70,6 +73,14 @@ struct JustInTimeSchema {
         return fitted
     }
 
+    /// Throws with the refusal unless the save may extend the schema: in development, by an account that may develop.
+    private func checkMayExtend(or refusal: String) throws(ServiceError) {
+        guard environment == .development else { throw .invalid("\(refusal) in production schema") }
+        guard mayExtend else {
+            throw .invalid("\(refusal) in the schema: only developers of the container extend it by saving")
+        }
+    }
+
     /// Fits a record's fields to the schema. A value without a type gets the field's type.
     /// - Returns: the fields, and the additions that their save makes to the schema.
     mutating func admit(
@@ -78,9 +89,7 @@ struct JustInTimeSchema {
         var additions = SchemaAdditions(maker: maker)
         let known = schema.recordType(recordType)
         if known == nil {
-            guard environment == .development else {
-                throw .invalid("Cannot create new type \(recordType) in production schema")
-            }
+            try checkMayExtend(or: "Cannot create new type \(recordType)")
             additions.recordTypes.append(recordType)
         }
         var fitted = fields
@@ -113,10 +122,7 @@ struct JustInTimeSchema {
     private func inferredType(
         of value: FieldValue, _ entry: RecordFields.Entry, _ recordType: String
     ) throws(ServiceError) -> SchemaType {
-        guard environment == .development else {
-            throw .invalid(
-                "Cannot create or modify field '\(entry.name)' in record '\(recordType)' in production schema")
-        }
+        try checkMayExtend(or: "Cannot create or modify field '\(entry.name)' in record '\(recordType)'")
         guard let type = SchemaType(inferredFrom: value, isEncrypted: entry.field.isEncrypted) else {
             // Apple's words, which developers know.
             throw .invalid(

@@ -70,13 +70,15 @@ final class Store: Sendable {
 
     /// Returns the caller of a request. An unknown account is created.
     func caller(_ context: RequestContext) async throws -> Caller {
-        let account: AccountRow? = if let name = context.account { try await account(named: name) } else { nil }
+        var account: AccountRow? = if let name = context.account { try await account(named: name) } else { nil }
+        if let address = context.address { account?.address = address }
         return Caller(
             scope: context.scope, account: account, clientID: context.clientID, requestID: context.requestID,
             storeID: id, key: key, validity: validity,
             assets: AssetAddresses(
                 tokens, baseURL: context.baseURL, account: account?.id ?? 0, now: environment.now(),
-                hasAssets: assets.hasAssets, databaseLimit: assets.databaseLimit))
+                hasAssets: assets.hasAssets, databaseLimit: assets.databaseLimit),
+            mayExtendSchema: context.mayExtendSchema)
     }
 
     private func account(named name: String) async throws -> AccountRow {

@@ -292,7 +292,7 @@ actor Stores {
     nonisolated func known() async throws -> Set<StoreID> {
         let provider = self.provider
         let existing = try await Self.opening.run { try provider.existingStores() }
-        return Set(existing).union(ready.withLock { Set($0.keys) })
+        return Set(existing).union(ready.withLock { Set($0.keys) }).subtracting([.installation])
     }
 
     /// Opens stores that may have pending work. The first call opens every existing store, unless the provider knows
@@ -311,7 +311,7 @@ actor Stores {
                     + (failed ?? []).shuffled().prefix(Limits.storesPerLook)
             }
             if unopened == nil { unopened = [] }
-            for id in stores where !isClosed { await takeUpWork(id) }
+            for id in stores where !isClosed && !id.isInstallation { await takeUpWork(id) }
         } catch {
             environment.log("looking for stores: \(error)")
         }

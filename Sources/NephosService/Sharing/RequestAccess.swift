@@ -30,7 +30,7 @@ struct RequestAccess {
         else { return }
         try transaction.put(
             ShareParticipantRow(
-                share: share.id, id: visit.environment.makeUUID(), account: account.id, address: account.name,
+                share: share.id, id: visit.environment.makeUUID(), account: account.id, address: account.address,
                 role: ShareParticipantRow.requesterRole, permission: SharePermission.none.number,
                 status: AcceptanceStatus.unknown.number, addedAt: visit.environment.now()))
         try visit.touch(record, of: share, in: zone, by: record.modifiedBy) { _ in }

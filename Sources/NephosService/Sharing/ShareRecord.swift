@@ -110,7 +110,7 @@ enum InvitationAddress {
         return AccountName.canonical(address)
     }
 
-    static func isAddress(_ address: String, of account: AccountRow) -> Bool { address == account.name }
+    static func isAddress(_ address: String, of account: AccountRow) -> Bool { address == account.address }
 
     static func lookupInfo(_ address: String) -> UserLookupRequest.LookupInfo? {
         if address.isEmpty { return nil }
@@ -175,7 +175,7 @@ struct ShareDetails {
     /// The given name of an account, which is the account's name: the service has no other names. Nil for an address,
     /// which not every caller may see.
     static func givenName(_ accountName: String) -> String? {
-        accountName.contains("@") || accountName.first == "+" ? nil : accountName
+        accountName.contains("@") || accountName.first == "+" || AccountID.isOne(accountName) ? nil : accountName
     }
 
     private func ownerDictionary(_ share: ShareRow) throws -> ParticipantDictionary {

@@ -27,7 +27,7 @@ package struct Migration: Sendable {
         Migration([
             .tables, .storeSecret, .changeEvents, .assets, .shareUpkeep, .keys, .lostSequences, .requestKeys,
         ]),
-        .liveSharedRecords,
+        .liveSharedRecords, .installation,
     ]
 }
 

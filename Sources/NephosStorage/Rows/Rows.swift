@@ -17,6 +17,9 @@ package struct AccountRow: Hashable, Sendable {
     package var userRecordName: String
     /// Whether the account was deleted. Its row then remains for its records in the public database.
     package var isDeleted: Bool
+    /// The address to which invitations of the account go. No column of the row has it: it is the name, unless the
+    /// service knows accounts by other names than their addresses.
+    package var address: String
 
     package var owner: OwnerID { OwnerID(rawValue: id) }
 
@@ -25,6 +28,7 @@ package struct AccountRow: Hashable, Sendable {
         self.name = name
         self.userRecordName = userRecordName
         self.isDeleted = isDeleted
+        address = name
     }
 }
 

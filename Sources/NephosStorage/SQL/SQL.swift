@@ -47,6 +47,8 @@ package enum SQL: Int, CaseIterable, Sendable {
     case requestKey, insertRequestKey, purgeRequestKeys, requestKeyTime, requestKeySizes, oldestRequestKeyTime
     case requestKeyAccount, countRequestKeys
     case keysOfSubject, keysOfKind, putKey, removeKey, removeKeysOfSubject, purgeKeys
+    case installationEntry, installationEntries, putInstallationEntry, removeInstallationEntry,
+        purgeInstallationEntries
     case rowsWithoutZone, rowsWithoutAccount
 
     /// The text for a database with one store.
@@ -499,6 +501,10 @@ package enum SQL: Int, CaseIterable, Sendable {
         case .requestKey, .insertRequestKey, .purgeRequestKeys, .requestKeyTime, .requestKeySizes,
             .oldestRequestKeyTime, .requestKeyAccount, .countRequestKeys:
             requestKeyText
+
+        case .installationEntry, .installationEntries, .putInstallationEntry, .removeInstallationEntry,
+            .purgeInstallationEntries:
+            installationText
         }
     }
 

@@ -1,0 +1,38 @@
+import NephosStorage
+import NephosWire
+
+extension NephosService {
+    /// Deletes an account of an installation: its data in every store, then the account. If the process ends meanwhile,
+    /// the account is there still, and the deletion can be repeated.
+    package func deleteAccount(
+        named name: String, of installation: Installation, by actor: AuditActor
+    ) async throws(ServiceError) -> AccountSummary {
+        let id = try await installation.accountID(named: name)
+        _ = try await installation.endSessions(ofAccountNamed: name, id: nil, by: actor)
+        for store in try await storesAfterRecheck(installation) { try await delete(id, from: store) }
+        return try await installation.removeAccount(named: name, by: actor)
+    }
+
+    /// Returns all stores, once no request may make the account again in one of them.
+    private func storesAfterRecheck(_ installation: Installation) async throws(ServiceError) -> [StoreID] {
+        do {
+            try await installation.waitForRecheck()
+            return Array(try await stores.known())
+        } catch {
+            throw translate(error, requestID: "account deletion")
+        }
+    }
+
+    /// Deletes the account from a store; does nothing if the account never used the store.
+    private func delete(_ account: String, from store: StoreID) async throws(ServiceError) {
+        guard let environment = ContainerEnvironment(rawValue: store.environment) else { return }
+        let context = RequestContext(
+            container: store.container, environment: environment, scope: .public, account: nil,
+            requestID: "account deletion")
+        do {
+            _ = try await deleteAccount(DeleteAccountRequest(account: account), context)
+        } catch {
+            guard error.clientCode == .unknownItem else { throw error }
+        }
+    }
+}

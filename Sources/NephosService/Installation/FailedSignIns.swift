@@ -1,0 +1,97 @@
+import NephosStorage
+import NephosWire
+
+/// The failed sign-ins for a name, from an address, or of a device, which slow further guesses down.
+///
+/// An attempt counts as failed before its password is verified, and is taken back when the password is right: attempts
+/// at the same time cannot exceed the allowance.
+struct FailedSignIns: StoredEntry, Hashable {
+    static let kind = InstallationEntry.Kind.failedSignIns
+
+    var count: Int
+    /// The time of the last attempt, in milliseconds since 1970.
+    var lastAt: Int64
+
+    /// The time from which the next attempt is allowed: at once for the first `free`; then the wait doubles with each
+    /// attempt, from a second to a quarter of an hour.
+    func allowedAt(free: Int) -> Int64 {
+        guard count >= free else { return lastAt }
+        return lastAt + min(1000 << Int64(min(count - free, 20)), Self.longestWait)
+    }
+
+    /// The failures after another attempt at `now`. A day without attempts ends the count.
+    func adding(at now: Int64) -> FailedSignIns {
+        FailedSignIns(count: now - lastAt > Self.lifetime ? 1 : count + 1, lastAt: max(now, lastAt))
+    }
+
+    static let longestWait: Int64 = 15 * 60 * 1000
+    static let lifetime: Int64 = 24 * 60 * 60 * 1000
+    static let none = FailedSignIns(count: 0, lastAt: 0)
+}
+
+/// What is counted for an attempt: for a device that signed in before the device alone, otherwise the name and the
+/// address. So who guesses a name's password locks no device out.
+package struct SignInCounters {
+    var names: [(name: String, free: Int)]
+
+    init(name: String, address: [UInt8], knownDevice: String?) {
+        if let knownDevice {
+            names = [("device \(knownDevice)", 5)]
+        } else {
+            names = [("name \(name)", 5)]
+            if let network = Self.network(address) { names.append(("address \(network)", 30)) }
+        }
+    }
+
+    /// The network of an address that counts as one: the address in IPv4, the first 64 bits in IPv6. Nil if the address
+    /// is unknown.
+    package static func network(_ address: [UInt8]) -> String? {
+        switch address.count {
+        case 4: return hexadecimal(address)
+        // An IPv4 address in IPv6.
+        case 16 where address.prefix(12) == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]:
+            return hexadecimal(address.suffix(4))
+        case 16: return hexadecimal(address.prefix(8))
+        default: return nil
+        }
+    }
+
+    private static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+        bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    }
+
+    /// Counts an attempt.
+    /// - Throws: `requestRateLimited` if the allowance is used up; then nothing is counted.
+    func begin(at now: Int64, in transaction: StorageTransaction) throws {
+        var counted: [(String, FailedSignIns)] = []
+        for (name, free) in names {
+            let failures = try transaction.entry(FailedSignIns.self, name) ?? .none
+            let allowedAt = failures.allowedAt(free: free)
+            guard allowedAt <= now || failures.count < free else {
+                throw ServiceError(
+                    .throttled, .requestRateLimited, "too many failed sign-ins: wait before the next",
+                    retryAfter: Double(allowedAt - now) / 1000)
+            }
+            counted.append((name, failures.adding(at: now)))
+        }
+        for (name, failures) in counted {
+            try transaction.put(failures, name, expiresAt: failures.lastAt + FailedSignIns.lifetime)
+        }
+    }
+
+    /// Takes an attempt back, as its password was right: the name's and the device's failures end, the address's count
+    /// by one.
+    func succeed(in transaction: StorageTransaction) throws {
+        for (name, _) in names {
+            guard name.hasPrefix("address "), let failures = try transaction.entry(FailedSignIns.self, name),
+                failures.count > 1
+            else {
+                try transaction.removeInstallationEntry(FailedSignIns.kind, name)
+                continue
+            }
+            try transaction.put(
+                FailedSignIns(count: failures.count - 1, lastAt: failures.lastAt), name,
+                expiresAt: failures.lastAt + FailedSignIns.lifetime)
+        }
+    }
+}

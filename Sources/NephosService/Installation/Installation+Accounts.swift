@@ -1,0 +1,132 @@
+import NephosCrypto
+import NephosStorage
+import NephosThreads
+import NephosWire
+
+/// An account, as the administration shows it.
+package struct AccountSummary: Codable, Hashable, Sendable {
+    package var id: String
+    package var name: String
+    package var hasPassword: Bool
+    package var createdAt: Int64
+}
+
+extension Installation {
+    /// Makes an account.
+    /// - Parameter password: the password; nil for an account that cannot sign in yet.
+    /// - Throws: `serverRejectedRequest` if the name is taken; `invalidArguments` for a name or password that breaks the
+    ///   rules.
+    package func createAccount(
+        named name: String, password: String?, by actor: AuditActor
+    ) async throws(ServiceError) -> AccountSummary {
+        let name = SignInName.canonical(name)
+        try SignInName.check(name)
+        var hash: String?
+        if let password {
+            try PasswordRules.check(password, of: name)
+            hash = try await hashed(password)
+        }
+        let id = AccountID.make(environment)
+        let account = InstallationAccount(name: name, password: hash, createdAt: environment.now())
+        try await write { transaction in
+            guard try transaction.entry(NamedAccount.self, name) == nil else {
+                throw ServiceError(.exists, .serverRejectedRequest, "there is an account '\(name)' already")
+            }
+            try transaction.put(NamedAccount(id: id), name)
+            try transaction.put(account, id)
+            try self.audit("account made", id, by: actor, in: transaction)
+        }
+        return AccountSummary(id: id, name: name, hasPassword: hash != nil, createdAt: account.createdAt)
+    }
+
+    /// Lists accounts in the order of their names, a page at a time.
+    package func accounts(after name: String) async throws(ServiceError) -> [AccountSummary] {
+        let name = SignInName.canonical(name)
+        return try await read { reader in
+            try reader.installationEntries(.accountName, after: name, limit: Limits.accountsPerPage).compactMap {
+                entry in
+                let id = try NamedAccount.decoded(entry).id
+                guard let account = try reader.entry(InstallationAccount.self, id) else { return nil }
+                return AccountSummary(
+                    id: id, name: entry.name, hasPassword: account.password != nil, createdAt: account.createdAt)
+            }
+        }
+    }
+
+    /// Replaces the password of an account, and ends all its sessions.
+    package func setPassword(
+        _ password: String, ofAccountNamed name: String, by actor: AuditActor
+    ) async throws(ServiceError) {
+        let name = SignInName.canonical(name)
+        try PasswordRules.check(password, of: name)
+        let hash = try await hashed(password)
+        try await write { transaction in
+            var (id, account) = try transaction.requireInstallationAccount(named: name)
+            account.password = hash
+            try transaction.put(account, id)
+            try transaction.endSessions(of: id)
+            try self.audit("password set", id, by: actor, in: transaction)
+        }
+        sessions.evictAll()
+    }
+
+    /// Removes an account from the installation: its sessions, roles, devices and name. The data that stores have of it
+    /// is deleted before (`NephosService.deleteAccount`).
+    package func removeAccount(named name: String, by actor: AuditActor) async throws(ServiceError) -> AccountSummary {
+        let name = SignInName.canonical(name)
+        let summary = try await write { transaction in
+            let (id, account) = try transaction.requireInstallationAccount(named: name)
+            try transaction.endSessions(of: id)
+            for kind in [StoredRole.kind, KnownDevice.kind] {
+                for entry in try transaction.installationEntries(kind, after: "\(id)/", limit: Limits.entriesPerRead)
+                where entry.name.hasPrefix("\(id)/") {
+                    try transaction.removeInstallationEntry(kind, entry.name)
+                }
+            }
+            try transaction.removeInstallationEntry(.accountName, name)
+            try transaction.removeInstallationEntry(.account, id)
+            try self.audit("account removed", id, by: actor, in: transaction)
+            return AccountSummary(
+                id: id, name: name, hasPassword: account.password != nil, createdAt: account.createdAt)
+        }
+        sessions.evictAll()
+        return summary
+    }
+
+    /// The ID of the account with a name.
+    /// - Throws: `unknownItem` if there is none.
+    package func accountID(named name: String) async throws(ServiceError) -> String {
+        let name = SignInName.canonical(name)
+        return try await read { try $0.requireInstallationAccount(named: name).id }
+    }
+
+    func hashed(_ password: String) async throws(ServiceError) -> String {
+        let hash: String?
+        do {
+            hash = try await passwordPool.run { PasswordHash.make(password) }
+        } catch {
+            throw environment.translate(error, requestID: "password")
+        }
+        guard let hash else { throw .busy }
+        return hash
+    }
+}
+
+extension StorageReader {
+    func requireInstallationAccount(named name: String) throws -> (id: String, account: InstallationAccount) {
+        guard let found = try installationAccount(named: name) else {
+            throw ServiceError(.notFound, .unknownItem, "there is no account '\(name)'")
+        }
+        return found
+    }
+}
+
+extension StorageTransaction {
+    /// Ends all sessions of an account.
+    func endSessions(of account: String) throws {
+        for (name, _) in try entries(AccountSession.self, prefix: "\(account)/") {
+            try removeInstallationEntry(.session, String(name.dropFirst(account.count + 1)))
+            try removeInstallationEntry(.accountSession, name)
+        }
+    }
+}

@@ -1,0 +1,203 @@
+import NephosCrypto
+import NephosStorage
+import NephosWire
+
+/// A session, as the administration shows it.
+package struct SessionSummary: Codable, Hashable, Sendable {
+    /// The session's name: the hash of its secret, which signs no caller in.
+    package var id: String
+    package var account: String
+    package var container: String?
+    package var environment: String?
+    package var label: String
+    package var signedInAt: Int64
+    package var expiresAt: Int64
+}
+
+/// The caller of a request, as its credentials say.
+package struct SignedInCaller: Sendable {
+    /// The account's ID; nil without a session.
+    package var account: String?
+    /// The account's canonical name, to which invitations go.
+    package var address: String?
+    /// Whether the account develops the container.
+    package var isDeveloper: Bool
+
+    package init(account: String? = nil, address: String? = nil, isDeveloper: Bool = false) {
+        self.account = account
+        self.address = address
+        self.isDeveloper = isDeveloper
+    }
+}
+
+extension Installation {
+    /// Begins a session without a password, for a device or program, by an administrator's command.
+    package func createSession(
+        ofAccountNamed name: String, container: String, environment: ContainerEnvironment, label: String,
+        by actor: AuditActor
+    ) async throws(ServiceError) -> SignedIn {
+        let (name, secret, now) = (SignInName.canonical(name), SecretToken(), self.environment.now())
+        let expiry = try await write { transaction in
+            let account = try transaction.requireInstallationAccount(named: name).id
+            guard try transaction.entry(StoredContainer.self, container) != nil else {
+                throw ServiceError.noContainer(container)
+            }
+            let session = StoredSession(
+                account: account, container: container, environment: environment.rawValue,
+                label: String(label.prefix(100)), signedInAt: now, expiresAt: now + Limits.keptSessionLifetime,
+                keepsSignedIn: true)
+            try transaction.put(session, hash: secret.hash)
+            try self.audit("session made", account, by: actor, in: transaction)
+            return session.expiresAt
+        }
+        return SignedIn(token: secret.text(), device: "", expiresAt: expiry)
+    }
+
+    package func sessionSummaries(ofAccountNamed name: String) async throws(ServiceError) -> [SessionSummary] {
+        let (name, now) = (SignInName.canonical(name), environment.now())
+        return try await read { reader in
+            let account = try reader.requireInstallationAccount(named: name).id
+            return try reader.entries(AccountSession.self, prefix: "\(account)/").compactMap { entry, _ in
+                let hash = String(entry.dropFirst(account.count + 1))
+                guard let session = try reader.entry(StoredSession.self, hash), now < session.expiresAt else {
+                    return nil
+                }
+                return SessionSummary(
+                    id: hash, account: name, container: session.container, environment: session.environment,
+                    label: session.label, signedInAt: session.signedInAt, expiresAt: session.expiresAt)
+            }
+        }
+    }
+
+    /// Ends one session of an account, or all of them.
+    /// - Parameter id: the session's name; nil for all.
+    /// - Returns: the number of sessions that ended.
+    package func endSessions(
+        ofAccountNamed name: String, id: String?, by actor: AuditActor
+    ) async throws(ServiceError) -> Int {
+        let name = SignInName.canonical(name)
+        let count = try await write { transaction in
+            let account = try transaction.requireInstallationAccount(named: name).id
+            let all = try transaction.entries(AccountSession.self, prefix: "\(account)/").map(\.name)
+            let ended = all.filter { id == nil || $0 == AccountSession.name(account, id ?? "") }
+            if ended.isEmpty, id != nil {
+                throw ServiceError(.notFound, .unknownItem, "the account '\(name)' has no such session")
+            }
+            for entry in ended {
+                try transaction.removeInstallationEntry(.session, String(entry.dropFirst(account.count + 1)))
+                try transaction.removeInstallationEntry(.accountSession, entry)
+            }
+            try self.audit("sessions ended", account, by: actor, in: transaction)
+            return ended.count
+        }
+        sessions.evictAll()
+        return count
+    }
+
+    /// Ends the session of a token: signing out. An unknown token is none.
+    package func signOut(_ token: String) async throws(ServiceError) {
+        guard let hash = SecretToken(token)?.hash else { return }
+        try await write { transaction in
+            guard let session = try transaction.entry(StoredSession.self, hash) else { return }
+            try transaction.removeInstallationEntry(.session, hash)
+            try transaction.removeInstallationEntry(.accountSession, AccountSession.name(session.account, hash))
+        }
+        sessions.evictAll()
+    }
+
+    // MARK: Requests
+
+    /// Returns the caller of a request to a container.
+    /// - Throws: `notAuthenticated` for an API token that is not the container's or not the page's
+    ///   (`AUTHENTICATION_FAILED`), and for a session that is over (`AUTHENTICATION_REQUIRED`).
+    package func caller(
+        container: String, environment: ContainerEnvironment, apiToken text: String?, token: String?, origin: String?
+    ) async throws(ServiceError) -> SignedInCaller {
+        guard let text, let apiToken = try await apiToken(text),
+            apiToken.isValid(container: container, environment: environment.rawValue, at: self.environment.now())
+        else { throw .invalidAPIToken }
+        try apiToken.checkOrigin(origin)
+        guard let token else { return SignedInCaller() }
+        guard apiToken.allowsSignIn else {
+            throw ServiceError(.authenticationFailed, .notAuthenticated, "the API token allows no sign-in")
+        }
+        let session = try await session(token)
+        guard session.session.container == container, session.session.environment == environment.rawValue else {
+            throw .sessionIsOver
+        }
+        let isDeveloper =
+            session.roles[container] == .developer || session.roles[StoredRole.everyContainer] == .administrator
+        return SignedInCaller(account: session.session.account, address: session.name, isDeveloper: isDeveloper)
+    }
+
+    /// Returns the administrator whose session the token belongs to.
+    package func administrator(_ token: String) async throws(ServiceError) -> Administrator {
+        let session = try await session(token)
+        guard session.session.container == nil else { throw .sessionIsOver }
+        return .account(
+            id: session.session.account, roles: session.roles, signedInAt: session.session.signedInAt)
+    }
+
+    /// Whether web pages of an origin may read the answers to requests with an API token.
+    package func allows(origin: String, apiToken text: String) async -> Bool {
+        guard let token = try? await apiToken(text) else { return false }
+        return (try? token.checkOrigin(origin)) != nil
+    }
+
+    /// The account of a token whose session is cached; nil otherwise. For decisions that may be wrong.
+    package func cachedAccount(_ token: String) -> String? {
+        SecretToken(token).flatMap { sessions.cached($0.hash) }?.session.account
+    }
+
+    func apiToken(_ text: String) async throws(ServiceError) -> APIToken? {
+        guard text.utf8.count == 64 else { return nil }
+        return try await apiTokens.value(text) { () async throws(ServiceError) in
+            try await read { try $0.entry(APIToken.self, text) }
+        }
+    }
+
+    /// Returns the session of a token, and moves its expiry if half of its lifetime is over.
+    private func session(_ token: String) async throws(ServiceError) -> SignedInSession {
+        guard let hash = SecretToken(token)?.hash else { throw .sessionIsOver }
+        let found = try await sessions.value(hash) { () async throws(ServiceError) in
+            try await read { reader in
+                guard let session = try reader.entry(StoredSession.self, hash),
+                    let account = try reader.entry(InstallationAccount.self, session.account)
+                else { return nil }
+                let roles = try reader.entries(StoredRole.self, prefix: "\(session.account)/").map {
+                    (String($0.name.dropFirst(session.account.count + 1)), $0.value.role)
+                }
+                return SignedInSession(
+                    hash: hash, session: session, name: account.name,
+                    roles: Dictionary(roles, uniquingKeysWith: { $1 }))
+            }
+        }
+        let now = environment.now()
+        guard let found, now < found.session.expiresAt else { throw .sessionIsOver }
+        if let used = found.session.used(at: now) { await extend(used, hash) }
+        return found
+    }
+
+    /// Stores the new expiry of a session, unless the session ended meanwhile. A failure costs nothing: the next request
+    /// tries again.
+    private func extend(_ used: StoredSession, _ hash: String) async {
+        do {
+            try await write { transaction in
+                guard var session = try transaction.entry(StoredSession.self, hash),
+                    session.expiresAt < used.expiresAt
+                else { return }
+                session.expiresAt = used.expiresAt
+                try transaction.put(session, hash: hash)
+            }
+            sessions.evict(hash)
+        } catch {
+            environment.log("a session's expiry was not moved: \(error.reason)")
+        }
+    }
+}
+
+extension ServiceError {
+    /// The refusal of a token whose session ended, expired, never was, or is another container's.
+    static let sessionIsOver = ServiceError(
+        .authenticationRequired, .notAuthenticated, "the session is over, or the token is not valid: sign in")
+}

@@ -1,0 +1,160 @@
+import NephosCrypto
+import NephosStorage
+import NephosThreads
+import NephosWire
+
+/// A sign-in by name and password.
+package struct SignIn: Sendable {
+    package var name: String
+    package var password: String
+    /// The API token of the container that it signs in to; nil for the administration.
+    package var apiToken: String?
+    /// The origin of the web page that asks; nil for a program.
+    package var origin: String?
+    /// The secret that an earlier sign-in gave the device; nil for a new device.
+    package var device: String?
+    /// The device or program, for people.
+    package var label: String
+    package var keepsSignedIn: Bool
+    /// The network address of the caller; empty if unknown.
+    package var address: [UInt8]
+
+    package init(
+        name: String, password: String, apiToken: String?, origin: String? = nil, device: String? = nil,
+        label: String = "", keepsSignedIn: Bool = false, address: [UInt8] = []
+    ) {
+        self.name = name
+        self.password = password
+        self.apiToken = apiToken
+        self.origin = origin
+        self.device = device
+        self.label = label
+        self.keepsSignedIn = keepsSignedIn
+        self.address = address
+    }
+}
+
+/// The outcome of a sign-in. Both texts are secrets that the service does not keep.
+package struct SignedIn: Sendable {
+    /// The web auth token.
+    package var token: String
+    /// The secret by which the device is known at its next sign-in.
+    package var device: String
+    package var expiresAt: Int64
+}
+
+extension Installation {
+    /// The refusal of a name or password, in the same words and after the same work for names that do not exist.
+    private static let wrong = ServiceError(
+        .authenticationFailed, .notAuthenticated, "the name or the password is wrong")
+
+    /// The hash of no password, which is verified for names that do not exist.
+    private static let noPassword = PasswordHash.make(SecretToken.randomName()) ?? ""
+
+    /// Signs in.
+    /// - Throws: `notAuthenticated` for a wrong name or password, or an API token that allows no sign-in;
+    ///   `requestRateLimited` after too many failures.
+    package func signIn(_ request: SignIn) async throws(ServiceError) -> SignedIn {
+        let name = SignInName.canonical(request.name)
+        guard name.utf8.count <= SignInName.longest, request.password.utf8.count <= PasswordRules.longest else {
+            throw Self.wrong
+        }
+        let place = try await place(of: request)
+        let device = request.device.flatMap(SecretToken.init)?.hash
+        let now = environment.now()
+        let (found, counters) = try await write { transaction in
+            let found = try transaction.installationAccount(named: name)
+            let isKnown =
+                if let found, let device {
+                    try transaction.installationEntry(.knownDevice, KnownDevice.name(found.id, device)) != nil
+                } else { false }
+            let counters = SignInCounters(name: name, address: request.address, knownDevice: isKnown ? device : nil)
+            try counters.begin(at: now, in: transaction)
+            return (found, counters)
+        }
+        let hash = found?.account.password ?? Self.noPassword
+        guard try await verify(request.password, hash), let found, found.account.password != nil else {
+            throw Self.wrong
+        }
+        let newHash = PasswordHash.isOutdated(hash) ? try await hashed(request.password) : nil
+        return try await begin(request, found.id, hash, newHash, place, device, counters)
+    }
+
+    /// The container and environment that the sign-in is for; nil for the administration.
+    private func place(of request: SignIn) async throws(ServiceError) -> APIToken? {
+        guard let text = request.apiToken else { return nil }
+        guard let token = try await apiToken(text), token.expiresAt.map({ environment.now() < $0 }) ?? true else {
+            throw .invalidAPIToken
+        }
+        try token.checkOrigin(request.origin)
+        guard token.allowsSignIn else {
+            throw ServiceError(.authenticationFailed, .notAuthenticated, "the API token allows no sign-in")
+        }
+        return token
+    }
+
+    private func verify(_ password: String, _ hash: String) async throws(ServiceError) -> Bool {
+        do {
+            return try await passwordPool.run { PasswordHash.verify(password, hash) }
+        } catch {
+            throw environment.translate(error, requestID: "sign-in")
+        }
+    }
+
+    /// Begins a session, unless the account changed since its password was verified.
+    private func begin(
+        _ request: SignIn, _ account: String, _ hash: String, _ newHash: String?, _ place: APIToken?,
+        _ device: String?, _ counters: SignInCounters
+    ) async throws(ServiceError) -> SignedIn {
+        let (secret, deviceSecret) = (SecretToken(), request.device.flatMap(SecretToken.init) ?? SecretToken())
+        let now = environment.now()
+        let session = StoredSession(
+            account: account, container: place?.container, environment: place?.environment,
+            label: String(request.label.prefix(100)), signedInAt: now,
+            expiresAt: now + StoredSession.lifetime(keepsSignedIn: request.keepsSignedIn),
+            keepsSignedIn: request.keepsSignedIn)
+        try await write { transaction in
+            guard var current = try transaction.entry(InstallationAccount.self, account), current.password == hash
+            else {
+                throw Self.wrong
+            }
+            if let newHash {
+                current.password = newHash
+                try transaction.put(current, account)
+            }
+            try counters.succeed(in: transaction)
+            try transaction.put(session, hash: secret.hash)
+            try transaction.put(
+                KnownDevice(), KnownDevice.name(account, deviceSecret.hash),
+                expiresAt: now + Limits.knownDeviceLifetime)
+            try self.audit(
+                "signed in", place.map { "\($0.container) \($0.environment)" } ?? "administration",
+                by: AuditActor(name: account, address: SignInCounters.network(request.address) ?? ""), in: transaction)
+        }
+        return SignedIn(token: secret.text(), device: deviceSecret.text(), expiresAt: session.expiresAt)
+    }
+}
+
+extension StorageTransaction {
+    func put(_ session: StoredSession, hash: String) throws {
+        try put(session, hash, expiresAt: session.expiresAt)
+        try put(AccountSession(), AccountSession.name(session.account, hash), expiresAt: session.expiresAt)
+    }
+}
+
+extension ServiceError {
+    /// The refusal of a missing, unknown, expired or foreign API token, in the same words for each, and for containers
+    /// that do not exist.
+    package static let invalidAPIToken = ServiceError(
+        .authenticationFailed, .notAuthenticated,
+        "the request needs the API token of its container and environment: ckAPIToken is missing or not valid")
+}
+
+extension APIToken {
+    /// - Throws: `notAuthenticated` if the request comes from a web page that may not use the token.
+    func checkOrigin(_ origin: String?) throws(ServiceError) {
+        guard let origin, !origins.contains(where: { $0.hasSameBytes(as: origin) }) else { return }
+        throw ServiceError(
+            .authenticationFailed, .notAuthenticated, "the API token is not for web pages of the origin of this one")
+    }
+}

@@ -1,0 +1,91 @@
+import NephosCrypto
+package import NephosStorage
+import NephosThreads
+
+/// What all containers of an installation have in common: accounts, sessions, API tokens, roles. Its store is one more
+/// store of the provider, so backups, migrations and failovers include it.
+///
+/// Credentials are cached for `Limits.credentialRecheck`, so a revocation holds on every server after that time, whether
+/// servers hear of each other or not.
+package final class Installation: Sendable {
+    let engine: any StorageEngine
+    let environment: ServiceEnvironment
+    /// Hashes passwords. Bounded: a hash takes much memory, and callers need no account to cause one.
+    let passwordPool = BlockingPool("password", .init(threads: 2, queue: Limits.waitingPasswords))
+    let apiTokens = RecheckedCache<APIToken>(limit: Limits.cachedCredentials)
+    let sessions = RecheckedCache<SignedInSession>(limit: Limits.cachedCredentials)
+
+    private init(_ engine: any StorageEngine, _ environment: ServiceEnvironment) {
+        self.engine = engine
+        self.environment = environment.following(engine)
+    }
+
+    /// Opens the installation's store, and creates it on first use.
+    /// - Throws: `StorageError`.
+    package static func open(
+        _ provider: any StoreProvider, _ environment: ServiceEnvironment = .system
+    ) async throws -> Installation {
+        let engine = try await BlockingPool.disk.run { try provider.open(.installation) }
+        return Installation(engine, environment)
+    }
+
+    package func close() async { await engine.close() }
+
+    /// Returns a random text that no page can guess.
+    package static func makeNonce() -> String { SecretToken.randomName() }
+
+    /// Returns once no server accepts sessions that ended before.
+    func waitForRecheck() async throws {
+        if engine.isShared { try await environment.sleep(milliseconds: Limits.credentialRecheck) }
+    }
+
+    func read<T: Sendable>(
+        _ body: @escaping @Sendable (StorageReader) throws -> T
+    ) async throws(ServiceError) -> T {
+        do { return try await engine.read(body) } catch {
+            throw environment.translate(error, requestID: "installation")
+        }
+    }
+
+    /// Runs a write. All entries have one owner, so the writes of all servers run one after another.
+    func write<T: Sendable>(
+        _ body: @escaping @Sendable (StorageTransaction) throws -> T
+    ) async throws(ServiceError) -> T {
+        do {
+            return try await engine.write(of: [.everyone], body)
+        } catch {
+            throw environment.translate(error, requestID: "installation")
+        }
+    }
+
+    /// Removes expired entries at intervals until the task is cancelled.
+    package func purgeExpired() async {
+        while !Task.isCancelled {
+            do {
+                let (now, limit) = (environment.now(), Limits.entriesPerPurge)
+                var removed = limit
+                while removed == limit {
+                    removed = try await engine.write(of: [.everyone]) {
+                        try $0.purgeInstallationEntries(expiredBy: now, limit: limit)
+                    }
+                }
+            } catch {
+                environment.log("purging expired sessions: \(error)")
+            }
+            guard (try? await environment.sleep(milliseconds: Limits.shortestPurgeInterval)) != nil else { return }
+        }
+    }
+}
+
+/// The origin of a change of the installation, for the audit.
+package struct AuditActor: Hashable, Sendable {
+    /// The account's ID, or the user of this machine, such as `user 0`.
+    package var name: String
+    /// The network address; empty for a user of this machine.
+    package var address: String
+
+    package init(name: String, address: String = "") {
+        self.name = name
+        self.address = address
+    }
+}

@@ -1,0 +1,75 @@
+import NephosStorage
+import NephosWire
+
+/// A role of an account in the administration of the installation.
+package enum InstallationRole: String, Codable, Hashable, Sendable, CaseIterable {
+    /// Sees a container's schema, accounts and shares.
+    case viewer
+    /// Changes a container's schema too, also by saving in `development`, and its accounts' data.
+    case developer
+    /// Changes everything, of every container.
+    case administrator
+}
+
+/// A role as the installation's store has it, by the account's ID and the container, which is `*` for an administrator.
+struct StoredRole: StoredEntry {
+    static let kind = InstallationEntry.Kind.role
+    var role: InstallationRole
+
+    static func name(_ account: String, _ container: String) -> String { "\(account)/\(container)" }
+    static let everyContainer = "*"
+}
+
+/// What a request of the administration asks for.
+package enum AdministrationRight: Hashable, Sendable {
+    case view(container: String)
+    case change(container: String)
+    /// Changes what belongs to the installation: accounts, containers, tokens, roles.
+    case administer
+    /// Sees what concerns all containers: status, metrics.
+    case viewInstallation
+}
+
+/// The caller of the administration.
+package enum Administrator: Hashable, Sendable {
+    /// Root, or the user of the server, on this machine.
+    case localUser(UInt32)
+    /// An account, with its roles by container.
+    case account(id: String, roles: [String: InstallationRole], signedInAt: Int64)
+
+    /// The time in milliseconds after a sign-in for which changes are allowed without another one.
+    static let recent: Int64 = 15 * 60 * 1000
+
+    /// - Throws: `permissionFailure`, in the same words for containers that do not exist; `notAuthenticated` if the
+    ///   sign-in is too old for a change.
+    package func check(_ right: AdministrationRight, at now: Int64) throws(ServiceError) {
+        guard case .account(_, let roles, let signedInAt) = self else { return }
+        let isAdministrator = roles[StoredRole.everyContainer] == .administrator
+        let isAllowed =
+            switch right {
+            case .view(let container): isAdministrator || roles[container] != nil
+            case .change(let container): isAdministrator || roles[container] == .developer
+            case .administer, .viewInstallation: isAdministrator
+            }
+        guard isAllowed else {
+            throw ServiceError(.accessDenied, .permissionFailure, "the account has no role that allows this")
+        }
+        switch right {
+        case .view, .viewInstallation: return
+        case .change, .administer:
+            guard now - signedInAt <= Self.recent else {
+                throw ServiceError(
+                    .authenticationRequired, .notAuthenticated,
+                    "changes need a sign-in of the last \(Self.recent / 60_000) minutes: sign in again")
+            }
+        }
+    }
+
+    /// The origin of changes, for the audit.
+    package func actor(address: String) -> AuditActor {
+        switch self {
+        case .localUser(let user): AuditActor(name: "user \(user)")
+        case .account(let id, _, _): AuditActor(name: id, address: address)
+        }
+    }
+}

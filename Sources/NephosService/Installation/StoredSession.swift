@@ -1,0 +1,54 @@
+import NephosStorage
+
+/// A session as the installation's store has it, by the hash of its secret.
+struct StoredSession: StoredEntry {
+    static let kind = InstallationEntry.Kind.session
+
+    var account: String
+    /// The container and environment that the session signs in to; nil for the administration.
+    var container: String?
+    var environment: String?
+    /// The device or program, for people.
+    var label: String
+    var signedInAt: Int64
+    var expiresAt: Int64
+    var keepsSignedIn: Bool
+
+    /// The time for which a session lasts without use (CloudKit Web Services, web auth tokens).
+    var lifetime: Int64 { Self.lifetime(keepsSignedIn: keepsSignedIn) }
+
+    static func lifetime(keepsSignedIn: Bool) -> Int64 {
+        keepsSignedIn ? Limits.keptSessionLifetime : Limits.sessionLifetime
+    }
+
+    /// The session after its use at `now`; nil if its expiry stays. The expiry moves at most once in half a lifetime,
+    /// so that requests write nothing.
+    func used(at now: Int64) -> StoredSession? {
+        let expiry = min(now + lifetime, signedInAt + Limits.longestSession)
+        guard expiry - expiresAt > lifetime / 2 else { return nil }
+        var session = self
+        session.expiresAt = expiry
+        return session
+    }
+}
+
+/// A session of an account, by the account's ID and the session's hash.
+struct AccountSession: StoredEntry {
+    static let kind = InstallationEntry.Kind.accountSession
+    static func name(_ account: String, _ hash: String) -> String { "\(account)/\(hash)" }
+}
+
+/// A device from which an account signed in, by the account's ID and the hash of the device's secret.
+struct KnownDevice: StoredEntry {
+    static let kind = InstallationEntry.Kind.knownDevice
+    static func name(_ account: String, _ hash: String) -> String { "\(account)/\(hash)" }
+}
+
+/// A valid session with its account, as requests need it.
+struct SignedInSession: Sendable {
+    var hash: String
+    var session: StoredSession
+    /// The canonical name of the account.
+    var name: String
+    var roles: [String: InstallationRole]
+}

@@ -1,0 +1,47 @@
+/// An entry of the installation's store, which is one for all containers: an account, a session, a token, a role.
+package struct InstallationEntry: Hashable, Sendable {
+    package enum Kind: Int64, Hashable, Sendable, CaseIterable {
+        /// An account, by its random ID.
+        case account = 1
+        /// The ID of an account, by the name with which it signs in.
+        case accountName = 2
+        /// A session, by the hash of its secret.
+        case session = 3
+        /// A session of an account, by the account's ID and the hash.
+        case accountSession = 4
+        /// A container, by its identifier.
+        case container = 5
+        /// An API token, by itself.
+        case apiToken = 6
+        /// A role of an account, by the account's ID and the container.
+        case role = 7
+        /// The failed sign-ins from an address or for a name.
+        case failedSignIns = 8
+        /// A device that signed in, by the account's ID and the hash of the device's secret.
+        case knownDevice = 9
+        /// An event of the audit, by its time.
+        case audit = 10
+    }
+
+    package var kind: Kind
+    /// The name, unique within the kind. Entries sort by it, byte by byte.
+    package var name: String
+    /// The encoded content, opaque to the storage layer.
+    package var body: [UInt8]
+    /// The time in milliseconds since 1970 after which the entry may be purged; 0 for never.
+    package var expiresAt: Int64
+
+    package init(kind: Kind, name: String, body: [UInt8] = [], expiresAt: Int64 = 0) {
+        self.kind = kind
+        self.name = name
+        self.body = body
+        self.expiresAt = expiresAt
+    }
+}
+
+extension StoreID {
+    /// The installation's store. Requests cannot name it, because its environment is none of a container's.
+    package static let installation = StoreID(container: "nephos", environment: "installation")
+
+    package var isInstallation: Bool { self == .installation }
+}
