@@ -5,25 +5,25 @@ import NephosWire
 /// CloudKit Web Services.
 enum AdministrationRoutes {
     static let table: [Route] = [
-        .administration("/nephos/accounts/list", NephosService.listAccounts),
-        .administration("/nephos/accounts/delete", NephosService.deleteAccount),
-        .administration("/nephos/zones/list", NephosService.listAccountZones),
-        .administration("/nephos/zones/remove", NephosService.removeZones(_:_:)),
-        .administration("/nephos/deletions/forget", NephosService.forgetDeletions(_:_:)),
-        .administration("/nephos/shares/list", NephosService.listShares),
-        .administration("/nephos/access/explain", NephosService.explainAccess),
-        .administration("/nephos/roles/list", NephosService.listRoles),
-        .administration("/nephos/roles/assign", NephosService.assignRole),
-        .administration("/nephos/roles/revoke", NephosService.revokeRole),
+        .administration("/nephos/accounts/list", .view, NephosService.listAccounts),
+        .administration("/nephos/accounts/delete", .change, NephosService.deleteAccount),
+        .administration("/nephos/zones/list", .view, NephosService.listAccountZones),
+        .administration("/nephos/zones/remove", .change, NephosService.removeZones(_:_:)),
+        .administration("/nephos/deletions/forget", .change, NephosService.forgetDeletions(_:_:)),
+        .administration("/nephos/shares/list", .view, NephosService.listShares),
+        .administration("/nephos/access/explain", .view, NephosService.explainAccess),
+        .administration("/nephos/roles/list", .view, NephosService.listRoles),
+        .administration("/nephos/roles/assign", .change, NephosService.assignRole),
+        .administration("/nephos/roles/revoke", .change, NephosService.revokeRole),
     ]
 }
 
 extension Route {
     fileprivate static func administration<Request: WireMessage & Sendable, Response: WireMessage & Sendable>(
-        _ path: String,
+        _ path: String, _ access: RouteAccess,
         _ call: @escaping @Sendable (NephosService) -> (Request, RequestContext) async throws(ServiceError) -> Response
     ) -> Route {
-        Route([.post], path) { routed throws(Refusal) in
+        Route([.post], path, access: access) { routed throws(Refusal) in
             let path = try AdministrationPath(routed.target.components)
             let context = RequestContext(
                 container: path.container, environment: path.environment, scope: .public, account: nil,

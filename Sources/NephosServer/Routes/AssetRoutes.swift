@@ -4,8 +4,8 @@ import NephosWire
 /// The routes that upload and download files. Their URLs carry the authorisation, so no account is needed.
 enum AssetRoutes {
     static let table: [Route] = [
-        Route([.post], AssetPath.upload) { routed throws(Refusal) in try await upload(routed) },
-        Route([.get], AssetPath.download) { routed throws(Refusal) in try await download(routed) },
+        Route([.post], AssetPath.upload, access: .url) { routed throws(Refusal) in try await upload(routed) },
+        Route([.get], AssetPath.download, access: .url) { routed throws(Refusal) in try await download(routed) },
     ]
 
     // MARK: Upload

@@ -5,8 +5,9 @@ extension Route {
     /// Creates the route of an endpoint, which decodes the request, calls the service and encodes the answer.
     init(_ answer: some EndpointAnswering) {
         let methods: [HTTPMethod] = answer.endpoint.method == .getOrPost ? [.get, .post] : [.post]
-        self.init(methods, answer.endpoint.path, bodyLimit: answer.bodyLimit) { routed throws(Refusal) in
-            let context = try routed.context()
+        self.init(methods, answer.endpoint.path, bodyLimit: answer.bodyLimit, access: .container) {
+            routed throws(Refusal) in
+            let context = try await routed.context()
             let request = try routed.decoded(answer)
             do throws(ServiceError) {
                 return routed.answer(try await answer.call(routed.service)(request, context))
@@ -37,12 +38,13 @@ extension RoutedRequest {
     }
 
     /// Returns the context of the request: its caller and its database.
-    func context() throws(Refusal) -> RequestContext {
+    func context() async throws(Refusal) -> RequestContext {
         let path = try DatabasePath(target.components)
         details?.container = path.container
         details?.environment = path.environment.rawValue
         if target.components.first == DatabasePath.module { details?.database = path.scope.rawValue }
-        let account = try DevelopmentSignIn.account(self.request, target)
+        let caller = try await access.caller(request, target, path)
+        let account = caller.account
         details?.account = account
         var context = RequestContext(
             container: path.container, environment: path.environment, scope: path.scope, account: account,
@@ -51,7 +53,9 @@ extension RoutedRequest {
         context.takesEncodedRecords = true
         let asks = target.parameter("getCurrentSyncToken")?.readings.first?.lowercased()
         context.wantsSyncToken = asks == "true" || asks == "1"
-        context.baseURL = request.baseURL
+        context.baseURL = access.baseURL(request)
+        context.address = caller.address
+        context.mayExtendSchema = caller.isDeveloper
         return context
     }
 }

@@ -9,7 +9,7 @@ extension Route {
     /// the notification of the previous poll (`none` for none), so that a notification whose answer was lost is sent
     /// again. Without the parameter, a notification counts as received once its answer was sent. Clients use GET or
     /// POST.
-    static let courier = Route([.get, .post], "/" + CourierPath.module, bodyLimit: 16 * 1024) {
+    static let courier = Route([.get, .post], "/" + CourierPath.module, bodyLimit: 16 * 1024, access: .url) {
         routed throws(Refusal) in
         // An answer to HEAD has no body, so a notification in it would be lost.
         if routed.request.method == .head { return .json(Array("{}".utf8)) }

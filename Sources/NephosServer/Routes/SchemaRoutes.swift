@@ -5,28 +5,28 @@ import NephosWire
 /// protocol of Apple's console and of `cktool` is not public.
 enum SchemaRoutes {
     static let table: [Route] = [
-        Route([.get], "/nephos/schema/export") { routed throws(Refusal) in
+        Route([.get], "/nephos/schema/export", access: .view) { routed throws(Refusal) in
             .text(
                 try await routed.schema { service, context throws(ServiceError) in
                     try await service.exportSchema(context)
                 })
         },
-        Route([.post], "/nephos/schema/validate") { routed throws(Refusal) in
+        Route([.post], "/nephos/schema/validate", access: .view) { routed throws(Refusal) in
             let text = try routed.schemaText()
             return try await routed.report { service, context throws(ServiceError) in
                 try await service.validateSchema(text, context)
             }
         },
-        Route([.post], "/nephos/schema/import") { routed throws(Refusal) in
+        Route([.post], "/nephos/schema/import", access: .change) { routed throws(Refusal) in
             let text = try routed.schemaText()
             return try await routed.report { service, context throws(ServiceError) in
                 try await service.importSchema(text, context)
             }
         },
-        Route([.post], "/nephos/schema/reset") { routed throws(Refusal) in
+        Route([.post], "/nephos/schema/reset", access: .change) { routed throws(Refusal) in
             try await routed.report { service, context throws(ServiceError) in try await service.resetSchema(context) }
         },
-        Route([.post], "/nephos/schema/drop") { routed throws(Refusal) in
+        Route([.post], "/nephos/schema/drop", access: .change) { routed throws(Refusal) in
             let request: DropFieldRequest
             do throws(WireError) {
                 request = try DropFieldRequest(decoding: routed.request.body)
@@ -37,10 +37,10 @@ enum SchemaRoutes {
                 try await service.dropField(request, context)
             }
         },
-        Route([.post], "/nephos/schema/deploy") { routed throws(Refusal) in
+        Route([.post], "/nephos/schema/deploy", access: .change) { routed throws(Refusal) in
             try await routed.report { service, context throws(ServiceError) in try await service.deploySchema(context) }
         },
-        Route([.get], "/nephos/schema/indexes") { routed throws(Refusal) in
+        Route([.get], "/nephos/schema/indexes", access: .view) { routed throws(Refusal) in
             let report = try await routed.schema { service, context throws(ServiceError) in
                 try await service.schemaIndexes(context)
             }

@@ -7,7 +7,7 @@ import NephosWire
 enum ShareRoutes {
     static let module = "share"
 
-    static let table: [Route] = [Route([.get, .post], "/" + module, answer)]
+    static let table: [Route] = [Route([.get, .post], "/" + module, access: .url, answer)]
 
     /// Whether a request may have `Origin: null`, which browsers send for the form of a page without a referrer.
     static func takesNullOrigin(_ request: HTTPRequest) -> Bool {
@@ -21,6 +21,10 @@ enum ShareRoutes {
 
     private static func answer(_ routed: RoutedRequest) async throws(Refusal) -> HTTPResponse {
         let guid = routed.target.components.last ?? ""
+        // The page of a server with sessions leads to the app, which knows who is signed in.
+        if routed.access.installation != nil {
+            return routed.request.method == .post ? page(SharePageText.refused, status: 403) : page(SharePageText.inApp)
+        }
         let form = form(routed.request)
         let account = try account(form ?? routed.target, routed.request)
         do throws(ServiceError) {
@@ -98,6 +102,7 @@ enum ShareRoutes {
 enum SharePageText {
     static let unknown = "<h1>Nothing here</h1><p>There is no share of this address, or it is not yours to see.</p>"
     static let refused = "<h1>Not accepted</h1><p>Open the page again and accept the share there.</p>"
+    static let inApp = "<h1>Shared with you</h1><p>Open this page's address in the app.</p>"
     static let accepted = "<h1>Accepted</h1><p>You find it in the app, in your shared database.</p>"
 
     /// - Parameter account: the initial value of the form; nil for none.

@@ -7,7 +7,7 @@ enum StatusRoutes {
     static let statusPath = "/status"
 
     static let table: [Route] = [
-        Route([.get], "/") { _ in
+        Route([.get], "/", access: .viewInstallation) { _ in
             HTTPResponse(
                 status: 200,
                 headers: [
@@ -20,7 +20,7 @@ enum StatusRoutes {
                     HTTPHeader("X-Content-Type-Options", "nosniff"), HTTPHeader("Referrer-Policy", "no-referrer"),
                 ], body: Array(StatusPage.html.utf8))
         },
-        Route([.get], statusPath) { routed throws(Refusal) in
+        Route([.get], statusPath, access: .viewInstallation) { routed throws(Refusal) in
             let overview: ServiceOverview
             do throws(ServiceError) {
                 overview = try await routed.service.overview()

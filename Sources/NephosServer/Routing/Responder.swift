@@ -8,6 +8,7 @@ import Synchronization
 /// Then the headers of every answer are added, and the metrics are updated.
 package final class Responder: Sendable {
     private let service: NephosService
+    private let access: any ServerAccess
     private let router = Router(Routes.table)
     private let metrics = Metrics()
     private let requestIDs = RequestIDs()
@@ -15,8 +16,11 @@ package final class Responder: Sendable {
     private let log: (@Sendable (AnsweredRequest) -> Void)?
 
     /// - Parameter log: called after every answer, on the thread that answers, so it must not block; nil for no log.
-    package init(_ service: NephosService, log: (@Sendable (AnsweredRequest) -> Void)? = nil) {
+    package init(
+        _ service: NephosService, access: Access = .development, log: (@Sendable (AnsweredRequest) -> Void)? = nil
+    ) {
         self.service = service
+        self.access = access.rules
         self.log = log
     }
 
@@ -29,21 +33,23 @@ package final class Responder: Sendable {
     }
 
     /// Returns the answer to a request that exceeds the memory budget of the server.
-    package static func busy(_ request: HTTPRequest) -> HTTPResponse {
-        let requestID = busyIDs.next()
+    package func busy(_ request: HTTPRequest) -> HTTPResponse {
+        let requestID = requestIDs.next()
         var response = Refusal(ServiceError.noRoom).response(requestID: requestID, signIn: nil)
             .withoutUnwantedAdditions(request)
         response.headers.append(HTTPHeader("X-Apple-Request-UUID", requestID))
-        if let reader = request.origin, reader != "null", (try? LoopbackGuard.check(request)) != nil {
+        // Nothing is looked up for a busy server. A page whose origin is not known reads a network failure.
+        if let reader = request.origin, reader != "null", access.installation == nil,
+            (try? access.check(request)) != nil
+        {
             response.headers += CrossOrigin.headers(allowing: reader)
         }
         return response
     }
-    private static let busyIDs = RequestIDs()
 
-    /// Returns the account as which a request is signed in; nil for none.
-    package static func account(_ request: HTTPRequest) -> String? {
-        RequestTarget(request.target).flatMap { try? DevelopmentSignIn.account(request, $0) }
+    /// Returns the account as which a request is signed in; nil for none. May be wrong, as nothing is read for it.
+    package func account(_ request: HTTPRequest) -> String? {
+        RequestTarget(request.target).flatMap { access.account(request, $0) }
     }
 
     package func respond(to request: HTTPRequest) async -> HTTPResponse {
@@ -64,14 +70,16 @@ package final class Responder: Sendable {
         let timing = RequestTiming(client: request.client)
         do throws(Refusal) {
             if let problem = request.problem { throw Refusal(.badRequest, problem) }
-            try LoopbackGuard.check(request)
-            reader = request.origin == "null" ? nil : request.origin
+            try access.check(request)
+            if let origin = request.origin, origin != "null", await access.mayRead(origin, request, target) {
+                reader = origin
+            }
             response = try await timing.measure {
                 await answer(request, target, route, requestID, details)
             }.get()
         } catch let refusal {
             refused = refusal
-            response = refusal.response(requestID: requestID, signIn: Self.signInURL(request))
+            response = refusal.response(requestID: requestID, signIn: access.signInURL(request, target))
         }
         if target?.isOfProtocol == true { response = response.withoutUnwantedAdditions(request) }
         response.headers.append(HTTPHeader("X-Apple-Request-UUID", requestID))
@@ -138,10 +146,28 @@ package final class Responder: Sendable {
         if request.bodyIsTooLarge { throw .bodyTooLarge(limit: route.bodyLimit) }
         let request = try request.decoded()
         if request.body.count > route.bodyLimit { throw .bodyTooLarge(limit: route.bodyLimit) }
+        let administrator = try await administrator(request, target, route)
         return try await route.handler(
             RoutedRequest(
-                request: request, target: target, requestID: requestID, service: service,
+                access: access, administrator: administrator, request: request, target: target, requestID: requestID,
+                service: service,
                 metrics: metrics, recent: recent, details: details))
+    }
+
+    /// Returns the caller of a route of the administration, who has the right that the route needs; nil for other routes.
+    private func administrator(
+        _ request: HTTPRequest, _ target: RequestTarget, _ route: Route
+    ) async throws(Refusal) -> Administrator? {
+        let container = target.components.count > 2 ? target.components[2] : ""
+        guard let right = route.access.right(container: container) else { return nil }
+        let administrator = try await access.administrator(request, target)
+        do throws(ServiceError) {
+            try administrator.check(right, at: service.environment.now())
+        } catch {
+            throw Refusal(error)
+        }
+        if route.access == .view || route.access == .change { try await access.checkExists(container: container) }
+        return administrator
     }
 
     /// Returns the refusal of an unrouted path. A defect in the path of a database or container is reported ahead of an
@@ -155,10 +181,6 @@ package final class Responder: Sendable {
         }
         if target.components.first == AdministrationPath.module { _ = try AdministrationPath(target.components) }
         return refusal
-    }
-
-    private static func signInURL(_ request: HTTPRequest) -> String? {
-        request.host == nil ? nil : request.baseURL + DevelopmentSignIn.path
     }
 }
 
@@ -180,9 +202,4 @@ extension HTTPResponse {
         response.parts = AnswerAdditions.removed(from: parts)
         return response
     }
-}
-
-extension HTTPRequest {
-    /// The base URL of the service, with the host name that the client uses; empty if the host is unknown.
-    var baseURL: String { host.map { "http://\($0)" } ?? "" }
 }

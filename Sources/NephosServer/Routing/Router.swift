@@ -5,14 +5,14 @@ import NephosWire
 enum Routes {
     static let table: [Route] = [
         NephosService.endpoints.map { Route($0) }, AssetRoutes.table, SchemaRoutes.table, AdministrationRoutes.table,
-        StatusRoutes.table, ShareRoutes.table, ownTable,
+        StatusRoutes.table, ShareRoutes.table, SignInRoutes.table, InstallationRoutes.table, ownTable,
     ].flatMap { $0 }
 
     /// The routes of the long poll and of the server's health.
     private static let ownTable: [Route] = [
         .courier,
-        Route([.get], "/health") { _ in .json(Array(#"{"status":"ok"}"#.utf8)) },
-        Route([.get], "/ready") { asked throws(Refusal) in
+        Route([.get], "/health", access: .open) { _ in .json(Array(#"{"status":"ok"}"#.utf8)) },
+        Route([.get], "/ready", access: .open) { asked throws(Refusal) in
             guard let problem = await asked.service.problemOfWriting() else {
                 return .json(Array(#"{"status":"ok"}"#.utf8))
             }
@@ -20,12 +20,11 @@ enum Routes {
             refusal.retryAfter = 1
             throw refusal
         },
-        Route([.get], "/metrics") { asked in
+        Route([.get], "/metrics", access: .viewInstallation) { asked in
             .text(
                 asked.metrics.text(asked.service.storageWaits),
                 type: "text/plain; version=0.0.4; charset=utf-8")
         },
-        Route([.get], DevelopmentSignIn.path) { _ in .text(DevelopmentSignIn.page) },
     ]
 }
 
@@ -41,11 +40,14 @@ struct Route: Sendable {
     let path: String
     /// The maximum size of a request's body in bytes.
     let bodyLimit: Int
+    let access: RouteAccess
     let handler: Handler
 
     init(
-        _ methods: [HTTPMethod], _ path: String, bodyLimit: Int = Limits.requestSize, _ handler: @escaping Handler
+        _ methods: [HTTPMethod], _ path: String, bodyLimit: Int = Limits.requestSize, access: RouteAccess,
+        _ handler: @escaping Handler
     ) {
+        self.access = access
         self.methods = methods
         self.path = path
         self.bodyLimit = bodyLimit
@@ -68,8 +70,36 @@ struct Route: Sendable {
     }
 }
 
+/// What a route asks of its callers.
+enum RouteAccess: Hashable, Sendable, CaseIterable {
+    /// Nothing.
+    case open
+    /// Nothing but the URL, which contains a secret: of a file, a poll or a share.
+    case url
+    /// The API token of the container, and a session for all but public records.
+    case container
+    /// A role of the container.
+    case view, change
+    /// A role of the installation.
+    case viewInstallation, administer
+
+    /// The right that a request of the administration needs; nil for other routes.
+    func right(container: String) -> AdministrationRight? {
+        switch self {
+        case .open, .url, .container: nil
+        case .view: .view(container: container)
+        case .change: .change(container: container)
+        case .viewInstallation: .viewInstallation
+        case .administer: .administer
+        }
+    }
+}
+
 /// A request that is passed to a route, with its context.
 struct RoutedRequest: Sendable {
+    let access: any ServerAccess
+    /// The caller, on a route of the administration; nil on others.
+    let administrator: Administrator?
     let request: HTTPRequest
     let target: RequestTarget
     let requestID: String
@@ -111,6 +141,8 @@ struct Router: Sendable {
         case CourierPath.module: return components.count == 5 ? routes["/" + CourierPath.module] : nil
         case AssetPath.module: return AssetPath.route(components).flatMap { routes[$0] }
         case ShareRoutes.module: return components.count == 2 ? routes["/" + ShareRoutes.module] : nil
+        case AdministrationPath.module where components.count == 5 && components[2] == InstallationRoutes.component:
+            return routes["/installation/" + components.dropFirst(3).joined(separator: "/")]
         case AdministrationPath.module:
             return routes["/nephos/" + components.dropFirst(4).joined(separator: "/")]
         default: return routes["/" + components.joined(separator: "/")]

@@ -1,3 +1,4 @@
+import NephosSQLite
 import NephosService
 import Testing
 
@@ -12,10 +13,11 @@ import Testing
         patience: Double, slow: Gate = Gate(), _ body: (UInt16) async throws -> Void
     ) async throws {
         var options = HTTPServer.Options()
+        let responder = Responder(NephosService(stores: MemoryStores()))
         options.heldLimit = 50_000_000
         options.heldPatience = patience
-        options.account = { Responder.account($0) }
-        options.busy = { Responder.busy($0) }
+        options.account = { responder.account($0) }
+        options.busy = { responder.busy($0) }
         options.stopTimeout = 1
         let server = try HTTPServer(ListeningSocket.loopback(port: 0), options: options) { request in
             let path = String(request.target.prefix { $0 != "?" })

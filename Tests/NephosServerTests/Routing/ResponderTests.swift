@@ -150,7 +150,7 @@ import Testing
         }
         var request = HTTPRequest(method: .get, target: caller)
         request.authorization = "Bearer dev:alice"
-        #expect(Responder.account(request) == "alice")
+        #expect(responder.account(request) == "alice")
     }
 
     @Test func `one name is one user and two names are two`() async {
@@ -231,7 +231,7 @@ import Testing
     }
 
     @Test func `a retryable error has a Retry-After header in whole seconds`() async throws {
-        let busy = Responder.busy(HTTPRequest(method: .get, target: "/"))
+        let busy = responder.busy(HTTPRequest(method: .get, target: "/"))
         #expect(busy["Retry-After"] == "2")
         #expect(try error(busy).retryAfter == 2)
         #expect(Responder.unfinished["Retry-After"] == "5")

@@ -1,0 +1,123 @@
+import NephosService
+import NephosWire
+
+/// The rules of `nephos serve`: a request to a container needs the container's API token, and a session for everything
+/// but public records (CloudKit Web Services, authentication). The administration needs a role, or a user of this
+/// machine.
+struct ProductionAccess: ServerAccess {
+    private let known: Installation
+    private let url: PublicURL
+
+    init(installation: Installation, url: PublicURL) {
+        known = installation
+        self.url = url
+    }
+
+    var installation: Installation? { known }
+
+    func check(_ request: HTTPRequest) throws(Refusal) {
+        // The Unix socket has no name that a page could guess, and its file says who may connect.
+        if request.localUser != nil { return }
+        guard let host = request.host, url.isHost(host) else {
+            throw Refusal(.badRequest, "the Host header does not name this server")
+        }
+        if request.origin == "null" {
+            throw Refusal(.accessDenied, "web pages without an origin, such as files and sandboxes, are not answered")
+        }
+    }
+
+    func mayRead(_ origin: String, _ request: HTTPRequest, _ target: RequestTarget?) async -> Bool {
+        if origin == url.text { return true }
+        guard let target else { return false }
+        // The addresses of files and polls are secrets in themselves, and carry no API token.
+        if target.components.first == AssetPath.module || target.components.first == CourierPath.module { return true }
+        guard let token = target.parameter("ckAPIToken")?.readings.first else { return false }
+        return await known.allows(origin: origin, apiToken: token)
+    }
+
+    func caller(
+        _ request: HTTPRequest, _ target: RequestTarget, _ path: DatabasePath
+    ) async throws(Refusal) -> SignedInCaller {
+        let token = try Self.token(request, target)
+        do throws(ServiceError) {
+            return try await known.caller(
+                container: path.container, environment: path.environment,
+                apiToken: target.parameter("ckAPIToken")?.readings.first, token: token, origin: request.origin)
+        } catch {
+            throw Refusal(error)
+        }
+    }
+
+    func administrator(_ request: HTTPRequest, _ target: RequestTarget) async throws(Refusal) -> Administrator {
+        if let user = request.localUser { return .localUser(user) }
+        // The administration has no web pages elsewhere, and its token is never in a URL.
+        guard request.origin == nil || request.origin == url.text, let header = request.authorization,
+            let token = AuthorizationHeader.token(header)
+        else {
+            throw Refusal(
+                .authenticationFailed,
+                "the administration needs a session of an administrator, in the header "
+                    + "Authorization", clientCode: .notAuthenticated)
+        }
+        do throws(ServiceError) {
+            return try await known.administrator(String(token))
+        } catch {
+            throw Refusal(error)
+        }
+    }
+
+    func checkExists(container: String) async throws(Refusal) {
+        do throws(ServiceError) {
+            guard try await known.exists(container: container) else {
+                throw ServiceError.noContainer(container)
+            }
+        } catch {
+            throw Refusal(error)
+        }
+    }
+
+    func baseURL(_ request: HTTPRequest) -> String { url.text }
+
+    func signInURL(_ request: HTTPRequest, _ target: RequestTarget?) -> String? {
+        guard let token = target?.parameter("ckAPIToken")?.readings.first, SignInPage.isToken(token) else { return nil }
+        // The page gives the token of the session to this origin alone.
+        let origin = request.origin.map { "&origin=" + PercentEncoding.encode($0) } ?? ""
+        return "\(url.text)\(SignInPage.path)?ckAPIToken=\(token)\(origin)"
+    }
+
+    func account(_ request: HTTPRequest, _ target: RequestTarget) -> String? {
+        (try? Self.token(request, target)).flatMap { $0 }.flatMap(known.cachedAccount)
+    }
+
+    /// Returns the web auth token of a request: of the header `Authorization`, or of the query; nil without one.
+    private static func token(_ request: HTTPRequest, _ target: RequestTarget) throws(Refusal) -> String? {
+        let parameter = target.parameter("ckWebAuthToken") ?? target.parameter("ckSession")
+        guard let header = request.authorization else { return parameter?.readings.last }
+        guard let token = AuthorizationHeader.token(header).map(String.init) else {
+            throw Refusal(
+                .authenticationFailed, "the header Authorization is not valid: it is 'Bearer' and a web auth token",
+                clientCode: .notAuthenticated)
+        }
+        if let parameter, !parameter.readings.contains(token) { throw DevelopmentSignIn.differing }
+        return token
+    }
+}
+
+extension PercentEncoding {
+    /// Escapes every byte that is not an unreserved character (RFC 3986 §2.3).
+    static func encode(_ text: String) -> String {
+        var encoded = ""
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"):
+                encoded.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                let digits = String(byte, radix: 16, uppercase: true)
+                encoded += byte < 16 ? "%0\(digits)" : "%\(digits)"
+            }
+        }
+        return encoded
+    }
+}

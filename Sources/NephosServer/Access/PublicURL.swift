@@ -1,0 +1,31 @@
+import FoundationEssentials
+
+/// The one public address of a production server. Every address that the server gives out starts with it.
+package struct PublicURL: Hashable, Sendable {
+    /// The URL without a trailing slash, such as `https://cloud.example.org`.
+    package let text: String
+    /// The value of the `Host` header, in lower case: without the scheme's own port.
+    let authority: String
+
+    /// Nil unless the text is an `https` URL, or an `http` URL, with a host and nothing after it.
+    package init?(_ text: String) {
+        guard let url = URLComponents(string: text), let scheme = url.scheme?.lowercased(),
+            scheme == "https" || scheme == "http", let host = url.host?.lowercased(), !host.isEmpty,
+            url.percentEncodedPath.isEmpty || url.percentEncodedPath == "/", url.query == nil, url.fragment == nil,
+            url.user == nil, url.password == nil, url.port.map({ (1...65_535).contains($0) }) ?? true
+        else { return nil }
+        let name = host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host
+        let ownPort = scheme == "https" ? 443 : 80
+        let port = url.port.flatMap { $0 == ownPort ? nil : ":\($0)" } ?? ""
+        authority = name + port
+        self.text = "\(scheme)://\(authority)"
+    }
+
+    package var isSecure: Bool { text.hasPrefix("https:") }
+
+    /// Whether a `Host` header names this server.
+    func isHost(_ host: String) -> Bool {
+        let host = host.lowercased()
+        return host == authority || host == authority + (isSecure ? ":443" : ":80")
+    }
+}

@@ -1,0 +1,71 @@
+package import NephosService
+
+/// Who may reach a server, and as whom.
+package enum Access: Sendable {
+    /// The rules of `nephos dev`: everybody on this machine, by name.
+    case development
+    /// The rules of `nephos serve`: API tokens, sessions and roles of an installation. The URL is the one address of the
+    /// service, such as `https://cloud.example.org`, without a trailing slash.
+    case production(Installation, url: PublicURL)
+
+    var rules: any ServerAccess {
+        switch self {
+        case .development: DevelopmentAccess()
+        case .production(let installation, let url): ProductionAccess(installation: installation, url: url)
+        }
+    }
+}
+
+/// The rules of a server about its callers. `NephosService` decides what callers may do.
+protocol ServerAccess: Sendable {
+    /// Checks the headers that say where a request comes from.
+    func check(_ request: HTTPRequest) throws(Refusal)
+    /// Returns whether web pages of an origin may read the answer to a request that `check` accepts.
+    func mayRead(_ origin: String, _ request: HTTPRequest, _ target: RequestTarget?) async -> Bool
+    /// Returns the caller of a request to a container.
+    func caller(_ request: HTTPRequest, _ target: RequestTarget, _ path: DatabasePath) async throws(Refusal)
+        -> SignedInCaller
+    /// Returns the caller of a request of the administration.
+    func administrator(_ request: HTTPRequest, _ target: RequestTarget) async throws(Refusal) -> Administrator
+    /// Throws unless the container exists, in words that are the same for others' containers.
+    func checkExists(container: String) async throws(Refusal)
+    /// The prefix of the addresses in answers, without a trailing slash.
+    func baseURL(_ request: HTTPRequest) -> String
+    /// The URL of the page at which people sign in; nil if none is known.
+    func signInURL(_ request: HTTPRequest, _ target: RequestTarget?) -> String?
+    /// The account to which a request's memory is charged; nil for none. May be wrong, as nothing is read for it.
+    func account(_ request: HTTPRequest, _ target: RequestTarget) -> String?
+    /// The installation; nil for a server without one.
+    var installation: Installation? { get }
+}
+
+/// The rules of `nephos dev`.
+struct DevelopmentAccess: ServerAccess {
+    func check(_ request: HTTPRequest) throws(Refusal) { try LoopbackGuard.check(request) }
+
+    func mayRead(_ origin: String, _ request: HTTPRequest, _ target: RequestTarget?) async -> Bool { true }
+
+    func caller(
+        _ request: HTTPRequest, _ target: RequestTarget, _ path: DatabasePath
+    ) async throws(Refusal) -> SignedInCaller {
+        SignedInCaller(account: try DevelopmentSignIn.account(request, target), isDeveloper: true)
+    }
+
+    func administrator(_ request: HTTPRequest, _ target: RequestTarget) async throws(Refusal) -> Administrator {
+        .localUser(0)
+    }
+
+    func checkExists(container: String) async throws(Refusal) {}
+
+    func baseURL(_ request: HTTPRequest) -> String { request.host.map { "http://\($0)" } ?? "" }
+
+    func signInURL(_ request: HTTPRequest, _ target: RequestTarget?) -> String? {
+        request.host == nil ? nil : baseURL(request) + DevelopmentSignIn.path
+    }
+
+    func account(_ request: HTTPRequest, _ target: RequestTarget) -> String? {
+        try? DevelopmentSignIn.account(request, target)
+    }
+
+    var installation: Installation? { nil }
+}

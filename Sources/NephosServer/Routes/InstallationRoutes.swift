@@ -1,0 +1,184 @@
+import NephosService
+import NephosWire
+
+/// The routes about what belongs to the installation, `/nephos/1/installation/{entity}/{action}`.
+enum InstallationRoutes {
+    static let component = "installation"
+
+    static let table: [Route] = accounts + containers + apiTokens + sessions + roles
+
+    private static let accounts: [Route] = [
+        .installation("accounts/create") { (message: NewAccount, call) async throws(ServiceError) in
+            try await call.installation.createAccount(
+                named: message.account, password: message.password, by: call.actor)
+        },
+        .installation("accounts/list", .viewInstallation) { (message: Page, call) async throws(ServiceError) in
+            Accounts(accounts: try await call.installation.accounts(after: message.after ?? ""))
+        },
+        .installation("accounts/set-password") { (message: NewAccount, call) async throws(ServiceError) in
+            guard let password = message.password else { throw .missing("password") }
+            try await call.installation.setPassword(password, ofAccountNamed: message.account, by: call.actor)
+            return EmptyAnswer()
+        },
+        .installation("accounts/delete") { (message: Account, call) async throws(ServiceError) in
+            try await call.service.deleteAccount(named: message.account, of: call.installation, by: call.actor)
+        },
+    ]
+
+    private static let containers: [Route] = [
+        .installation("containers/create") { (message: Container, call) async throws(ServiceError) in
+            try await call.installation.createContainer(message.container, by: call.actor)
+            return EmptyAnswer()
+        },
+        .installation("containers/list", .viewInstallation) { (_: Nothing, call) async throws(ServiceError) in
+            Containers(containers: try await call.installation.containers())
+        },
+    ]
+
+    private static let apiTokens: [Route] = [
+        .installation("api-tokens/create") { (message: NewAPIToken, call) async throws(ServiceError) in
+            guard let environment = ContainerEnvironment(rawValue: message.environment) else {
+                throw .unknownEnvironment
+            }
+            return try await call.installation.createAPIToken(
+                container: message.container, environment: environment, name: message.name ?? "",
+                origins: message.origins ?? [], allowsSignIn: message.allowsSignIn ?? true, lifetime: message.lifetime,
+                by: call.actor)
+        },
+        .installation("api-tokens/list", .viewInstallation) {
+            (message: OptionalContainer, call) async throws(ServiceError) in
+            APITokens(apiTokens: try await call.installation.apiTokenSummaries(container: message.container))
+        },
+        .installation("api-tokens/revoke") { (message: RevokedToken, call) async throws(ServiceError) in
+            try await call.installation.revokeAPIToken(message.token, by: call.actor)
+            return EmptyAnswer()
+        },
+    ]
+
+    private static let sessions: [Route] = [
+        .installation("sessions/create") { (message: NewSession, call) async throws(ServiceError) in
+            guard let environment = ContainerEnvironment(rawValue: message.environment) else {
+                throw .unknownEnvironment
+            }
+            let made = try await call.installation.createSession(
+                ofAccountNamed: message.account, container: message.container, environment: environment,
+                label: message.label ?? "", by: call.actor)
+            return Session(ckWebAuthToken: made.token, expires: made.expiresAt)
+        },
+        .installation("sessions/list", .viewInstallation) { (message: Account, call) async throws(ServiceError) in
+            Sessions(sessions: try await call.installation.sessionSummaries(ofAccountNamed: message.account))
+        },
+        .installation("sessions/end") { (message: EndedSession, call) async throws(ServiceError) in
+            let count = try await call.installation.endSessions(
+                ofAccountNamed: message.account, id: message.session, by: call.actor)
+            return Count(count: count)
+        },
+    ]
+
+    private static let roles: [Route] = [
+        .installation("roles/grant") { (message: NewRole, call) async throws(ServiceError) in
+            guard let role = InstallationRole(rawValue: message.role) else { throw .unknownRole }
+            try await call.installation.grant(
+                role, toAccountNamed: message.account, container: message.container, by: call.actor)
+            return EmptyAnswer()
+        },
+        .installation("roles/revoke") { (message: RevokedRole, call) async throws(ServiceError) in
+            try await call.installation.revokeRole(
+                ofAccountNamed: message.account, container: message.container, by: call.actor)
+            return EmptyAnswer()
+        },
+        .installation("roles/list", .viewInstallation) { (_: Nothing, call) async throws(ServiceError) in
+            Roles(roles: try await call.installation.roleSummaries())
+        },
+    ]
+
+    /// A call of the administration, with what its messages need.
+    struct Call {
+        let service: NephosService
+        let installation: Installation
+        let actor: AuditActor
+    }
+
+    // MARK: Messages
+
+    private struct Nothing: Decodable {}
+    private struct Account: Decodable { var account: String }
+    private struct NewAccount: Decodable {
+        var account: String
+        var password: String?
+    }
+    private struct Page: Decodable { var after: String? }
+    private struct Container: Decodable { var container: String }
+    private struct OptionalContainer: Decodable { var container: String? }
+    private struct NewAPIToken: Decodable {
+        var container: String
+        var environment: String
+        var name: String?
+        var origins: [String]?
+        var allowsSignIn: Bool?
+        var lifetime: Int64?
+    }
+    private struct RevokedToken: Decodable { var token: String }
+    private struct NewSession: Decodable {
+        var account: String
+        var container: String
+        var environment: String
+        var label: String?
+    }
+    private struct EndedSession: Decodable {
+        var account: String
+        var session: String?
+    }
+    private struct NewRole: Decodable {
+        var account: String
+        var role: String
+        var container: String?
+    }
+    private struct RevokedRole: Decodable {
+        var account: String
+        var container: String?
+    }
+
+    private struct Accounts: Encodable { var accounts: [AccountSummary] }
+    private struct Containers: Encodable { var containers: [String] }
+    private struct APITokens: Encodable { var apiTokens: [APITokenSummary] }
+    private struct Sessions: Encodable { var sessions: [SessionSummary] }
+    private struct Session: Encodable {
+        var ckWebAuthToken: String
+        var expires: Int64
+    }
+    private struct Roles: Encodable { var roles: [RoleSummary] }
+    private struct Count: Encodable { var count: Int }
+}
+
+extension Route {
+    /// Creates a route of the installation, whose messages are JSON objects.
+    fileprivate static func installation<Message: Decodable & SendableMetatype, Answer: Encodable & SendableMetatype>(
+        _ path: String, _ access: RouteAccess = .administer,
+        _ call: @escaping @Sendable (Message, InstallationRoutes.Call) async throws(ServiceError) -> Answer
+    ) -> Route {
+        Route([.post], "/\(InstallationRoutes.component)/\(path)", bodyLimit: 64 * 1024, access: access) {
+            routed throws(Refusal) in
+            let installation = try routed.installation
+            guard let administrator = routed.administrator else { throw .noHandler }
+            let message = try routed.message(Message.self)
+            let actor = administrator.actor(address: SignInCounters.network(routed.request.client) ?? "")
+            return try await routed.answer { () async throws(ServiceError) in
+                try await call(
+                    message,
+                    InstallationRoutes.Call(service: routed.service, installation: installation, actor: actor))
+            }
+        }
+    }
+}
+
+extension ServiceError {
+    fileprivate static func missing(_ name: String) -> ServiceError {
+        ServiceError(.badRequest, .invalidArguments, "the request has no '\(name)'")
+    }
+    fileprivate static let unknownEnvironment = ServiceError(
+        .badRequest, .invalidArguments, "the environment is 'development' or 'production'")
+    fileprivate static let unknownRole = ServiceError(
+        .badRequest, .invalidArguments,
+        "the role is one of \(InstallationRole.allCases.map(\.rawValue).joined(separator: ", "))")
+}

@@ -1,0 +1,107 @@
+import NephosService
+import NephosWire
+
+/// The page at which people sign in for a web app (CloudKit Web Services, `redirectURL`). It works without a script; the
+/// page after the sign-in passes the token to the app's window by `postMessage`, to the app's origin alone.
+struct SignInPage {
+    static let path = "/sign-in"
+
+    /// Whether a text has the form of an API token.
+    static func isToken(_ text: String) -> Bool {
+        text.utf8.count == 64
+            && text.utf8.allSatisfy { byte in
+                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                    || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
+            }
+    }
+
+    private let routed: RoutedRequest
+    private let installation: Installation
+    private let apiToken: String
+    /// The origin of the app's page; nil for a page that was opened by itself.
+    private let origin: String?
+
+    init(_ routed: RoutedRequest, _ installation: Installation) throws(Refusal) {
+        self.routed = routed
+        self.installation = installation
+        guard let token = routed.target.parameter("ckAPIToken")?.readings.first, Self.isToken(token) else {
+            throw Refusal(ServiceError.invalidAPIToken)
+        }
+        apiToken = token
+        origin = routed.target.parameter("origin")?.readings.first
+    }
+
+    func answer() async throws(Refusal) -> HTTPResponse {
+        if let origin, !(await installation.allows(origin: origin, apiToken: apiToken)) {
+            throw Refusal(ServiceError.invalidAPIToken)
+        }
+        guard routed.request.method == .post else { return page(form(nil)) }
+        // A page elsewhere must not sign its visitor in to another account.
+        guard routed.request.origin == routed.access.baseURL(routed.request) else {
+            throw Refusal(.accessDenied, "the form was not sent by the page of this server")
+        }
+        guard let sent = RequestTarget("/?" + String(decoding: routed.request.body, as: UTF8.self)) else {
+            throw Refusal(.badRequest, "the form cannot be read")
+        }
+        let value = { (name: StaticString) in sent.parameter(name)?.readings.first ?? "" }
+        let request = SignIn(
+            name: value("account"), password: value("password"), apiToken: apiToken, origin: origin,
+            label: "browser", keepsSignedIn: value("keep") == "on", address: routed.request.client)
+        do throws(ServiceError) {
+            return done(try await installation.signIn(request))
+        } catch  where error.code == .authenticationFailed || error.code == .throttled {
+            return page(form(error.reason), status: error.code == .throttled ? 429 : 403)
+        } catch {
+            throw Refusal(error)
+        }
+    }
+
+    // MARK: Content
+
+    private func form(_ problem: String?) -> String {
+        """
+        <h1>Sign in</h1>\(problem.map { "<p role=\"alert\">\(Self.escaped($0)).</p>" } ?? "")
+        <form method="post"><p><label>Name or e-mail address<br><input name="account" autocomplete="username" required \
+        autofocus></label></p><p><label>Password<br><input name="password" type="password" \
+        autocomplete="current-password" required></label></p><p><label><input type="checkbox" name="keep"> Keep me signed \
+        in</label></p><p><button>Sign in</button></p></form>
+        """
+    }
+
+    /// The page after the sign-in. The window of the app gets an object with both names of the token.
+    private func done(_ signedIn: SignedIn) -> HTTPResponse {
+        guard let origin else { return page("<h1>Signed in</h1><p>You can close this page.</p>") }
+        let nonce = Installation.makeNonce()
+        let message = "{ckWebAuthToken: \"\(signedIn.token)\", ckSession: \"\(signedIn.token)\"}"
+        let script = "if (window.opener) { window.opener.postMessage(\(message), \"\(origin)\"); window.close(); }"
+        return page(
+            "<h1>Signed in</h1><p>You can close this page.</p><script nonce=\"\(nonce)\">\(script)</script>",
+            script: "'nonce-\(nonce)'")
+    }
+
+    private func page(_ content: String, status: Int = 200, script: String = "'none'") -> HTTPResponse {
+        let html = """
+            <!DOCTYPE html>
+            <html lang="en"><head><meta charset="utf-8"><title>Sign in</title>
+            <meta name="viewport" content="width=device-width"><style>body{font:16px/1.5 sans-serif;margin:3em auto;\
+            max-width:24em;padding:0 1em}input:not([type=checkbox]){width:100%;font:inherit}</style></head><body>
+            \(content)
+            </body></html>
+
+            """
+        return HTTPResponse(
+            status: status,
+            headers: [
+                HTTPHeader("Content-Type", "text/html; charset=UTF-8"),
+                HTTPHeader(
+                    "Content-Security-Policy",
+                    "default-src 'none'; style-src 'unsafe-inline'; script-src \(script); form-action 'self'; "
+                        + "frame-ancestors 'none'; base-uri 'none'"),
+                // The form is sent with the origin of this page.
+                HTTPHeader("X-Frame-Options", "DENY"), HTTPHeader("Referrer-Policy", "same-origin"),
+                HTTPHeader("X-Content-Type-Options", "nosniff"), HTTPHeader("Cache-Control", "no-store"),
+            ], body: Array(html.utf8))
+    }
+
+    private static func escaped(_ text: String) -> String { SharePageText.escaped(text) }
+}

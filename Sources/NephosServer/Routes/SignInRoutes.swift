@@ -1,0 +1,74 @@
+import NephosService
+import NephosWire
+
+/// The routes at which people sign in and out: a page for browsers, and the same in JSON for programs.
+enum SignInRoutes {
+    static let table: [Route] = [
+        Route([.get, .post], SignInPage.path, bodyLimit: 16 * 1024, access: .open) { routed throws(Refusal) in
+            guard let installation = routed.access.installation else { return .text(DevelopmentSignIn.page) }
+            return try await SignInPage(routed, installation).answer()
+        },
+        Route([.post], "/installation/sessions/sign-in", bodyLimit: 16 * 1024, access: .open) {
+            routed throws(Refusal) in
+            let installation = try routed.installation
+            let message = try routed.message(Message.self)
+            let apiToken = routed.target.parameter("ckAPIToken")?.readings.first
+            guard (apiToken == nil) == (message.administration ?? false) else {
+                throw Refusal(
+                    .badRequest,
+                    "a sign-in is to a container, by its ckAPIToken in the query, or to the administration, by "
+                        + "'administration': true", clientCode: .invalidArguments)
+            }
+            let request = SignIn(
+                name: message.account, password: message.password, apiToken: apiToken, origin: routed.request.origin,
+                device: message.device, label: message.label ?? "", keepsSignedIn: message.keepSignedIn ?? false,
+                address: routed.request.client)
+            return try await routed.answer { () async throws(ServiceError) in
+                Answer(try await installation.signIn(request))
+            }
+        },
+        Route([.post], "/installation/sessions/sign-out", access: .open) { routed throws(Refusal) in
+            let installation = try routed.installation
+            guard let header = routed.request.authorization, let token = AuthorizationHeader.token(header) else {
+                throw Refusal(
+                    .badRequest, "the session that ends is named by the header Authorization",
+                    clientCode: .invalidArguments)
+            }
+            return try await routed.answer { () async throws(ServiceError) in
+                try await installation.signOut(String(token))
+                return EmptyAnswer()
+            }
+        },
+    ]
+
+    private struct Message: Decodable {
+        var account: String
+        var password: String
+        var device: String?
+        var label: String?
+        var keepSignedIn: Bool?
+        var administration: Bool?
+    }
+
+    private struct Answer: Encodable {
+        var ckWebAuthToken: String
+        /// The secret by which the device is known at its next sign-in, so that strangers' guesses do not delay it.
+        var device: String
+        var expires: Int64
+
+        init(_ signedIn: SignedIn) {
+            (ckWebAuthToken, device, expires) = (signedIn.token, signedIn.device, signedIn.expiresAt)
+        }
+    }
+}
+
+extension RoutedRequest {
+    /// The installation of the server.
+    /// - Throws: the refusal of an unknown path on a server without one.
+    var installation: Installation {
+        get throws(Refusal) {
+            guard let installation = access.installation else { throw .noHandler }
+            return installation
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import Glibc
+import NephosHTTP
+import NephosServer
+import NephosService
+import NephosStorage
+import Synchronization
+
+/// The life of a process that serves: it runs until a signal, and stops in an orderly way.
+struct ServerProcess {
+    /// The maximum time in seconds that the process takes to stop.
+    private static let stopSeconds = 4
+
+    let log: DevLog
+
+    /// Runs `serve` until a signal ends the process.
+    /// - Parameters:
+    ///   - reload: called for each SIGHUP; nil to have it stop the process.
+    ///   - serve: serves until the stream has an element. The function returns whether the process was asked to stop,
+    ///     while `serve` waits for its database.
+    func run(
+        reload: (@Sendable () -> Void)? = nil,
+        _ serve: @escaping @Sendable (AsyncStream<Void>, @escaping @Sendable () -> Bool) async throws -> Void
+    ) -> Never {
+        // This runs before any thread starts. Threads inherit the signal mask, so only the waiting thread receives
+        // these signals.
+        let signals = StopSignals()
+        do throws(ListeningError) {
+            try ThreadRoom.check()
+        } catch {
+            Console.fail(
+                "\(error). Raise the limit: of processes (ulimit -u), TasksMax= of a service, pids.max of a container.")
+        }
+        let (stops, stop) = AsyncStream.makeStream(of: Void.self)
+        let isStopping = IsStopping()
+        Task {
+            do {
+                try await serve(stops) { isStopping.value.load(ordering: .relaxed) }
+                exit(0)
+            } catch let error as ListeningError {
+                Console.fail("\(error). \(Self.remedy(of: error))")
+            } catch let error as StorageError {
+                Console.fail(error.message)
+            } catch is CancellationError {
+                exit(0)
+            } catch {
+                Console.fail("\(error)")
+            }
+        }
+        signals.wait(reload: reload)
+        isStopping.value.store(true, ordering: .relaxed)
+        stop.yield()
+        // A second signal stops the process without waiting for accepted requests. The wait is bounded anyway. A write
+        // that is not committed by then was not acknowledged, and the store is as if it had never begun.
+        if let signal = signals.wait(seconds: Self.stopSeconds) { exit(128 + signal) }
+        log.note("stopped while requests were under way; none of them was acknowledged")
+        _exit(0)
+    }
+
+    private final class IsStopping: Sendable {
+        let value = Atomic(false)
+    }
+
+    private static func remedy(of error: ListeningError) -> String {
+        switch error {
+        case .portInUse, .notPermitted: "Stop what uses it, or choose another port with --port N."
+        case .system, .tooFewThreads: "The process's limits, of threads, files or memory, may be too low."
+        }
+    }
+}
+
+/// A service with its HTTP server, until the stream has an element.
+struct ServedService {
+    let service: NephosService
+    let responder: Responder
+    let log: DevLog
+    /// The clients of deliveries, which are closed before the service.
+    let clients: [HTTPClient]
+
+    /// Serves.
+    /// - Parameters:
+    ///   - sockets: the bound sockets, which this method owns.
+    ///   - upkeep: the work of the background that ends with the server.
+    ///   - ready: called with the port of the first socket, once requests are answered.
+    func serve(
+        _ sockets: [ListeningSocket], until stops: AsyncStream<Void>, upkeep: [@Sendable () async -> Void] = [],
+        _ ready: (HTTPServer) -> Void
+    ) async throws {
+        var options = HTTPServer.Options()
+        options.connectionLimit = OpenFiles.makeRoomForConnections()
+        options.unfinished = Responder.unfinished
+        options.account = { [responder] in responder.account($0) }
+        options.busy = { [responder] in responder.busy($0) }
+        let server = try HTTPServer(sockets, options: options, log: { [log] in log.note("http: \($0)") }) {
+            [responder] in
+            await responder.respond(to: $0)
+        }
+        ready(server)
+        await service.resume()
+        let all =
+            upkeep + [{ [service] in await service.forgetOldDeletions() }, { [service] in await service.takeUpWork() }]
+        let tasks = all.map { work in Task { await work() } }
+        for await _ in stops { break }
+        for task in tasks { task.cancel() }
+        service.endPolls()
+        await server.stop()
+        // The stop does not wait for deliveries in progress. They fail now and are retried after the next start.
+        for client in clients { client.close() }
+        await service.close()
+        log.writer.flush()
+    }
+}
