@@ -3,11 +3,14 @@
 #error "Nephos needs <microhttpd.h>. On Debian and Ubuntu: apt-get install libmicrohttpd-dev"
 #endif
 #include <microhttpd.h>
+#include <poll.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -83,6 +86,21 @@ static inline size_t nephos_mhd_request_memory(struct MHD_Connection *connection
     int values = MHD_get_connection_values(connection, (enum MHD_ValueKind)kinds, NULL, NULL);
     const char *cookies = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Cookie");
     return (info ? info->header_size : 0) + 64 * (size_t)(values > 0 ? values : 0) + (cookies ? strlen(cookies) : 0);
+}
+
+// Takes the query off a target that the callback for targets was given. The library parses it in place after the callback,
+// and if its parameters exceeded the connection's memory, its own refusal would wait for headers that it has dropped.
+static inline void nephos_mhd_drop_query(const char *target) {
+    char *query = strchr((char *)target, '?');
+    if (query) query[1] = 0;
+}
+
+// Whether the client of a socket has stopped sending, and all that it has sent was read. Reads none of it. Swift's Glibc
+// leaves out POLLRDHUP.
+static inline bool nephos_is_abandoned(int socket) {
+    struct pollfd polled = {.fd = socket, .events = 0x2000 /* POLLRDHUP */};
+    int unread = 0;
+    return poll(&polled, 1, 0) > 0 && polled.revents & polled.events && ioctl(socket, FIONREAD, &unread) == 0 && unread == 0;
 }
 
 // How many connections a daemon has; those that it was given a moment ago may be missing.

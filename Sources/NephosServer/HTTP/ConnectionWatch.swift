@@ -47,20 +47,6 @@ final class WatchedConnection: Sendable {
         allow(options, since: MonotonicTime.now.milliseconds + Int64(options.idleTimeout) * 1000)
     }
 
-    /// Writes an answer without libmicrohttpd, and ends the connection. Only the connection's thread calls it, and only
-    /// before the library has begun an answer.
-    func refuse(_ answer: [UInt8]) {
-        answerEarly(answer)
-        shutdown(descriptor, Int32(SHUT_RDWR))
-    }
-
-    /// Writes an answer without libmicrohttpd, and shuts down only the sending side. Bytes that arrive at a closed
-    /// socket cause a reset, which can discard the answer before the client reads it (RFC 9112 §9.6, lingering close).
-    func answerEarly(_ answer: [UInt8]) {
-        _ = send(descriptor, answer, answer.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
-        shutdown(descriptor, Int32(SHUT_WR))
-    }
-
     func suspendDeadline() {
         deadline.store(0, ordering: .relaxed)
     }
@@ -75,11 +61,13 @@ final class WatchedConnection: Sendable {
         return deadline != 0 && deadline <= now
     }
 
-    /// Whether the client has stopped sending in the middle of a request. libmicrohttpd would continue to wait for it.
+    /// Whether the client has stopped sending in the middle of a request, and the library has read all that was sent.
+    /// libmicrohttpd waits for more if the end of the stream arrives together with bytes, until the deadline.
+    ///
+    /// This looks at the state of the socket only. The bytes belong to the library, and to TLS.
     var isAbandoned: Bool {
         guard deadline.load(ordering: .relaxed) != 0, !isAnswered.load(ordering: .relaxed) else { return false }
-        var byte: UInt8 = 0
-        return recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) == 0
+        return nephos_is_abandoned(descriptor)
     }
 }
 

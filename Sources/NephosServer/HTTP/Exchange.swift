@@ -20,12 +20,14 @@ final class Exchange {
     private var begun: Int64 = 0
     /// Whether the server counts the exchange as an open request.
     private var isOpen = false
-    /// Whether the target was refused without libmicrohttpd.
-    private let isRefused: Bool
+    /// The refusal of the target or of the headers; nil if they are accepted.
+    private var refusal: Refusal?
 
-    /// - Parameter problem: the defect of the target; nil if there is none.
+    /// - Parameters:
+    ///   - problem: the defect of the target; nil if there is none.
+    ///   - refusal: the refusal of the target; nil to accept it.
     init(
-        target: String, problem: String?, isRefused: Bool = false, _ watched: WatchedConnection?,
+        target: String, problem: String?, refusal: Refusal?, _ watched: WatchedConnection?,
         _ options: HTTPServer.Options
     ) {
         state = ExchangeState(bodyLimit: options.bodyLimit, droppedBodyLimit: options.droppedBodyLimit)
@@ -34,7 +36,7 @@ final class Exchange {
         request.client = watched?.peer.bytes ?? []
         self.request = request
         self.watched = watched
-        self.isRefused = isRefused
+        self.refusal = refusal
     }
 
     /// Handles a call of the library: first for the headers, then for each piece of the body, for the end of the body
@@ -48,7 +50,7 @@ final class Exchange {
             isOpen
             ? .called(bytes: piece.count, capacity: request.body.capacity) : readHead(method, connection, bridge)
         while true {
-            switch state.handle(event, at: MonotonicTime.now.milliseconds) {
+            switch state.handle(event) {
             case .wait: return .YES
             case .buffer(let length):
                 request.body.reserveCapacity(length)
@@ -86,7 +88,6 @@ final class Exchange {
                 if holds(response, bridge) || answer != .handler { return queue(response, connection, bridge) }
                 response.whenSent?(false)
                 event = .noRoom
-            case .answerEarly(let answer): return answerEarly(answer, bridge)
             case .close: return .NO
             }
         }
@@ -113,11 +114,8 @@ final class Exchange {
         isOpen = true
         bridge.openRequests.enter()
         bridge.begunRequests.add(1, ordering: .relaxed)
-        if isRefused { return .refused }
-        if let refusal = RequestHeadLimit.refusal(connection, bridge.options) {
-            watched?.refuse(refusal)
-            return .refused
-        }
+        refusal = refusal ?? RequestHeadLimit.refusal(connection, bridge.options)
+        if refusal != nil { return .refused }
         request.method = HTTPMethod(named: method.map { String(cString: $0) } ?? "")
         begun = MonotonicTime.now.milliseconds
         watched?.allow(bridge.options, since: begun)
@@ -209,18 +207,9 @@ final class Exchange {
         switch answer {
         case .handler: response.take() ?? bridge.options.unfinished
         case .busy: bridge.options.busy(request)
-        case .bodyTooLarge: RawAnswer.bodyTooLarge(bridge.options, request)
+        case .headTooLarge: RequestHeadLimit.response(refusal)
         case .unfinished: bridge.options.unfinished
         }
-    }
-
-    /// Sends an answer without the library while the body is still arriving.
-    private func answerEarly(_ answer: ExchangeState.Answer, _ bridge: HTTPBridge) -> MHD_Result {
-        discardBody(bridge)
-        guard let watched else { return .NO }
-        watched.answerEarly(RawAnswer.bytes(response(answer, bridge)))
-        watched.allow(bridge.options)
-        return .YES
     }
 
     /// Whether the answer fits the memory budget while it is sent.

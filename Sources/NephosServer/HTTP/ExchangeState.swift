@@ -2,9 +2,10 @@
 /// `Exchange` reports events to it and performs its actions.
 ///
 /// A body is buffered up to `bodyLimit` while it fits the memory budget, or passed to a streaming handler. The body of
-/// a refused request is dropped before the answer is sent, so that the client gets to read the answer. Beyond
-/// `droppedBodyLimit` or `dropPatience` the answer is sent early, without the library. Beyond twice the limit the
-/// connection is closed.
+/// a refused request is dropped before the answer is sent, so that the client gets to read the answer. A client that
+/// waits before it sends the body, or announces one longer than `droppedBodyLimit`, is answered ahead of the body. That
+/// closes the connection. libmicrohttpd takes no answer while a body arrives, so a body that turns out to be longer
+/// closes the connection without one.
 struct ExchangeState {
     /// The values that the headers announce.
     struct Head: Equatable {
@@ -22,13 +23,14 @@ struct ExchangeState {
         case handler
         /// The request or its answer does not fit the memory budget.
         case busy
-        case bodyTooLarge
+        /// The target or the headers exceed their limits.
+        case headTooLarge
         /// The server stops before the request is answered.
         case unfinished
     }
 
     enum Event: Equatable {
-        /// The target or the headers exceed their limits. The refusal was sent without the library.
+        /// The target or the headers exceed their limits.
         case refused
         case head(Head)
         /// A piece of the body arrived. No bytes means that the body ended or the connection resumed. `capacity` is the
@@ -74,8 +76,6 @@ struct ExchangeState {
         /// Ends the streaming handler's body.
         case endBody
         case answer(Answer)
-        /// Sends the answer without the library while the body is still arriving.
-        case answerEarly(Answer)
         case close
     }
 
@@ -102,22 +102,17 @@ struct ExchangeState {
         case over
     }
 
-    /// The maximum time in milliseconds during which a request's body is dropped: less than the time-out for its
-    /// arrival.
-    static let dropPatience: Int64 = 30_000
-
     private(set) var arrivedBytes = 0
+    /// Whether the body exceeds `bodyLimit`. The handler reports that.
+    private(set) var isBodyTooLarge = false
     private var phase = Phase.started
     private var head = Head()
     private var bufferedBytes = 0
     /// The bytes that are reserved for the body, if the body counts towards the budget.
     private var reservedBytes = HeldBytes.counted / 2
     private var droppedBytes = 0
-    /// The time at which the first byte of the body was dropped, in milliseconds; nil before.
-    private var dropsSince: Int64?
-    /// The answer to a request whose body is dropped; nil if the handler gives the answer.
-    private var refusal: Answer?
-    private var isAnsweredEarly = false
+    /// Whether the body has no room in the memory budget, so that it is dropped.
+    private var isBusy = false
     private let bodyLimit: Int
     private let droppedBodyLimit: Int
 
@@ -126,32 +121,28 @@ struct ExchangeState {
         self.droppedBodyLimit = droppedBodyLimit
     }
 
-    /// Whether the body exceeds `bodyLimit`. The handler reports that.
-    var isBodyTooLarge: Bool { refusal == .bodyTooLarge }
-
-    /// - Parameter now: the current time in milliseconds of the monotonic clock.
-    mutating func handle(_ event: Event, at now: @autoclosure () -> Int64) -> Action {
+    mutating func handle(_ event: Event) -> Action {
         switch (event, phase) {
+        case (.refused, .started): return answer(.headTooLarge)
         case (.head(let head), .started): return begin(head)
         case (.room(let hasRoom), .checkingRoom): return beginCounted(hasRoom)
         case (.called(let bytes, let capacity), .receiving):
-            return bytes > 0 ? receive(bytes, capacity, now) : endBuffered()
+            return bytes > 0 ? receive(bytes, capacity) : endBuffered()
         case (.reserved(let isReserved), .reserving(let piece)):
             phase = .receiving
             if isReserved { return append(piece) }
-            refusal = .busy
-            return drop(piece, answering: .busy, now, else: .discard)
+            isBusy = true
+            return drop(piece, else: .discard)
         case (.called, .aheadOfBody), (.called, .running): return .proceed
         case (.called(let bytes, _), .streaming):
             phase = .streaming(bytes)
             return bytes > 0 ? .feed : .endBody
         case (.called(let bytes, _), .draining):
-            if bytes > 0 { return drop(bytes, answering: .handler, now, else: .wait) }
-            return isAnsweredEarly ? close() : answer(.handler)
+            return bytes > 0 ? drop(bytes, else: .wait) : answer(.handler)
         case (.answered, .aheadOfBody): return answerAheadOfBody()
         case (.answered, .streaming(let piece)):
             phase = .draining
-            return piece > 0 ? drop(piece, answering: .handler, now, else: .drain(0)) : answer(.handler)
+            return piece > 0 ? drop(piece, else: .drain(0)) : answer(.handler)
         case (.answered, .running): return answer(.handler)
         case (.reading, .aheadOfBody):
             phase = .streaming(0)
@@ -175,9 +166,8 @@ struct ExchangeState {
         phase = .receiving
         let length = head.contentLength ?? 0
         if length > bodyLimit {
-            refusal = .bodyTooLarge
-            // The body is too large to be dropped: the answer is sent at once, and the connection closes.
-            return length > droppedBodyLimit ? run() : .wait
+            isBodyTooLarge = true
+            return head.expectsContinue || length > droppedBodyLimit ? run() : .wait
         }
         if length < HeldBytes.counted { return .buffer(length) }
         phase = .checkingRoom
@@ -187,24 +177,24 @@ struct ExchangeState {
     private mutating func beginCounted(_ hasRoom: Bool) -> Action {
         phase = .receiving
         if hasRoom { return .buffer(head.contentLength ?? 0) }
-        refusal = .busy
+        isBusy = true
         // Without `Expect: 100-continue` the answer follows the body.
         return head.expectsContinue ? answer(.busy) : .wait
     }
 
-    private mutating func receive(_ bytes: Int, _ capacity: Int, _ now: () -> Int64) -> Action {
+    private mutating func receive(_ bytes: Int, _ capacity: Int) -> Action {
         arrivedBytes += bytes
-        if refusal == nil, bufferedBytes + bytes <= bodyLimit {
+        if !isBusy, !isBodyTooLarge, bufferedBytes + bytes <= bodyLimit {
             if arrivedBytes <= reservedBytes { return append(bytes) }
             phase = .reserving(bytes)
             // Reserves twice the bytes that have arrived, whatever length the client announced.
             reservedBytes = min(2 * arrivedBytes, max(capacity, arrivedBytes))
             return .reserve(reservedBytes)
         }
-        if refusal == .busy { return drop(bytes, answering: .busy, now, else: .discard) }
-        refusal = .bodyTooLarge
+        if isBusy { return drop(bytes, else: .discard) }
+        isBodyTooLarge = true
         defer { bufferedBytes = 0 }
-        return drop(bufferedBytes + bytes, answering: .bodyTooLarge, now, else: .discard)
+        return drop(bufferedBytes + bytes, else: .discard)
     }
 
     private mutating func append(_ bytes: Int) -> Action {
@@ -213,8 +203,7 @@ struct ExchangeState {
     }
 
     private mutating func endBuffered() -> Action {
-        if isAnsweredEarly { return close() }
-        return refusal == .busy ? answer(.busy) : run()
+        isBusy ? answer(.busy) : run()
     }
 
     private mutating func run() -> Action {
@@ -228,25 +217,13 @@ struct ExchangeState {
         if head.expectsContinue { return answer(.handler) }
         phase = .draining
         let length = head.contentLength ?? .max
-        return length > droppedBodyLimit ? answerEarly(.handler) : .drain(length)
+        return length > droppedBodyLimit ? answer(.handler) : .drain(length)
     }
 
     /// Counts dropped bytes. Returns `action` if the connection has to read more of the body.
-    private mutating func drop(
-        _ count: Int, answering answer: Answer, _ now: () -> Int64, else action: Action
-    ) -> Action {
+    private mutating func drop(_ count: Int, else action: Action) -> Action {
         droppedBytes += count
-        let now = now()
-        let since = dropsSince ?? now
-        dropsSince = since
-        let isDue = droppedBytes > droppedBodyLimit || now - since > Self.dropPatience
-        if isDue && !isAnsweredEarly { return answerEarly(answer) }
-        return droppedBytes <= 2 * droppedBodyLimit ? action : close()
-    }
-
-    private mutating func answerEarly(_ answer: Answer) -> Action {
-        isAnsweredEarly = true
-        return .answerEarly(answer)
+        return droppedBytes > droppedBodyLimit ? close() : action
     }
 
     private mutating func answer(_ answer: Answer) -> Action {

@@ -67,15 +67,12 @@ final class HTTPBridge: @unchecked Sendable {
     fileprivate func begin(_ target: UnsafePointer<CChar>?, _ connection: OpaquePointer?) -> Exchange {
         let watched = connection.flatMap(nephos_mhd_socket_context).map(WatchedConnection.from)
         watched?.allow(options)
-        var isRefused = false
-        if let target, let refusal = RequestHeadLimit.refusal(target: target, options) {
-            // Otherwise the library would still execute a refused request that has already arrived.
-            isRefused = true
-            watched?.refuse(refusal)
-        }
-        return Exchange(
-            target: target.map { String(cString: $0) } ?? "", problem: target.flatMap(AmbiguousHeaders.problem),
-            isRefused: isRefused, watched, options)
+        let refusal = target.flatMap { RequestHeadLimit.refusal(target: $0, options) }
+        let problem = target.flatMap(AmbiguousHeaders.problem)
+        let text = target.map { String(cString: $0) } ?? ""
+        // The query of a refused request can have more parameters than the library has memory for.
+        if let target, refusal != nil { nephos_mhd_drop_query(target) }
+        return Exchange(target: text, problem: problem, refusal: refusal, watched, options)
     }
 
     func noteSuspended(_ run: RequestRun) {

@@ -34,9 +34,10 @@ package final class HTTPServer: Sendable {
         package var connectionMemory = 16 * 1024
         /// The maximum size of a body in bytes that is passed to the handler: the largest limit of all routes.
         package var bodyLimit = Limits.requestBodySize
-        /// The maximum number of bytes of a longer body that are read and dropped before the connection is closed, so
-        /// that the client gets to read the answer.
-        package var droppedBodyLimit = 2 * Limits.requestBodySize
+        /// The maximum number of bytes of a longer body that are read and dropped before the answer, so that the client
+        /// gets to read it. A body that announces more is answered at once. One that turns out to be longer is not
+        /// answered. Both close the connection.
+        package var droppedBodyLimit = 4 * Limits.requestBodySize
         /// Returns whether a request with this target is for a file. Its handler runs before the body is read, and
         /// receives the body as it arrives.
         package var isTransfer: @Sendable (String) -> Bool = { $0.hasPrefix("/\(AssetAddress.module)/") }

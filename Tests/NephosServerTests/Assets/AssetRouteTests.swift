@@ -197,6 +197,7 @@ import Testing
                 "POST \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n")
             let piece = Array("100000\r\n".utf8) + [UInt8](repeating: 0x78, count: 1 << 20) + Array("\r\n".utf8)
             for _ in 0..<40 { try await connection.send(piece) }
+            try await connection.send("0\r\n\r\n")
             let answer = try await connection.response()
             #expect(answer.status == 413 && answer.text.contains("1000 bytes"))
             let encoded = try await client.request("POST", url, ["Content-Encoding": "gzip"], body: "x")

@@ -12,10 +12,9 @@ import Testing
     struct Step {
         let event: Event
         let action: Action
-        let time: Int64
 
-        init(_ event: Event, _ action: Action, at time: Int64 = 0) {
-            (self.event, self.action, self.time) = (event, action, time)
+        init(_ event: Event, _ action: Action) {
+            (self.event, self.action) = (event, action)
         }
     }
 
@@ -30,7 +29,6 @@ import Testing
 
     private static let limit = 100_000
     private static let dropped = 200_000
-    private static let late = ExchangeState.dropPatience + 1
 
     private static func state() -> ExchangeState {
         ExchangeState(bodyLimit: limit, droppedBodyLimit: dropped)
@@ -45,7 +43,7 @@ import Testing
     private static func expect(_ test: Case) {
         var state = state()
         for (number, step) in test.steps.enumerated() {
-            let action = state.handle(step.event, at: step.time)
+            let action = state.handle(step.event)
             #expect(action == step.action, "step \(number), \(step.event)")
         }
     }
@@ -103,16 +101,14 @@ import Testing
             "announced, up to the limit of dropped bytes", Step(head(dropped), .wait),
             Step(.called(bytes: dropped), .discard), Step(.called(bytes: 0), .run),
             Step(.answered, .answer(.handler))),
-        // The library lets the client send the body, as there is no answer yet.
+        // The handler's answer takes the place of the interim answer.
         Case(
-            "announced with Expect", Step(head(limit + 1, expects: true), .wait),
-            Step(.called(bytes: limit + 1), .discard), Step(.called(bytes: 0), .run),
-            Step(.answered, .answer(.handler))),
+            "announced with Expect", Step(head(limit + 1, expects: true), .run), Step(.answered, .answer(.handler))),
     ])
     func `a body over the limit is dropped before the handler refuses it`(_ test: Case) {
         var state = Self.state()
         for (number, step) in test.steps.enumerated() {
-            #expect(state.handle(step.event, at: step.time) == step.action, "step \(number), \(step.event)")
+            #expect(state.handle(step.event) == step.action, "step \(number), \(step.event)")
             if step.action == .run { #expect(state.isBodyTooLarge) }
         }
     }
@@ -128,29 +124,17 @@ import Testing
 
     @Test(arguments: [
         Case(
-            "ends after the answer", Step(head(), .buffer(0)), Step(.called(bytes: dropped), .discard),
-            Step(.called(bytes: 1), .answerEarly(.bodyTooLarge)), Step(.called(bytes: 1), .discard),
-            Step(.called(bytes: 0), .close)),
+            "chunked", Step(head(), .buffer(0)), Step(.called(bytes: dropped), .discard),
+            Step(.called(bytes: 1), .close), Step(.called(bytes: 1), .close), Step(.called(bytes: 0), .close)),
         Case(
             "buffered bytes count", Step(head(), .buffer(0)), Step(.called(bytes: limit), .reserve(limit)),
-            Step(.reserved(true), .append), Step(.called(bytes: limit), .discard),
-            Step(.called(bytes: 1), .answerEarly(.bodyTooLarge))),
+            Step(.reserved(true), .append), Step(.called(bytes: limit), .discard), Step(.called(bytes: 1), .close)),
+        Case("at once", Step(head(), .buffer(0)), Step(.called(bytes: dropped + 1), .close)),
         Case(
-            "twice the limit", Step(head(limit + 1), .wait),
-            Step(.called(bytes: dropped + 1), .answerEarly(.bodyTooLarge)),
-            Step(.called(bytes: dropped - 1), .discard), Step(.called(bytes: 1), .close)),
-        Case(
-            "twice the limit at once", Step(head(limit + 1), .wait),
-            Step(.called(bytes: 3 * dropped), .answerEarly(.bodyTooLarge)), Step(.called(bytes: 1), .close)),
-        Case(
-            "dripping", Step(head(limit + 1), .wait), Step(.called(bytes: 1), .discard, at: 5),
-            Step(.called(bytes: 1), .discard, at: 5 + ExchangeState.dropPatience),
-            Step(.called(bytes: 1), .answerEarly(.bodyTooLarge), at: 5 + late),
-            Step(.called(bytes: 1), .discard, at: 10 * late), Step(.called(bytes: 0), .close, at: 11 * late)),
+            "over the budget", Step(head(), .buffer(0)), Step(.called(bytes: limit), .reserve(limit)),
+            Step(.reserved(false), .discard), Step(.called(bytes: dropped), .close)),
     ])
-    func `past the limit or the patience of dropping, the answer is sent early and the connection closes`(
-        _ test: Case
-    ) {
+    func `a body that turns out to be too long to drop closes the connection`(_ test: Case) {
         Self.expect(test)
     }
 
@@ -175,9 +159,6 @@ import Testing
             "and over the limit", Step(head(), .buffer(0)), Step(.called(bytes: limit), .reserve(limit)),
             Step(.reserved(false), .discard), Step(.called(bytes: 1), .discard),
             Step(.called(bytes: 0), .answer(.busy))),
-        Case(
-            "dripping", Step(head(90_000), .checkRoom), Step(.room(false), .wait), Step(.called(bytes: 1), .discard),
-            Step(.called(bytes: 1), .answerEarly(.busy), at: late), Step(.called(bytes: 0), .close)),
         Case(
             "when it is complete", Step(head(70_000), .checkRoom), Step(.room(true), .buffer(70_000)),
             Step(.called(bytes: 70_000, capacity: 70_000), .reserve(70_000)), Step(.reserved(true), .append),
@@ -213,21 +194,13 @@ import Testing
             Step(.called(bytes: 0), .answer(.handler))),
         Case(
             "a long body is not", Step(head(dropped + 1, streamed: true), .stream),
-            Step(.answered, .answerEarly(.handler)), Step(.called(bytes: 2 * dropped), .wait),
-            Step(.called(bytes: 1), .close)),
-        Case(
-            "a long body that ends", Step(head(dropped + 1, streamed: true), .stream),
-            Step(.answered, .answerEarly(.handler)), Step(.called(bytes: dropped + 1), .wait),
-            Step(.called(bytes: 0), .close)),
+            Step(.answered, .answer(.handler))),
         Case(
             "a body of unknown length", Step(head(streamed: true), .stream), Step(.suspended, .wait),
-            Step(.called(bytes: 0), .proceed), Step(.answered, .answerEarly(.handler))),
+            Step(.called(bytes: 0), .proceed), Step(.answered, .answer(.handler))),
         Case(
             "with Expect", Step(head(dropped + 1, expects: true, streamed: true), .stream),
             Step(.answered, .answer(.handler))),
-        Case(
-            "dripping", Step(head(dropped, streamed: true), .stream), Step(.answered, .drain(dropped)),
-            Step(.called(bytes: 1), .wait), Step(.called(bytes: 1), .answerEarly(.handler), at: late)),
     ])
     func `a streaming handler that does not read answers ahead of the body`(_ test: Case) {
         Self.expect(test)
@@ -241,12 +214,10 @@ import Testing
         Case(
             "a long remainder is not", Step(head(streamed: true), .stream), Step(.reading, .wait),
             Step(.called(bytes: 1), .feed), Step(.answered, .drain(0)),
-            Step(.called(bytes: dropped), .answerEarly(.handler)), Step(.called(bytes: dropped - 1), .wait),
-            Step(.called(bytes: 1), .close)),
+            Step(.called(bytes: dropped - 1), .wait), Step(.called(bytes: 1), .close)),
         Case(
             "at a long piece", Step(head(streamed: true), .stream), Step(.reading, .wait),
-            Step(.called(bytes: dropped + 1), .feed), Step(.answered, .answerEarly(.handler)),
-            Step(.called(bytes: 0), .close)),
+            Step(.called(bytes: dropped + 1), .feed), Step(.answered, .close)),
         Case(
             "its answer is over the budget", Step(head(streamed: true), .stream), Step(.reading, .wait),
             Step(.called(bytes: 0), .endBody), Step(.answered, .answer(.handler)), Step(.noRoom, .answer(.busy))),
@@ -266,8 +237,10 @@ import Testing
         }
     }
 
-    @Test func `a request refused by its target or headers closes the connection`() {
-        Self.expect(Case("", Step(.refused, .close), Step(Self.head(), .close), Step(.called(bytes: 0), .close)))
+    @Test func `a request refused by its target or headers is answered without its body or a handler`() {
+        Self.expect(
+            Case("", Step(.refused, .answer(.headTooLarge)), Step(Self.head(), .close), Step(.called(bytes: 0), .close))
+        )
     }
 
     @Test func `when the server stops no handler begins`() {
@@ -305,7 +278,6 @@ private struct ExchangeModel {
     private let isOutOfOrder: Bool
     /// Whether the client never ends its body.
     private let isEndless: Bool
-    private var time: Int64 = 0
     private var last = ExchangeState.Action.wait
     private var isStreamed = false
     private var bodyHasEnded = false
@@ -345,8 +317,7 @@ private struct ExchangeModel {
             return !isStreamed || last == .endBody || random.chance(3) ? .suspended : .reading
         case .answer(.handler) where random.chance(4): return .noRoom
         case .answer, .close: return nil
-        case .wait, .buffer, .append, .discard, .drain, .answerEarly:
-            time += Int64(random.below(20_000))
+        case .wait, .buffer, .append, .discard, .drain:
             bodyHasEnded = bodyHasEnded || !isEndless && random.chance(8)
             return piece(bodyHasEnded ? 0 : 1 + random.below(random.chance(2) ? 3 : 40_000), &random)
         }
@@ -380,7 +351,7 @@ private struct ExchangeModel {
     private mutating func take(_ event: ExchangeState.Event) {
         if case .called(let bytes, _) = event { pieceBytes = bytes }
         let former = last
-        last = state.handle(event, at: time)
+        last = state.handle(event)
         history.append("\(event): \(last)")
         switch last {
         case .append: bufferedBytes += pieceBytes
@@ -390,7 +361,7 @@ private struct ExchangeModel {
             isStreamed = last == .stream
         // It replaces the handler's, which did not fit.
         case .answer(.busy) where former == .answer(.handler): break
-        case .answer, .answerEarly: answers += 1
+        case .answer: answers += 1
         default: break
         }
         if answers > 1 { defect = "answers twice" }
