@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -63,6 +64,15 @@ extern int accept4(int, struct sockaddr *, socklen_t *, int);
 // Accepts a connection that does not block and that no child process inherits.
 static inline int nephos_accept(int socket, struct sockaddr *address, socklen_t *size) {
     return accept4(socket, address, size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+// The user of the process that connected to a Unix socket. The C library declares SO_PEERCRED's structure to GNU sources only.
+static inline bool nephos_local_user(int socket, uint32_t *user) {
+    struct { pid_t process; uid_t user; gid_t group; } peer;
+    socklen_t size = sizeof peer;
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || size != sizeof peer) return false;
+    *user = peer.user;
+    return true;
 }
 
 // The socket of a connection; -1 if there is none.

@@ -9,7 +9,9 @@ import Synchronization
 /// (slowloris) would occupy one of the few connections for ever.
 final class WatchedConnection: Sendable {
     let descriptor: Int32
-    let peer: PeerAddress
+    let peer: Peer
+    /// The address that identifies the client without an account.
+    let client: PeerAddress
     /// The deadline in milliseconds of the monotonic clock; 0 for no deadline, while a handler runs.
     private let deadline: Atomic<Int64>
     /// Whether the client is reading an answer. The client may then have finished sending.
@@ -19,7 +21,8 @@ final class WatchedConnection: Sendable {
 
     init(_ descriptor: Int32, _ deadline: Int64) {
         self.descriptor = descriptor
-        peer = PeerAddress(of: descriptor)
+        peer = Peer(of: descriptor)
+        client = peer.address.map(PeerAddress.init) ?? PeerAddress()
         self.deadline = Atomic(deadline)
     }
 

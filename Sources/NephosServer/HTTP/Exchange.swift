@@ -33,7 +33,8 @@ final class Exchange {
         state = ExchangeState(bodyLimit: options.bodyLimit, droppedBodyLimit: options.droppedBodyLimit)
         var request = HTTPRequest(method: .other, target: target)
         request.problem = problem
-        request.client = watched?.peer.bytes ?? []
+        request.client = watched?.client.bytes ?? []
+        request.localUser = watched?.peer.localUser
         self.request = request
         self.watched = watched
         self.refusal = refusal
@@ -137,7 +138,8 @@ final class Exchange {
     /// Returns the holder to which the bytes of the body and of the answer are charged.
     private func holder(_ bridge: HTTPBridge) -> Holder {
         if let account = bridge.options.account(request) { return .account(account) }
-        return .address(watched?.peer ?? PeerAddress())
+        if let user = request.localUser { return .localUser(user) }
+        return .address(watched?.client ?? PeerAddress())
     }
 
     // MARK: The handler

@@ -1,3 +1,4 @@
+import CMicroHTTPD
 import Glibc
 
 /// The network address that identifies a client without an account.
@@ -7,23 +8,39 @@ struct PeerAddress: Hashable, Sendable {
 
     init() { bytes = [] }
 
-    /// Reads the address of a connection's peer. An IPv6 client has a whole /64 (RFC 6177), so the prefix identifies
-    /// it. For IPv4 and for the loopback, whose IPv6 forms begin with zeros, the whole address identifies the client.
+    /// An IPv6 client has a whole /64 (RFC 6177), so the prefix identifies it. For IPv4 and for the loopback, whose IPv6
+    /// form begins with zeros, the whole address identifies the client.
+    init(_ address: IPAddress) {
+        bytes = address.high == 0 ? address.bytes : Array(address.bytes.prefix(8))
+    }
+}
+
+/// The other end of a connection.
+struct Peer: Sendable {
+    /// The address of the client, or of its proxy; nil over a Unix socket, or if it is unknown.
+    private(set) var address: IPAddress?
+    /// The user ID of the process that connected over a Unix socket; nil over TCP.
+    private(set) var localUser: UInt32?
+
+    /// Reads the peer of a connection.
     init(of descriptor: Int32) {
-        var address = [UInt8](repeating: 0, count: MemoryLayout<sockaddr_storage>.size)
-        var size = socklen_t(address.count)
-        let family = address.withUnsafeMutableBytes { raw -> Int32 in
-            let isKnown = raw.withMemoryRebound(to: sockaddr.self) {
-                $0.baseAddress.map { getpeername(descriptor, $0, &size) } == 0
+        var storage = sockaddr_storage()
+        var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        withUnsafeMutableBytes(of: &storage) { raw in
+            guard let address = raw.baseAddress?.assumingMemoryBound(to: sockaddr.self),
+                getpeername(descriptor, address, &size) == 0
+            else { return }
+            switch Int32(address.pointee.sa_family) {
+            case AF_INET: self.address = IPAddress(raw.load(as: sockaddr_in.self).sin_addr)
+            case AF_INET6: self.address = IPAddress(raw.load(as: sockaddr_in6.self).sin6_addr)
+            case AF_UNIX: localUser = Self.user(of: descriptor)
+            default: break
             }
-            return isKnown ? Int32(raw.load(as: sa_family_t.self)) : AF_UNSPEC
         }
-        switch family {
-        case AF_INET: bytes = Array(address[4..<8])
-        case AF_INET6:
-            let network = address[8..<16]
-            bytes = network.contains { $0 != 0 } ? Array(network) : Array(address[8..<24])
-        default: bytes = []
-        }
+    }
+
+    private static func user(of descriptor: Int32) -> UInt32? {
+        var user: UInt32 = 0
+        return nephos_local_user(descriptor, &user) ? user : nil
     }
 }

@@ -63,6 +63,7 @@ struct ServerProcess {
     private static func remedy(of error: ListeningError) -> String {
         switch error {
         case .portInUse, .notPermitted: "Stop what uses it, or choose another port with --port N."
+        case .unusable: "Choose another address."
         case .system, .tooFewThreads: "The process's limits, of threads, files or memory, may be too low."
         }
     }

@@ -45,8 +45,23 @@ final class TestConnection: Sendable {
             address.sin6_port = port.bigEndian
             address.sin6_addr = in6addr_loopback
             result = Self.connect(descriptor, address)
+        case .unix: throw TestFailure("a Unix socket has no port")
         }
         if result != 0 {
+            let message = String(cString: strerror(errno))
+            Glibc.close(descriptor)
+            throw TestFailure("connect: \(message)")
+        }
+    }
+
+    /// Connects to a Unix socket.
+    init(path: String) throws {
+        port = 0
+        descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        if Self.connect(descriptor, address) != 0 {
             let message = String(cString: strerror(errno))
             Glibc.close(descriptor)
             throw TestFailure("connect: \(message)")
