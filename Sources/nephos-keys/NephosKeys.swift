@@ -20,7 +20,8 @@ import NephosWire
                 container: command.container,
                 CloudKitEnvironment(
                     url: url, account: .token(command.token), apiToken: command.apiToken,
-                    name: command.environment == "production" ? .production : .development)))
+                    name: command.environment == "production" ? .production : .development,
+                    certificateAuthorities: authorities)))
         let failure = waiting { () async -> String? in
             do throws(AccountDevices.Failure) {
                 try await keys.run()
@@ -32,6 +33,12 @@ import NephosWire
         guard let failure else { return }
         Terminal.note(keys.text(of: failure))
         exit(1)
+    }
+
+    /// The file of the certificates that are trusted, which `nephos` has checked; nil for the system's.
+    private static var authorities: URL? {
+        guard let path = getenv("NEPHOS_CA_FILE"), path.pointee != 0 else { return nil }
+        return URL(fileURLWithPath: String(cString: path))
     }
 
     private func text(of failure: String) -> String {

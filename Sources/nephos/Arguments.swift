@@ -76,6 +76,11 @@ struct Arguments {
             }
             let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             guard let option = options.first(where: { $0.name == parts[0] }) else {
+                guard parts[0] != "--token" else {
+                    throw UsageError(
+                        "a token is no argument, which other processes see: write it to a file for"
+                            + " '\(ServerAccess.tokenOption.name) FILE', or set NEPHOS_TOKEN. \(seeHelp)")
+                }
                 let meant = Suggestion.text(for: parts[0], among: options.map(\.name))
                 throw UsageError("unknown option '\(parts[0])'.\(meant) \(seeHelp)")
             }

@@ -176,9 +176,11 @@ enum ManualPage {
             .SH ENVIRONMENT
             .nf
             NEPHOS_URL          The server that commands and apps reach. Default: http://127.0.0.1:8484
-            NEPHOS_TOKEN        The web authentication token to sign in with, for example dev:NAME
+            NEPHOS_TOKEN        The token to sign in with, for example dev:NAME
             NEPHOS_CONTAINER    The container, where a command names none.
             NEPHOS_ENVIRONMENT  development or production. Default: development
+            NEPHOS_CA_FILE      The authorities whose certificates are trusted for https://, in PEM.
+                                Default: the system's
             NEPHOS_SEAL_ASSETS  no: an app's files of assets are not encrypted. Default: yes
             NO_COLOR            No colours on a terminal.
             http_proxy, https_proxy, no_proxy

@@ -98,7 +98,7 @@ struct KeysCommand {
         guard let container = address.container else {
             throw UsageError("which container? Name it with '--container ID', or in NEPHOS_CONTAINER.")
         }
-        guard let token = address.token else { throw UsageError("whose devices? Sign in with '--token TOKEN'.") }
+        guard let token = address.token else { throw UsageError("whose devices? Sign in with '--account NAME'.") }
         command = DeviceCommand(
             action.command, url: server.description, container: container, environment: address.environment,
             token: token, apiToken: address.apiToken)

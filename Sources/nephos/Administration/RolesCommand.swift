@@ -43,7 +43,7 @@ struct RolesCommand {
         self.action = action
         let arguments = try Arguments(
             rest, options: Self.options, command: "roles", wordLimit: action == .list ? 0 : 1)
-        address = try CloudAddress(arguments)
+        address = try CloudAddress(arguments, accountSignsIn: false)
         account = arguments["--account"]
         if action == .list { return }
         guard account != nil else { throw UsageError("whose role? Name the account with '--account NAME'.") }

@@ -11,8 +11,7 @@ struct ShareCommand {
 
     static let options =
         [
-            CommandOption("--account", "NAME", "list: only what this account shares. accept: who accepts."),
-            CommandOption("--token", "TOKEN", "accept: sign in with a web authentication token."),
+            CommandOption("--account", "NAME", "list: only what this account shares. accept: who accepts.")
         ] + CloudAddress.containerOptions + [CommandOption("--help", nil, "Show this help.")]
 
     static let help = """
@@ -45,7 +44,7 @@ struct ShareCommand {
     }
 
     private static func list(_ arguments: Arguments) throws(UsageError) {
-        let address = try CloudAddress(arguments)
+        let address = try CloudAddress(arguments, accountSignsIn: false)
         let request = ListSharesRequest(account: arguments["--account"])
         try Cloud.run(on: address) { cloud in
             let answer = try cloud.administer("shares/list", request, as: AccountSharesResponse.self)
@@ -101,7 +100,7 @@ struct ShareCommand {
     private static func locate(
         _ guid: String, _ address: inout CloudAddress, _ arguments: Arguments
     ) throws(UsageError) {
-        guard let found = try stores(of: guid, at: address.place) else {
+        guard let found = try stores(of: guid, at: address) else {
             if address.container != nil { return }
             throw UsageError("which container is the share in? Name it with '--container ID'.")
         }
@@ -123,17 +122,17 @@ struct ShareCommand {
 
     /// Returns the stores that may contain a share, by the routing key in its URL; nil if the stores at this place
     /// cannot be listed.
-    private static func stores(of guid: String, at place: CloudAddress.Place) throws(UsageError) -> [StoreID]? {
+    private static func stores(of guid: String, at address: CloudAddress) throws(UsageError) -> [StoreID]? {
         let known: [StoreID]
         var isComplete = true
-        switch place {
+        switch address.place {
         case .dataDirectory(let path):
             // A missing directory fails later, in `Cloud`.
             guard let stores = try? StoredDirectory(path: path).existingStores() else { return nil }
             known = stores
         case .server(let server):
             do throws(ServerConnection.Failure) {
-                let (status, body) = try ServerConnection(address: server).get("/status")
+                let (status, body) = try ServerConnection(address: server, address.access).get("/status")
                 guard status == 200, let overview = try? ServiceOverview(decoding: body) else { return nil }
                 known = overview.containers.map { StoreID(container: $0.container, environment: $0.environment) }
                 isComplete = overview.isComplete

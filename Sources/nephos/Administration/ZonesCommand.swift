@@ -64,7 +64,7 @@ struct ZonesCommand {
         let arguments = try Arguments(
             rest, options: Self.options, command: "zones",
             wordLimit: action.reason == nil ? 0 : .max)
-        address = try CloudAddress(arguments)
+        address = try CloudAddress(arguments, accountSignsIn: false)
         account = arguments["--account"]
         confirmation = Confirmation(arguments)
         if action.reason == nil {

@@ -79,7 +79,7 @@ extension Cloud {
     ) throws(Failure) -> Answer {
         guard case .server(let server) = address.place else { throw Failure(message: "there is no server") }
         do throws(ServerConnection.Failure) {
-            return try body(ServerConnection(address: server))
+            return try body(address.connection(to: server, isAdministration: false))
         } catch {
             throw Failure(message: error.description)
         }

@@ -122,19 +122,24 @@ final class Cloud {
     func request<Answer: WireMessage>(
         _ action: String, _ message: some WireMessage, in other: String? = nil, as: Answer.Type
     ) throws -> Answer {
-        try answer(to: message, at: address.target(action, container: other ?? container))
+        try decoded(
+            try send(
+                message.encoded(), to: address.target(action, container: other ?? container), isAdministration: false))
     }
 
     /// Sends a request without a message, such as `zones/list`, and decodes the answer.
     func read<Answer: WireMessage>(_ action: String, as: Answer.Type) throws -> Answer {
-        try decoded(try send(nil, to: address.target(action, container: container)))
+        try decoded(try send(nil, to: address.target(action, container: container), isAdministration: false))
     }
 
     /// Sends an administrator's request and decodes the answer.
     func administer<Answer: WireMessage>(
         _ action: String, _ message: some WireMessage, as: Answer.Type
     ) throws -> Answer {
-        try answer(to: message, at: address.administrationTarget(action, container: container))
+        try decoded(
+            try send(
+                message.encoded(), to: address.administrationTarget(action, container: container),
+                isAdministration: true))
     }
 
     /// Checks that the container exists, because reading must not create it.
@@ -166,7 +171,7 @@ final class Cloud {
     /// Returns the names of the record types in the schema of the container.
     func recordTypes() throws -> [String] {
         let target = address.administrationTarget("schema/export", container: container)
-        let (status, body) = try send(nil, to: target)
+        let (status, body) = try send(nil, to: target, isAdministration: true)
         guard status == 200 else {
             let error = try? ErrorDictionary(decoding: body)
             throw Failure(message: error?.reason ?? "the schema cannot be read: status \(status)")
@@ -181,10 +186,6 @@ final class Cloud {
             guard words.count == 4, words[0] == "RECORD", words[1] == "TYPE", words[3] == "(" else { return nil }
             return words[2].filter { $0 != "\"" }
         }
-    }
-
-    private func answer<Answer: WireMessage>(to message: some WireMessage, at target: String) throws -> Answer {
-        try decoded(try send(message.encoded(), to: target))
     }
 
     func decoded<Answer: WireMessage>(_ answer: (status: Int, body: [UInt8])) throws -> Answer {
@@ -203,21 +204,24 @@ final class Cloud {
     }
 
     /// Sends a POST request with a body, or a GET request if the body is nil.
-    private func send(_ body: [UInt8]?, to target: String) throws -> (status: Int, body: [UInt8]) {
+    private func send(
+        _ body: [UInt8]?, to target: String, isAdministration: Bool
+    ) throws -> (status: Int, body: [UInt8]) {
         guard let responder = local?.responder else {
             guard case .server(let server) = address.place else { return (0, []) }
             do throws(ServerConnection.Failure) {
-                let connection = ServerConnection(address: server)
+                let connection = address.connection(to: server, isAdministration: isAdministration)
                 guard let body else { return try connection.get(target) }
                 return try connection.post(target, body)
             } catch {
                 throw Failure(message: error.description)
             }
         }
-        let request = HTTPRequest(
+        var request = HTTPRequest(
             method: body == nil ? .get : .post, target: target, host: "localhost", body: body ?? [],
             takesAdditions: true)
-        let response = waiting { await responder.respond(to: request) }
+        request.authorization = isAdministration ? nil : address.token.flatMap(AuthorizationHeader.value)
+        let response = waiting { [request] in await responder.respond(to: request) }
         return (response.status, response.body)
     }
 

@@ -27,6 +27,7 @@ struct CloudAddress {
             """),
         CommandOption(
             "--environment", "NAME", "development or production. Default: NEPHOS_ENVIRONMENT, or development"),
+        ServerAccess.tokenOption,
     ]
 
     static let options =
@@ -35,18 +36,21 @@ struct CloudAddress {
                 "--database", "NAME", "public, private or shared. Default: private"),
             CommandOption(
                 "--account", "NAME", "Sign in as the account NAME of the local CloudKit. Default: your user name"),
-            CommandOption("--token", "TOKEN", "Sign in with a web authentication token. Default: NEPHOS_TOKEN"),
         ]
 
     var place: Place
     var container: String?
     var environment: String
     var database: String
-    /// The web authentication token; nil without an account.
+    /// The token of the account whose database is accessed; nil without an account.
     var token: String?
+    /// How administrators' requests sign in.
+    let access: ServerAccess
     var apiToken: String
 
-    init(_ arguments: Arguments) throws(UsageError) {
+    /// - Parameter accountSignsIn: whether `--account` names the account to sign in as, and not the account that an
+    ///   administrator's request is about.
+    init(_ arguments: Arguments, accountSignsIn: Bool = true) throws(UsageError) {
         if let directory = arguments["--data"] {
             guard !arguments.has("--url") else { throw UsageError("'--data' and '--url' exclude each other.") }
             place = .dataDirectory(directory)
@@ -63,13 +67,15 @@ struct CloudAddress {
         guard ["public", "private", "shared"].contains(database) else {
             throw UsageError("'\(database)' is unknown: '--database' takes public, private or shared.")
         }
-        if let account = arguments["--account"] {
-            guard !arguments.has("--token") else { throw UsageError("'--account' and '--token' exclude each other.") }
+        access = try ServerAccess(arguments)
+        if accountSignsIn, let account = arguments["--account"] {
+            guard !arguments.has(ServerAccess.tokenOption.name) else {
+                throw UsageError("'--account' and '\(ServerAccess.tokenOption.name)' exclude each other.")
+            }
             token = "dev:\(account)"
         } else {
-            token = arguments["--token"] ?? Self.variable("NEPHOS_TOKEN") ?? "dev:\(Self.userName)"
+            token = access.isAnonymous ? nil : access.token ?? "dev:\(Self.userName)"
         }
-        if token == "none" { token = nil }
         apiToken = Self.variable("NEPHOS_API_TOKEN") ?? "nephos"
     }
 
@@ -82,8 +88,15 @@ struct CloudAddress {
     /// Returns the request target of an action, such as `records/query`.
     func target(_ action: String, container: String) -> String {
         let path = ["database", "1", container, environment, database].map(Self.escaped).joined(separator: "/")
-        let token = token.map { "&ckWebAuthToken=" + Self.escaped($0) } ?? ""
-        return "/\(path)/\(action)?ckAPIToken=\(Self.escaped(apiToken))\(token)"
+        return "/\(path)/\(action)?ckAPIToken=\(Self.escaped(apiToken))"
+    }
+
+    /// Returns a connection to a server.
+    /// - Parameter isAdministration: whether it signs in as for administrators' requests, and not as the account.
+    func connection(to server: ServerAddress, isAdministration: Bool) -> ServerConnection {
+        var access = access
+        if !isAdministration { access.token = token }
+        return ServerConnection(address: server, access)
     }
 
     /// Returns the request target of an administrator's action, such as `zones/list`.

@@ -30,9 +30,46 @@ struct ServerConnection {
         var description: String
     }
 
+    /// Where a server listens.
+    enum Place: Hashable, CustomStringConvertible {
+        case address(ServerAddress)
+        /// The path of a Unix socket.
+        case socket(String)
+
+        var description: String {
+            switch self {
+            case .address(let address): address.description
+            case .socket(let path): path
+            }
+        }
+
+        /// The root of the URLs of requests.
+        fileprivate var root: String {
+            switch self {
+            case .address(let address): address.description
+            case .socket: "http://localhost"
+            }
+        }
+    }
+
     private static let client = HTTPClient()
 
-    let address: ServerAddress
+    let place: Place
+    /// The headers of every request.
+    private let headers: [(name: String, value: String)]
+    private let certificates: String?
+
+    init(address: ServerAddress, _ access: ServerAccess) { self.init(.address(address), access) }
+
+    /// Creates a connection to a server on this machine.
+    init(socket path: String, _ access: ServerAccess) { self.init(.socket(path), access) }
+
+    private init(_ place: Place, _ access: ServerAccess) {
+        self.place = place
+        certificates = access.certificates
+        let authorization = access.token.flatMap(AuthorizationHeader.value).map { (AuthorizationHeader.name, $0) }
+        headers = [("\(AnswerAdditions.header)", "1")] + [authorization].compactMap(\.self)
+    }
 
     func post(_ target: String, _ body: [UInt8]) throws(Failure) -> (status: Int, body: [UInt8]) {
         try request(.post, target, body: body)
@@ -47,7 +84,7 @@ struct ServerConnection {
     func request(
         _ method: HTTPRequest.Method, _ target: String, contentType: String = "application/json", body: [UInt8] = []
     ) throws(Failure) -> (status: Int, body: [UInt8]) {
-        var request = HTTPRequest(method, address.description + target)
+        var request = HTTPRequest(method, place.root + target)
         if method == .post {
             request.headers = [("Content-Type", contentType)]
             request.body = .bytes(body)
@@ -58,7 +95,7 @@ struct ServerConnection {
 
     /// Sends a file in a POST request, streaming it from the disk.
     func upload(_ target: String, file: String) throws(Failure) -> (status: Int, body: [UInt8]) {
-        var request = HTTPRequest(.post, address.description + target)
+        var request = HTTPRequest(.post, place.root + target)
         request.headers = [("Content-Type", "application/octet-stream")]
         request.body = .file(path: file)
         let response = try send(request)
@@ -68,7 +105,7 @@ struct ServerConnection {
     /// Downloads a file by a GET request, streaming it to the disk. Any status except success leaves no file and
     /// returns the body of the answer.
     func download(_ target: String, to file: String) throws(Failure) -> (status: Int, body: [UInt8]) {
-        var request = HTTPRequest(.get, address.description + target)
+        var request = HTTPRequest(.get, place.root + target)
         request.destination = .file(path: file)
         let response = try send(request)
         return (response.status, response.body)
@@ -76,7 +113,9 @@ struct ServerConnection {
 
     private func send(_ request: HTTPRequest) throws(Failure) -> HTTPResponse {
         var request = request
-        request.headers.append(("\(AnswerAdditions.header)", "1"))
+        request.headers += headers
+        request.certificates = certificates
+        if case .socket(let path) = place { request.unixSocket = path }
         let result = waiting { [request] () async -> Result<HTTPResponse, HTTPFailure> in
             do throws(HTTPFailure) {
                 return .success(try await Self.client.send(request))
@@ -91,15 +130,19 @@ struct ServerConnection {
     }
 
     private func description(_ failure: HTTPFailure) -> String {
-        switch failure.kind {
-        case .hostNotFound: "\(address) cannot be found: \(failure.reason)."
-        case .cannotConnect, .networkDown:
-            "no server answers at \(address): \(failure.reason). Start one with 'nephos dev', or give '--data' to "
+        switch (failure.kind, place) {
+        case (_, .socket): "the server cannot be reached: \(failure.reason)."
+        case (.hostNotFound, _): "\(place) cannot be found: \(failure.reason)."
+        case (.cannotConnect, _), (.networkDown, _):
+            "no server answers at \(place): \(failure.reason). Start one with 'nephos dev', or give '--data' to "
                 + "work on its directory."
-        case .noTLS where address.description.hasPrefix("https:"):
-            "the connection to \(address) failed: \(failure.reason). A server without TLS, as 'nephos dev' is, has an "
+        case (.notTrusted, _):
+            "the certificate of \(place) is not trusted: \(failure.reason). Where an authority of your own has issued "
+                + "it, NEPHOS_CA_FILE names the file of that authority's certificate."
+        case (.noTLS, _):
+            "the connection to \(place) failed: \(failure.reason). A server without TLS, as 'nephos dev' is, has an "
                 + "address that begins with http://."
-        default: "the connection to \(address) failed: \(failure.reason)."
+        default: "the connection to \(place) failed: \(failure.reason)."
         }
     }
 }

@@ -70,7 +70,7 @@ struct ExportCommand {
         accounts = arguments.all("--account")
         isAll = arguments.has("--all")
         environments = arguments.has("--environment") ? [address.environment] : ["development", "production"]
-        if isAll, let other = ["--zone", "--account", "--database", "--token"].first(where: arguments.has) {
+        if isAll, let other = ["--zone", "--account", "--database"].first(where: arguments.has) {
             throw UsageError("'--all' exports every database: '\(other)' cannot be given with it.")
         }
         if accounts.count > 1, address.database == "public" {

@@ -9,9 +9,11 @@ struct RemoteSchema: SchemaPlace {
     private let server: ServerConnection
     private let path: String
 
-    init(_ url: String, container: String, environment: ContainerEnvironment) throws(SchemaFailure) {
+    init(
+        _ url: String, _ access: ServerAccess, container: String, environment: ContainerEnvironment
+    ) throws(SchemaFailure) {
         do throws(UsageError) {
-            server = ServerConnection(address: try ServerAddress(url))
+            server = ServerConnection(address: try ServerAddress(url), access)
         } catch {
             throw SchemaFailure(error.message)
         }
@@ -74,10 +76,10 @@ struct RemoteSchema: SchemaPlace {
 
     private func failure(_ status: Int, _ body: [UInt8]) -> SchemaFailure {
         guard let error = try? ErrorDictionary(decoding: body) else { return notUnderstood }
-        return SchemaFailure("\(server.address): \(error.serverErrorCode.rawValue): \(error.reason)")
+        return SchemaFailure("\(server.place): \(error.serverErrorCode.rawValue): \(error.reason)")
     }
 
     private var notUnderstood: SchemaFailure {
-        SchemaFailure("\(server.address) gave an answer that is not a Nephos server's of this version.")
+        SchemaFailure("\(server.place) gave an answer that is not a Nephos server's of this version.")
     }
 }

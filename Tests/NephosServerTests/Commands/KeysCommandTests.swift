@@ -3,7 +3,7 @@ import Testing
 
 /// How `nephos keys` reads secrets.
 @Suite struct KeysCommandTests {
-    private static let options = ["--url", "http://127.0.0.1:1", "--container", "iCloud.test", "--token", "dev:mei"]
+    private static let options = ["--url", "http://127.0.0.1:1", "--container", "iCloud.test", "--account", "mei"]
 
     @Test(arguments: ["approve", "recover"])
     func `a secret is refused as an argument, which other processes see`(action: String) async throws {

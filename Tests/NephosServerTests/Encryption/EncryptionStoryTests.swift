@@ -37,7 +37,7 @@ import Testing
     ) async throws -> Finished {
         try await StartedNephos(
             ["keys"] + arguments + [
-                "--url", "http://127.0.0.1:\(port)", "--container", Self.identifier, "--token", "dev:\(account)",
+                "--url", "http://127.0.0.1:\(port)", "--container", Self.identifier, "--account", account,
             ], environment: ["NEPHOS_KEYS": folder(device).path], input: typed(secret)
         ).finish()
     }
@@ -192,7 +192,7 @@ import Testing
         let accepted = try await StartedNephos(
             [
                 "share", "accept", (acceptance == .withoutFragment ? withoutFragment(url) : url).absoluteString,
-                "--token", "dev:ana",
+                "--account", "ana",
             ], environment: ["NEPHOS_KEYS": folder("tablet").path]
         ).finish()
         #expect(accepted.status == 0, "\(accepted)")

@@ -35,7 +35,7 @@ import Testing
         func keys(_ arguments: String..., secret: String = "") async throws -> String {
             let finished = try await StartedNephos(
                 ["keys"] + arguments + [
-                    "--url", url, "--container", "iCloud.org.example.SharedLists", "--token", "dev:\(account)",
+                    "--url", url, "--container", "iCloud.org.example.SharedLists", "--account", account,
                 ], environment: ["NEPHOS_KEYS": keys.path], input: typed(secret)
             ).finish()
             #expect(finished.status == 0, "\(finished.errors)")

@@ -1,0 +1,66 @@
+import Glibc
+import NephosHTTP
+import NephosWire
+
+/// How a command signs in to a server, and which certificates of servers it trusts.
+struct ServerAccess: Hashable {
+    static let tokenOption = CommandOption(
+        "--token-file", "FILE", "Sign in with the token in FILE. Default: NEPHOS_TOKEN")
+
+    /// The token of the option or of `NEPHOS_TOKEN`; nil if there is none.
+    var token: String?
+    /// Whether `NEPHOS_TOKEN` is `none`, so that requests have no account.
+    private(set) var isAnonymous = false
+    /// The file of the certificates that are trusted, in `NEPHOS_CA_FILE`; nil for the system's.
+    let certificates: String?
+
+    /// - Throws: `UsageError` if a file cannot be used, or if the token cannot be sent.
+    init(_ arguments: Arguments) throws(UsageError) {
+        certificates = CloudAddress.variable("NEPHOS_CA_FILE")
+        if let certificates, let problem = CertificateFile.problem(certificates) {
+            throw UsageError("NEPHOS_CA_FILE is \(certificates): \(problem).")
+        }
+        if let file = arguments[Self.tokenOption.name] {
+            token = try Self.checked(try Self.line(of: file), from: file)
+        } else if let text = CloudAddress.variable("NEPHOS_TOKEN") {
+            isAnonymous = text == "none"
+            token = isAnonymous ? nil : try Self.checked(text, from: "NEPHOS_TOKEN")
+        }
+    }
+
+    private static func checked(_ token: String, from place: String) throws(UsageError) -> String {
+        guard AuthorizationHeader.value(token) != nil else {
+            throw UsageError("the token in \(place) cannot be sent: a token is visible ASCII without spaces.")
+        }
+        return token
+    }
+
+    /// The maximum size of a token's file in bytes, which is more than any token has.
+    private static let limit = 8192
+
+    private static func line(of path: String) throws(UsageError) -> String {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { throw unreadable(path) }
+        defer { close(file) }
+        var bytes = [UInt8](repeating: 0, count: limit + 1)
+        var size = 0
+        while size < bytes.count {
+            let count = bytes.withUnsafeMutableBytes {
+                Glibc.read(file, $0.baseAddress.map { $0 + size }, $0.count - size)
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw unreadable(path) }
+            if count == 0 { break }
+            size += count
+        }
+        let lines = String(decoding: bytes[..<size], as: UTF8.self).split(whereSeparator: \.isNewline)
+        guard size <= limit, lines.count == 1 else {
+            throw UsageError("\(path) is no token's file: it has one line, the token, of at most \(limit) bytes.")
+        }
+        return String(lines[0])
+    }
+
+    private static func unreadable(_ path: String) -> UsageError {
+        UsageError("the token's file \(path) cannot be read: \(String(cString: strerror(errno))).")
+    }
+}
