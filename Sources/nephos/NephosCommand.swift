@@ -12,6 +12,24 @@ struct NephosCommand: Sendable {
             name: "dev", summary: "Run the local CloudKit on this machine, for development and tests.",
             help: DevCommand.help, main: { arguments throws(UsageError) in try DevCommand.main(arguments) }),
         NephosCommand(
+            name: "serve", summary: "Run a production server: TLS, accounts, API tokens, sessions.",
+            help: ServeCommand.help, main: { arguments throws(UsageError) in try ServeCommand.main(arguments) }),
+        NephosCommand(
+            name: "containers", summary: "Make the containers of a production server, and list them.",
+            help: ContainersCommand.help,
+            main: { arguments throws(UsageError) in try ContainersCommand.main(arguments) }),
+        NephosCommand(
+            name: "api-tokens", summary: "Make the API tokens of containers, list and revoke them.",
+            help: APITokensCommand.help,
+            main: { arguments throws(UsageError) in try APITokensCommand.main(arguments) }),
+        NephosCommand(
+            name: "sessions", summary: "See the sessions of an account, make one for a program, end them.",
+            help: SessionsCommand.help,
+            main: { arguments throws(UsageError) in try SessionsCommand.main(arguments) }),
+        NephosCommand(
+            name: "admins", summary: "Give accounts roles in the administration of the server, and take them.",
+            help: AdminsCommand.help, main: { arguments throws(UsageError) in try AdminsCommand.main(arguments) }),
+        NephosCommand(
             name: "status", summary: "See what a running server holds.",
             help: StatusCommand.help, main: { arguments throws(UsageError) in try StatusCommand.main(arguments) }),
         NephosCommand(
@@ -39,7 +57,7 @@ struct NephosCommand: Sendable {
             name: "schema", summary: "Export, import, validate, reset and deploy a container's schema, drop fields.",
             help: SchemaCommand.help, main: { arguments throws(UsageError) in try SchemaCommand.main(arguments) }),
         NephosCommand(
-            name: "accounts", summary: "See a container's accounts, and delete them.",
+            name: "accounts", summary: "See accounts, make and delete them.",
             help: AccountsCommand.help,
             main: { arguments throws(UsageError) in try AccountsCommand.main(arguments) }),
         NephosCommand(

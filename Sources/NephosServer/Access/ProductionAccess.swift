@@ -89,6 +89,10 @@ struct ProductionAccess: ServerAccess {
         (try? Self.token(request, target)).flatMap { $0 }.flatMap(known.cachedAccount)
     }
 
+    func nextToken(_ request: HTTPRequest, _ target: RequestTarget) -> String? {
+        (try? Self.token(request, target)).flatMap { $0 }.flatMap(Installation.anotherText)
+    }
+
     /// Returns the web auth token of a request: of the header `Authorization`, or of the query; nil without one.
     private static func token(_ request: HTTPRequest, _ target: RequestTarget) throws(Refusal) -> String? {
         let parameter = target.parameter("ckWebAuthToken") ?? target.parameter("ckSession")

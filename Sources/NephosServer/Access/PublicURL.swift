@@ -29,3 +29,13 @@ package struct PublicURL: Hashable, Sendable {
         return host == authority || host == authority + (isSecure ? ":443" : ":80")
     }
 }
+
+extension PublicURL {
+    /// The URL of a server that only this process calls.
+    package static let unused = PublicURL(host: "localhost")
+
+    private init(host: String) {
+        text = "http://\(host)"
+        authority = host
+    }
+}

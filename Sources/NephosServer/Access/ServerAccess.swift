@@ -35,6 +35,8 @@ protocol ServerAccess: Sendable {
     func signInURL(_ request: HTTPRequest, _ target: RequestTarget?) -> String?
     /// The account to which a request's memory is charged; nil for none. May be wrong, as nothing is read for it.
     func account(_ request: HTTPRequest, _ target: RequestTarget) -> String?
+    /// Returns another text of the request's web auth token, which answers carry; nil without one.
+    func nextToken(_ request: HTTPRequest, _ target: RequestTarget) -> String?
     /// The installation; nil for a server without one.
     var installation: Installation? { get }
 }
@@ -66,6 +68,8 @@ struct DevelopmentAccess: ServerAccess {
     func account(_ request: HTTPRequest, _ target: RequestTarget) -> String? {
         try? DevelopmentSignIn.account(request, target)
     }
+
+    func nextToken(_ request: HTTPRequest, _ target: RequestTarget) -> String? { nil }
 
     var installation: Installation? { nil }
 }

@@ -149,4 +149,6 @@ private let clientFaults = [
     "Socket has been disconnected", "Connection socket is closed", "Connection was closed by remote",
     "Failed to send", "Failed to parse", "Too large value of", "Error processing request", "Received HTTP/1.1 request",
     "Application reported internal error", "Not enough memory in pool",
+    // A Unix socket has no options of TCP.
+    "Setting TCP_", "Failed to push the data",
 ]

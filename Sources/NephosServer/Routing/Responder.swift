@@ -83,6 +83,11 @@ package final class Responder: Sendable {
         }
         if target?.isOfProtocol == true { response = response.withoutUnwantedAdditions(request) }
         response.headers.append(HTTPHeader("X-Apple-Request-UUID", requestID))
+        if route?.access == .container, response.status == 200, let target,
+            let next = access.nextToken(request, target)
+        {
+            response.headers.append(HTTPHeader("X-Apple-CloudKit-Web-Auth-Token", next))
+        }
         if route?.changes != true { response.isOutcome = false }
         if let reader { response.headers += CrossOrigin.headers(allowing: reader) }
         let duration = ContinuousClock.now - start

@@ -31,6 +31,10 @@ package final class Installation: Sendable {
 
     package func close() async { await engine.close() }
 
+    /// Returns another text of a token. All texts of a session's secret are valid until the session ends, so that
+    /// processes and tabs do not sign each other out; nothing is written for it.
+    package static func anotherText(of token: String) -> String? { SecretToken(token)?.text() }
+
     /// Returns a random text that no page can guess.
     package static func makeNonce() -> String { SecretToken.randomName() }
 

@@ -15,11 +15,10 @@ extension SQL {
             ON CONFLICT (owner, kind, name) DO UPDATE SET body = excluded.body, expires_at = excluded.expires_at
             """
         case .removeInstallationEntry: "DELETE FROM installation_entry WHERE owner = $1 AND kind = $2 AND name = $3"
-        case .purgeInstallationEntries:
+        case .expiredInstallationEntries:
             """
-            DELETE FROM installation_entry WHERE owner = $1 AND (kind, name) IN (
-                SELECT kind, name FROM installation_entry
-                WHERE owner = $1 AND expires_at > 0 AND expires_at <= $2 ORDER BY expires_at LIMIT $3)
+            SELECT kind, name FROM installation_entry
+            WHERE owner = $1 AND expires_at > 0 AND expires_at <= $2 ORDER BY expires_at LIMIT $3
             """
         default: preconditionFailure("\(self) is no statement about the installation")
         }
@@ -69,8 +68,15 @@ extension StorageTransaction {
     /// Removes up to `limit` entries that have expired by `time`, the oldest first.
     /// - Returns: the number of removed entries.
     package func purgeInstallationEntries(expiredBy time: Int64, limit: Int) throws -> Int {
-        try change(.purgeInstallationEntries) {
+        let expired = try rows(.expiredInstallationEntries) {
             try $0.bind(owner: OwnerID.everyone.rawValue).bind(time).bind(limit: limit)
+        } read: {
+            (kind: InstallationEntry.Kind(rawValue: $0.integer(0)), name: $0.text(1))
         }
+        for entry in expired {
+            guard let kind = entry.kind else { throw StorageError(.damaged, "an installation's entry has no kind") }
+            try removeInstallationEntry(kind, entry.name)
+        }
+        return expired.count
     }
 }

@@ -48,7 +48,7 @@ package enum SQL: Int, CaseIterable, Sendable {
     case requestKeyAccount, countRequestKeys
     case keysOfSubject, keysOfKind, putKey, removeKey, removeKeysOfSubject, purgeKeys
     case installationEntry, installationEntries, putInstallationEntry, removeInstallationEntry,
-        purgeInstallationEntries
+        expiredInstallationEntries
     case rowsWithoutZone, rowsWithoutAccount
 
     /// The text for a database with one store.
@@ -503,7 +503,7 @@ package enum SQL: Int, CaseIterable, Sendable {
             requestKeyText
 
         case .installationEntry, .installationEntries, .putInstallationEntry, .removeInstallationEntry,
-            .purgeInstallationEntries:
+            .expiredInstallationEntries:
             installationText
         }
     }

@@ -1,25 +1,38 @@
 import NephosWire
 
-/// The command `nephos accounts`, which lists the accounts of a container or deletes one.
+/// The command `nephos accounts`: the accounts of a production server, or those that a container of the local CloudKit
+/// has.
 struct AccountsCommand {
     enum Action: String, CaseIterable {
         case list, delete
     }
 
+    /// The actions on a production server alone.
+    private static let production = InstallationAccounts.actions
+
     static let options =
         [Confirmation.option] + CloudAddress.containerOptions + [CommandOption("--help", nil, "Show this help.")]
 
     static let help = """
-        See the accounts of a container, and delete them.
+        See accounts, make and delete them.
 
-        Usage: nephos accounts list    [OPTIONS]
-               nephos accounts delete  [OPTIONS] NAME
+        Usage: nephos accounts create        [OPTIONS] NAME
+               nephos accounts set-password  [OPTIONS] NAME
+               nephos accounts list          [OPTIONS]
+               nephos accounts delete        [OPTIONS] NAME
 
-          list    Print the name of each account, and of its user record.
-          delete  Delete an account with its private database, its part in others'
-                  shares, its keys and subscriptions. What it shares ends for those who
-                  take part. Its records in the public database stay. Who signs in
-                  under the name afterwards is another account.
+          create        Make an account of a production server. The password is asked for,
+                        or is the first line of standard input.
+          set-password  Replace the password of such an account, and end its sessions.
+          list          Print the name of each account, and its ID, or the name of its user
+                        record in a container of the local CloudKit.
+          delete        Delete an account with its private database, its part in others'
+                        shares, its keys and subscriptions. What it shares ends for those
+                        who take part. Its records in the public database stay. Who signs
+                        in under the name afterwards is another account.
+
+        The accounts are those of the production server in --data, through its socket
+        where it runs; elsewhere those of a container of the local CloudKit.
 
         Options:
         \(CommandOption.help(options))
@@ -28,11 +41,17 @@ struct AccountsCommand {
 
     static func main(_ arguments: [String]) throws(UsageError) {
         if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
+        if let name = arguments.first, production.contains(where: { $0.name == name }) {
+            return try InstallationAction.main(arguments, of: "accounts", help: help, production)
+        }
         let (action, rest) = try Subcommand.parse(arguments, of: "accounts", as: Action.self)
         let arguments = try Arguments(
             rest, options: options, command: "accounts", wordLimit: action == .list ? 0 : 1)
+        let isProduction = arguments["--data"].map(ServeCommand.isProduction) ?? false
         switch action {
+        case .list where isProduction: try AdministeredInstallation.run(arguments, InstallationAccounts.list)
         case .list: try list(arguments)
+        case .delete where isProduction: try deleteFromInstallation(arguments)
         case .delete: try delete(arguments)
         }
     }
@@ -47,6 +66,14 @@ struct AccountsCommand {
                 request.continuationMarker = page.continuationMarker
             } while request.continuationMarker != nil
         }
+    }
+
+    private static func deleteFromInstallation(_ arguments: Arguments) throws(UsageError) {
+        guard let name = arguments.words.first else {
+            throw UsageError("which account? Name it. See 'nephos accounts --help'.")
+        }
+        try Confirmation(arguments).ask("the account '\(name)', with its private databases in all containers")
+        try AdministeredInstallation.run(arguments) { try InstallationAccounts.delete(name, $0) }
     }
 
     private static func delete(_ arguments: Arguments) throws(UsageError) {

@@ -145,10 +145,10 @@ struct ServerSettings {
     /// Opens every store once, so that damaged or newer stores are reported at the start. The other stores are served,
     /// and requests for the reported ones are refused.
     /// - Throws: the error of the store if there is only one.
-    func check(_ stores: any StoreProvider) async throws {
+    func check(_ stores: any StoreProvider, except open: StoreID? = nil) async throws {
         // The stores of one database have the same tables, which were looked at.
         if storage != nil { return }
-        let all = try stores.existingStores()
+        let all = try stores.existingStores().filter { $0 != open }
         for id in all {
             do {
                 try await stores.open(id).close()

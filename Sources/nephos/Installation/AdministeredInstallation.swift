@@ -1,0 +1,172 @@
+import FoundationEssentials
+import Glibc
+import NephosHTTP
+import NephosPostgres
+import NephosSQLite
+import NephosServer
+import NephosService
+import NephosStorage
+import NephosWire
+
+/// The production server that a command administers: a running one through its Unix socket, or the data of a stopped
+/// one. Its methods block, so only the main thread of a command calls them.
+final class AdministeredInstallation {
+    static let options = [
+        CommandOption("--data", "DIR", "The data directory of the server. Default: \(ServeCommand.defaultData)"),
+        CommandOption("--storage", "ADDRESS", "The PostgreSQL database of a server that is not running."),
+        CommandOption(
+            "--accept-unsafe-storage", nil, "Use a PostgreSQL server also where it may lose what was answered."),
+    ]
+
+    /// A message of the administration. Each action takes some of the members.
+    struct Message: Encodable {
+        var account: String?
+        var password: String?
+        var container: String?
+        var environment: String?
+        var name: String?
+        var origins: [String]?
+        var allowsSignIn: Bool?
+        var lifetime: Int64?
+        var token: String?
+        var session: String?
+        var label: String?
+        var role: String?
+        var after: String?
+    }
+
+    /// An answer of the administration. Each action has some of the members.
+    struct Answer: Decodable {
+        var id: String?
+        var name: String?
+        var token: String?
+        var ckWebAuthToken: String?
+        var count: Int?
+        var accounts: [AccountSummary]?
+        var containers: [String]?
+        var apiTokens: [APITokenSummary]?
+        var sessions: [SessionSummary]?
+        var roles: [RoleSummary]?
+    }
+
+    private enum Place {
+        case socket(String)
+        case opened(Responder, NephosService, Installation, any StoreProvider)
+    }
+
+    private let place: Place
+
+    /// Runs a command on an installation. The exit status reports success or failure.
+    static func run(
+        _ arguments: Arguments, _ command: (AdministeredInstallation) throws -> Void
+    ) throws(UsageError) {
+        do {
+            let installation = try AdministeredInstallation(arguments)
+            defer { installation.close() }
+            try command(installation)
+        } catch let error as UsageError {
+            throw error
+        } catch let failure as Cloud.Failure {
+            Console.fail(failure.message)
+        } catch let error as StorageError {
+            Console.fail(error.message)
+        } catch {
+            Console.fail("\(error)")
+        }
+    }
+
+    private init(_ arguments: Arguments) throws {
+        let data = arguments["--data"] ?? ServeCommand.defaultData
+        let socket = ServeCommand.socketPath(in: data)
+        // A server that was killed leaves its socket.
+        switch access(socket, F_OK) == 0 ? Self.request(socket, .get, "/health") : nil {
+        case .success: place = .socket(socket)
+        case .failure(let failure) where failure.kind != .cannotConnect:
+            throw Cloud.Failure(message: "the server cannot be reached through \(socket): \(failure.reason)")
+        case .failure, nil: place = try Self.open(data, arguments)
+        }
+    }
+
+    /// Opens the data of a stopped server.
+    private static func open(_ data: String, _ arguments: Arguments) throws -> Place {
+        let stores: any StoreProvider
+        if let text = arguments["--storage"] {
+            let options = PostgresOptions(
+                connections: 2, acceptsUnsafeServer: arguments.has("--accept-unsafe-storage"))
+            stores = try PostgresStores(
+                try StorageAddress.parse(text, option: "--storage"), options: options, assets: data)
+        } else {
+            guard access(data, F_OK) == 0 else {
+                throw Cloud.Failure(
+                    message: "there is no directory \(data): name the server's with '--data DIR', and make it for the "
+                        + "server's user")
+            }
+            stores = try DataDirectory(path: data, options: SQLiteOptions(log: ServiceEnvironment.system.log))
+        }
+        try ServeCommand.checkIsProduction(stores, data)
+        let result = waiting { () async -> Result<Installation, any Error> in
+            do { return .success(try await Installation.open(stores)) } catch { return .failure(error) }
+        }
+        let installation = try result.get()
+        let service = NephosService(
+            stores: stores, configuration: ServiceConfiguration(deletionRetention: nil, worksInBackground: false))
+        let responder = Responder(service, access: .production(installation, url: .unused))
+        return .opened(responder, service, installation, stores)
+    }
+
+    /// Sends a message to an action, such as `accounts/create`.
+    /// - Throws: `Cloud.Failure` if the server refuses it.
+    func send(_ action: String, _ message: Message = Message()) throws -> Answer {
+        let target = "/nephos/1/installation/\(action)"
+        let body = [UInt8](try JSONEncoder().encode(message))
+        let (status, answer): (Int, [UInt8])
+        switch place {
+        case .socket(let path):
+            switch Self.request(path, .post, target, body) {
+            case .success(let response): (status, answer) = (response.status, response.body)
+            case .failure(let failure):
+                throw Cloud.Failure(message: "the server cannot be reached through \(path): \(failure.reason)")
+            }
+        case .opened(let responder, _, _, _):
+            var request = NephosServer.HTTPRequest(method: .post, target: target, body: body, takesAdditions: true)
+            request.localUser = geteuid()
+            let response = waiting { [request] in await responder.respond(to: request) }
+            (status, answer) = (response.status, response.body)
+        }
+        guard status == 200 else {
+            let error = try? ErrorDictionary(decoding: answer)
+            throw Cloud.Failure(message: error?.reason ?? "the server answers with status \(status)")
+        }
+        return try JSONDecoder().decode(Answer.self, from: Data(answer))
+    }
+
+    private static let client = HTTPClient()
+
+    /// Sends a request to a server through its Unix socket.
+    private static func request(
+        _ socket: String, _ method: NephosHTTP.HTTPRequest.Method, _ target: String, _ body: [UInt8] = []
+    ) -> Result<NephosHTTP.HTTPResponse, HTTPFailure> {
+        var request = NephosHTTP.HTTPRequest(method, "http://localhost\(target)")
+        request.unixSocket = socket
+        if method == .post {
+            request.headers = [("Content-Type", "application/json")]
+            request.body = .bytes(body)
+        }
+        return waiting { [request] in
+            do throws(HTTPFailure) {
+                return .success(try await client.send(request))
+            } catch {
+                return .failure(error)
+            }
+        }
+    }
+
+    private func close() {
+        guard case .opened(_, let service, let installation, let stores) = place else { return }
+        waiting {
+            await service.close()
+            await installation.close()
+        }
+        stores.close()
+    }
+}

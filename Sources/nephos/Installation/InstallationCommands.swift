@@ -1,0 +1,223 @@
+import NephosService
+import NephosWire
+
+/// The options that several actions share.
+private enum Option {
+    static let container = CommandOption("--container", "ID", "The container, such as iCloud.org.example.App.")
+    static let environment = CommandOption("--environment", "NAME", "development or production. Default: development")
+    static let origin = CommandOption(
+        "--origin", "ORIGIN",
+        """
+        The origin of web pages that may use the token, such as
+        https://app.example.org. May be given several times. Without one it is for
+        programs alone.
+        """
+    ).repeatable
+    static let readOnly = CommandOption("--read-only", nil, "The token allows no sign-in: it reads public records.")
+    static let expires = CommandOption("--expires", "TIME", "The token expires after TIME, such as 90d. Default: never")
+    static let name = CommandOption("--name", "TEXT", "A name for people.")
+    static let session = CommandOption("--session", "ID", "This session alone, as list prints it. Default: all")
+    static let noPassword = CommandOption(
+        "--no-password", nil, "Make an account that cannot sign in by a password yet.")
+    static let role = CommandOption("--role", "ROLE", "administrator, developer or viewer. Default: administrator")
+}
+
+private func environment(_ arguments: Arguments) throws(UsageError) -> String {
+    let name = arguments["--environment"] ?? "development"
+    guard ContainerEnvironment(rawValue: name) != nil else {
+        throw UsageError("'\(name)' is unknown: '--environment' takes development or production.")
+    }
+    return name
+}
+
+/// `nephos containers`: the containers that the server has.
+enum ContainersCommand {
+    static let help = InstallationAction.help(
+        "containers", "Make the containers of a production server, and list them.", actions)
+
+    private static let actions = [
+        InstallationAction(name: "create", words: "ID", summary: "Make a container, with both environments.") {
+            _ = try $0.send("containers/create", .init(container: $1.words[0]))
+            Console.print("container \($1.words[0]) made\n")
+        },
+        InstallationAction(name: "list", summary: "Print the containers.") { installation, _ in
+            let containers = try installation.send("containers/list").containers ?? []
+            Console.print(containers.isEmpty ? "no containers\n" : containers.map { "\($0)\n" }.joined())
+        },
+    ]
+
+    static func main(_ arguments: [String]) throws(UsageError) {
+        try InstallationAction.main(arguments, of: "containers", help: help, actions)
+    }
+}
+
+/// `nephos api-tokens`: the tokens with which apps and web pages call the service.
+enum APITokensCommand {
+    static let help = InstallationAction.help(
+        "api-tokens", "Make the API tokens of containers, list and revoke them.", actions,
+        "\nAn API token is no secret: it says which app asks, and from which web pages.\n")
+
+    private static let actions = [
+        InstallationAction(
+            name: "create", summary: "Make a token, and print it.",
+            options: [
+                Option.container, Option.environment, Option.origin, Option.readOnly, Option.expires, Option.name,
+            ]
+        ) {
+            let lifetime = try $1["--expires"].map { text throws(UsageError) in
+                try DurationArgument.parse(text, option: "--expires")
+            }
+            let made = try $0.send(
+                "api-tokens/create",
+                .init(
+                    container: try $1.require(Option.container), environment: try environment($1), name: $1["--name"],
+                    origins: $1.all("--origin"), allowsSignIn: !$1.has("--read-only"), lifetime: lifetime))
+            Console.print("\(made.token ?? "")\n")
+        },
+        InstallationAction(
+            name: "list", summary: "Print the tokens, with their containers and origins.", options: [Option.container]
+        ) {
+            let tokens = try $0.send("api-tokens/list", .init(container: $1["--container"])).apiTokens ?? []
+            if tokens.isEmpty { Console.print("no API tokens\n") }
+            for token in tokens {
+                let origins = token.origins.isEmpty ? "programs" : token.origins.joined(separator: " ")
+                let reads = token.allowsSignIn ? "" : ", read-only"
+                Console.print(
+                    "\(token.token)  \(token.container), \(token.environment): \(origins)\(reads)"
+                        + "\(token.name.isEmpty ? "" : "  \(token.name)")\n")
+            }
+        },
+        InstallationAction(name: "revoke", words: "TOKEN", summary: "Revoke a token. Sessions made with it go on.") {
+            _ = try $0.send("api-tokens/revoke", .init(token: $1.words[0]))
+            Console.print("API token revoked\n")
+        },
+    ]
+
+    static func main(_ arguments: [String]) throws(UsageError) {
+        try InstallationAction.main(arguments, of: "api-tokens", help: help, actions)
+    }
+}
+
+/// `nephos sessions`: who is signed in, from where.
+enum SessionsCommand {
+    static let help = InstallationAction.help(
+        "sessions", "See the sessions of an account, make one for a program, end them.", actions)
+
+    private static let actions = [
+        InstallationAction(
+            name: "create", words: "ACCOUNT",
+            summary: "Sign an account in to a container, and print the token: NEPHOS_TOKEN of a program.",
+            options: [Option.container, Option.environment, Option.name]
+        ) {
+            let made = try $0.send(
+                "sessions/create",
+                .init(
+                    account: $1.words[0], container: try $1.require(Option.container),
+                    environment: try environment($1), label: $1["--name"]))
+            Console.print("\(made.ckWebAuthToken ?? "")\n")
+        },
+        InstallationAction(name: "list", words: "ACCOUNT", summary: "Print the sessions of an account.") {
+            let sessions = try $0.send("sessions/list", .init(account: $1.words[0])).sessions ?? []
+            if sessions.isEmpty { Console.print("no sessions\n") }
+            for session in sessions {
+                let place =
+                    session.container.map { "\($0), \(session.environment ?? "")" } ?? "the administration"
+                Console.print("\(session.id)  \(place)\(session.label.isEmpty ? "" : "  \(session.label)")\n")
+            }
+        },
+        InstallationAction(
+            name: "end", words: "ACCOUNT", summary: "End the sessions of an account.", options: [Option.session]
+        ) {
+            let ended = try $0.send("sessions/end", .init(account: $1.words[0], session: $1["--session"]))
+            Console.print("sessions ended: \(ended.count ?? 0)\n")
+        },
+    ]
+
+    static func main(_ arguments: [String]) throws(UsageError) {
+        try InstallationAction.main(arguments, of: "sessions", help: help, actions)
+    }
+}
+
+/// `nephos admins`: the accounts that administer the server over the network.
+enum AdminsCommand {
+    static let help = InstallationAction.help(
+        "admins", "Give accounts roles in the administration of the server, and take them.", actions,
+        """
+
+        A viewer sees a container's schema and accounts, a developer changes them and
+        extends the schema of development by saving, an administrator changes everything.
+
+        """)
+
+    private static let actions = [
+        InstallationAction(
+            name: "grant", words: "ACCOUNT", summary: "Give a role.", options: [Option.role, Option.container]
+        ) {
+            let role = $1["--role"] ?? "administrator"
+            _ = try $0.send(
+                "roles/grant", .init(account: $1.words[0], container: $1["--container"], role: role))
+            Console.print("\($1.words[0]) is \(role)\($1["--container"].map { " of \($0)" } ?? "")\n")
+        },
+        InstallationAction(
+            name: "revoke", words: "ACCOUNT",
+            summary: "Take the role for a container, or without one that of an administrator.",
+            options: [Option.container]
+        ) {
+            _ = try $0.send("roles/revoke", .init(account: $1.words[0], container: $1["--container"]))
+            Console.print("role taken\n")
+        },
+        InstallationAction(name: "list", summary: "Print the roles.") { installation, _ in
+            let roles = try installation.send("roles/list").roles ?? []
+            if roles.isEmpty { Console.print("no roles\n") }
+            for role in roles {
+                Console.print("\(role.account)  \(role.role.rawValue)\(role.container.map { " of \($0)" } ?? "")\n")
+            }
+        },
+    ]
+
+    static func main(_ arguments: [String]) throws(UsageError) {
+        try InstallationAction.main(arguments, of: "admins", help: help, actions)
+    }
+}
+
+/// `nephos users`: the accounts of a production server.
+enum InstallationAccounts {
+    static let actions = [
+        InstallationAction(
+            name: "create", words: "NAME", summary: "Make an account; the password is asked for, or a line of input.",
+            options: [Option.noPassword]
+        ) {
+            let password = $1.has("--no-password") ? nil : try SecretInput.read("password")
+            let made = try $0.send("accounts/create", .init(account: $1.words[0], password: password))
+            Console.print("account \(made.name ?? "") made\n")
+        },
+        InstallationAction(
+            name: "set-password", words: "NAME", summary: "Replace the password, and end all sessions."
+        ) {
+            let password = try SecretInput.read("password")
+            _ = try $0.send("accounts/set-password", .init(account: $1.words[0], password: password))
+            Console.print("password set; the account's sessions ended\n")
+        },
+    ]
+
+    /// Prints all accounts, a page at a time.
+    static func list(_ installation: AdministeredInstallation) throws {
+        var after = ""
+        while true {
+            let accounts = try installation.send("accounts/list", .init(after: after)).accounts ?? []
+            if accounts.isEmpty, after.isEmpty { Console.print("no accounts\n") }
+            for account in accounts {
+                Console.print("\(account.name)  \(account.id)\(account.hasPassword ? "" : "  no password")\n")
+            }
+            guard let last = accounts.last?.name, last != after else { return }
+            after = last
+        }
+    }
+
+    static func delete(_ name: String, _ installation: AdministeredInstallation) throws {
+        let deleted = try installation.send("accounts/delete", .init(account: name))
+        Console.print(
+            "account '\(deleted.name ?? name)' deleted, with its data in every container. Its records in public "
+                + "databases stay.\n")
+    }
+}

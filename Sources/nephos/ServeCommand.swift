@@ -1,0 +1,143 @@
+import Glibc
+import NephosSQLite
+import NephosServer
+import NephosService
+import NephosStorage
+
+/// The command `nephos serve`, which runs a production server.
+struct ServeCommand {
+    static let defaultData = "/var/lib/nephos"
+
+    static let options = [
+        CommandOption(
+            "--data", "DIR", "Keep the data in DIR, also the socket for administration. Default: \(defaultData)"),
+        CommandOption(
+            "--url", "URL",
+            """
+            The one public address, such as https://cloud.example.org: every address
+            that the server gives out starts with it.
+            """),
+        CommandOption(
+            "--listen", "ADDRESS",
+            """
+            The address and port, such as 0.0.0.0:443 or [::]:443. Default:
+            127.0.0.1:8484
+            """),
+        CommandOption("--tls-cert", "FILE", "The certificate with its chain, in PEM. SIGHUP reads it again."),
+        CommandOption("--tls-key", "FILE", "The certificate's private key, in PEM."),
+        CommandOption(
+            "--behind-proxy", nil,
+            """
+            TLS ends in a proxy: plain HTTP is served, also beyond the loopback.
+            """),
+        CommandOption(
+            "--trust-proxy", "ADDRESSES",
+            """
+            Believe the header Forwarded, or X-Forwarded-For, of these addresses
+            alone, such as 10.0.0.7 or 10.0.0.0/8. May be given several times.
+            """
+        ).repeatable,
+        CommandOption("--insecure", nil, "Serve plain HTTP beyond the loopback. Passwords can be read on the way."),
+        CommandOption("--help", nil, "Show this help."),
+    ]
+
+    static let help = """
+        Run a production server: nothing is accepted unauthenticated.
+
+        Usage: nephos serve --url URL [OPTIONS]
+
+        Containers, accounts and API tokens are made by command alone:
+
+          nephos containers create iCloud.org.example.App
+          nephos accounts create ada@example.org
+          nephos api-tokens create --container iCloud.org.example.App
+
+        GET /health says that the server runs, GET /ready that writes go through. Stop it
+        with SIGTERM.
+
+        Options:
+        \(CommandOption.help(options.dropLast() + ServerSettings.storageAndTimes + DevLog.options + options.suffix(1)))
+
+        \(ServerSettings.help)
+        """
+
+    private let settings: ServerSettings
+    private let data: String
+    private let url: PublicURL
+    private let listeners: ServeListeners
+
+    /// Runs the server until a signal ends the process.
+    static func main(_ arguments: [String]) throws(UsageError) {
+        if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
+        let command = try ServeCommand(arguments)
+        ServerProcess(log: command.settings.log).run { try await command.serve(until: $0, $1) }
+    }
+
+    init(_ arguments: [String]) throws(UsageError) {
+        let arguments = try Arguments(arguments, options: Self.options + ServerSettings.options, command: "serve")
+        data = arguments["--data"] ?? Self.defaultData
+        settings = try ServerSettings(arguments, data: data)
+        guard let text = arguments["--url"] else {
+            throw UsageError(
+                "'nephos serve' needs '--url URL', the public address, such as --url https://cloud.example.org.")
+        }
+        guard let url = PublicURL(text) else {
+            throw UsageError(
+                "'\(text)' is not the address of a server: '--url' takes https:// and a host, without a path.")
+        }
+        self.url = url
+        listeners = try ServeListeners(arguments, url)
+    }
+
+    private func serve(until stops: AsyncStream<Void>, _ isStopping: @Sendable () -> Bool) async throws {
+        guard FileSystem.isDirectory(data) else {
+            throw StorageError(
+                .inputOutput,
+                "there is no directory \(data): make it for the server's user, or name another with '--data DIR'")
+        }
+        let sockets = try listeners.open(administration: Self.socketPath(in: data))
+        ProcessMemory.keepForNextAnswer()
+        SQLiteLibrary.dedicate()
+        let stores = try await settings.stores(isStopping)
+        try Self.checkIsProduction(stores, data)
+        let installation = try await Installation.open(stores, settings.environment)
+        try await settings.check(stores, except: .installation)
+        let delivery = settings.notifications.delivery(now: settings.environment.now)
+        // No key of a device is kept for others: the first device of an account makes its list.
+        let service = NephosService(
+            stores: stores, environment: settings.environment,
+            configuration: settings.configuration(delivery.outlets, escrowsKeys: false))
+        let responder = Responder(
+            service, access: .production(installation, url: url), log: settings.log.observer())
+        let served = ServedService(service: service, responder: responder, log: settings.log, clients: delivery.clients)
+        try await served.serve(sockets, until: stops, upkeep: [{ await installation.purgeExpired() }]) { _ in
+            Console.print("nephos: serving \(url.text) (production)\n")
+        }
+        await installation.close()
+    }
+
+    // MARK: The data
+
+    /// The path of the socket for administration.
+    static func socketPath(in data: String) -> String { "\(data)/nephos.sock" }
+
+    /// Whether a directory is a production server's: it has the socket, or the installation's store.
+    static func isProduction(_ data: String) -> Bool {
+        if access(socketPath(in: data), F_OK) == 0 { return true }
+        return (try? StoredDirectory(path: data).existingStores().contains(.installation)) ?? false
+    }
+
+    /// Refuses the data of `nephos dev`, whose accounts are names that everybody could sign in with.
+    /// - Throws: `StorageError` `.otherVersion`.
+    static func checkIsProduction(_ stores: any StoreProvider, _ place: String) throws {
+        let existing = try stores.existingStores()
+        guard existing.isEmpty || existing.contains(.installation) else {
+            throw StorageError(
+                .otherVersion,
+                """
+                \(place) has the data of nephos dev, whose accounts are names without a password. Choose another place \
+                for a production server.
+                """)
+        }
+    }
+}

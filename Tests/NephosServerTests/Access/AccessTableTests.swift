@@ -1,0 +1,121 @@
+import NephosService
+import NephosWire
+import Testing
+
+@testable import NephosServer
+
+/// Which caller a production server lets in to which route. Every route has a row, and a test walks every cell.
+@Suite struct AccessTableTests {
+    /// What each route asks of its callers. A new route needs its row here.
+    private static let rows: [RouteAccess: Set<String>] = [
+        .open: ["/health", "/ready", "/sign-in", "/installation/sessions/sign-in", "/installation/sessions/sign-out"],
+        .url: [AssetPath.upload, AssetPath.download, "/courier", "/share"],
+        .container: [
+            "records/modify", "records/lookup", "records/query", "records/changes", "records/accept", "records/resolve",
+            "records/requestAccess", "zones/list", "zones/lookup", "zones/modify", "zones/changes", "changes/database",
+            "changes/zone", "subscriptions/list", "subscriptions/lookup", "subscriptions/modify", "tokens/create",
+            "tokens/register", "assets/upload", "assets/rereference", "users/caller", "users/current", "users/discover",
+            "users/lookup/email", "users/lookup/id", "users/lookup/contacts", "users/participants", "keys/account",
+            "keys/enroll", "keys/reset", "keys/lookup", "keys/group",
+        ],
+        .view: [
+            "/nephos/schema/export", "/nephos/schema/validate", "/nephos/schema/indexes", "/nephos/accounts/list",
+            "/nephos/zones/list", "/nephos/shares/list", "/nephos/access/explain", "/nephos/roles/list",
+        ],
+        .change: [
+            "/nephos/schema/import", "/nephos/schema/reset", "/nephos/schema/drop", "/nephos/schema/deploy",
+            "/nephos/accounts/delete", "/nephos/zones/remove", "/nephos/deletions/forget", "/nephos/roles/assign",
+            "/nephos/roles/revoke",
+        ],
+        .viewInstallation: [
+            "/", "/status", "/metrics", "/installation/accounts/list", "/installation/containers/list",
+            "/installation/api-tokens/list", "/installation/sessions/list", "/installation/roles/list",
+        ],
+        .administer: [
+            "/installation/accounts/create", "/installation/accounts/set-password", "/installation/accounts/delete",
+            "/installation/containers/create", "/installation/api-tokens/create", "/installation/api-tokens/revoke",
+            "/installation/sessions/create", "/installation/sessions/end", "/installation/roles/grant",
+            "/installation/roles/revoke",
+        ],
+    ]
+
+    /// The status with which a caller is refused; nil where it is let in.
+    private static func refusal(_ access: RouteAccess, _ caller: ProductionServer.Caller) -> Int? {
+        switch (access, caller) {
+        case (.open, _), (.url, _): nil
+        case (.container, .session), (.container, .otherAccount): nil
+        // The service refuses them where it needs an account.
+        case (.container, .apiToken), (.container, .readOnlyToken), (.container, .page): nil
+        case (.container, .nobody), (.container, .localUser), (.container, .foreignPage): 401
+        case (.container, _): 421
+
+        case (_, .localUser), (.view, .viewer), (.view, .developer), (.change, .developer), (_, .administrator): nil
+        case (.view, .lateAdministrator), (.viewInstallation, .lateAdministrator): nil
+        case (_, .nobody), (_, .apiToken), (_, .readOnlyToken), (_, .page), (_, .foreignPage): 401
+        case (_, .viewer), (_, .developer): 403
+        case (_, _): 421
+        }
+    }
+
+    @Test func `every route has a row`() {
+        for access in RouteAccess.allCases {
+            let paths = Set(Routes.table.filter { $0.access == access }.map(\.path))
+            #expect(paths == Self.rows[access], "\(access)")
+        }
+    }
+
+    @Test func `a caller is let in to its routes alone`() async throws {
+        let server = try await ProductionServer()
+        for caller in ProductionServer.Caller.allCases {
+            // Last what ends the caller's session.
+            let signOut = "/installation/sessions/sign-out"
+            for route in Routes.table.filter({ $0.path != signOut }) + Routes.table.filter({ $0.path == signOut }) {
+                check(await server.send(route, as: caller), route, caller)
+            }
+        }
+        await server.close()
+    }
+
+    private func check(_ response: HTTPResponse, _ route: Route, _ caller: ProductionServer.Caller) {
+        if let expected = Self.refusal(route.access, caller) {
+            #expect(response.status == expected, "\(caller): \(route.path)")
+            // The refusal shows no more than that.
+            #expect(!String(decoding: response.body, as: UTF8.self).contains("lovelace"), "\(caller): \(route.path)")
+        } else if route.access != .open && route.path != "/share" {
+            let hasAccount = route.access != .container || ![.apiToken, .readOnlyToken, .page].contains(caller)
+            let refusals = hasAccount ? [401, 403, 421] : [401, 403]
+            #expect(!refusals.contains(response.status), "\(caller): \(route.path): \(response.status)")
+        }
+    }
+
+    @Test func `roles of one container are none of another's, which is answered as one that does not exist`()
+        async throws
+    {
+        let server = try await ProductionServer()
+        let route = try #require(Routes.table.first { $0.path == "/nephos/schema/export" })
+        var answers: Set<String> = []
+        for container in ["iCloud.other", "iCloud.none"] {
+            let response = await server.send(route, as: .developer, container: container)
+            #expect(response.status == 403)
+            answers.insert(try ErrorDictionary(decoding: response.body).reason)
+        }
+        #expect(answers.count == 1)
+        let missing = await server.send(route, as: .administrator, container: "iCloud.none")
+        #expect(missing.status == 404)
+        await server.close()
+    }
+
+    @Test func `a page elsewhere reads answers by its API token's origin alone`() async throws {
+        let server = try await ProductionServer()
+        let route = try #require(Routes.table.first { $0.path == "records/query" })
+        func allowed(_ caller: ProductionServer.Caller, _ method: HTTPMethod = .post) async -> [String] {
+            await server.send(route, as: caller, method: method).headers
+                .filter { $0.name == "Access-Control-Allow-Origin" }.map(\.value)
+        }
+        #expect(await allowed(.page) == [ProductionServer.page])
+        #expect(await allowed(.page, .options) == [ProductionServer.page])
+        #expect(await allowed(.foreignPage) == [])
+        #expect(await allowed(.foreignPage, .options) == [])
+        await server.close()
+    }
+}

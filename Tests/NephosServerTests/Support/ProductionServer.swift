@@ -1,0 +1,136 @@
+import NephosSQLite
+import NephosService
+import NephosStorage
+import NephosWire
+import Synchronization
+import Testing
+
+@testable import NephosServer
+
+/// A production server in memory, and requests to it by every kind of caller.
+final class ProductionServer: Sendable {
+    enum Caller: CaseIterable {
+        case nobody, apiToken, readOnlyToken, page, foreignPage
+        case session, otherAccount, viewer, developer, administrator, lateAdministrator, localUser
+        case forgedSession, expiredSession, signedOut, otherContainer, otherEnvironment
+    }
+
+    private struct Credentials {
+        var apiToken: String?
+        var session: String?
+        var origin: String?
+        var localUser: UInt32?
+    }
+
+    private final class Clock: Sendable {
+        let now = Mutex(Int64(1_800_000_000_000))
+    }
+
+    static let url = "https://cloud.example.org"
+    static let page = "https://app.example.org"
+    static let container = "iCloud.test"
+    static let password = "nine lives of a grey cat"
+
+    let installation: Installation
+    let service: NephosService
+    let responder: Responder
+    private let clock = Clock()
+    private let callers = Mutex<[Caller: Credentials]>([:])
+
+    init() async throws {
+        let stores = MemoryStores()
+        var environment = ServiceEnvironment.system
+        environment.now = { [clock] in clock.now.withLock { $0 } }
+        installation = try await Installation.open(stores, environment)
+        service = NephosService(stores: stores, environment: environment)
+        let url = try #require(PublicURL(Self.url))
+        responder = Responder(service, access: .production(installation, url: url))
+        try await prepare()
+    }
+
+    func advance(milliseconds: Int64) { clock.now.withLock { $0 += milliseconds } }
+
+    private func prepare() async throws {
+        let root = AuditActor(name: "user 0")
+        for container in [Self.container, "iCloud.other"] {
+            try await installation.createContainer(container, by: root)
+        }
+        for name in ["lovelace", "bob", "viewer", "developer", "administrator"] {
+            _ = try await installation.createAccount(named: name, password: Self.password, by: root)
+        }
+        for role in [InstallationRole.viewer, .developer] {
+            try await installation.grant(role, toAccountNamed: role.rawValue, container: Self.container, by: root)
+        }
+        try await installation.grant(.administrator, toAccountNamed: "administrator", container: nil, by: root)
+        func token(
+            _ container: String = ProductionServer.container, _ environment: ContainerEnvironment = .development,
+            origins: [String] = [], allowsSignIn: Bool = true
+        ) async throws -> String {
+            try await installation.createAPIToken(
+                container: container, environment: environment, name: "", origins: origins, allowsSignIn: allowsSignIn,
+                lifetime: nil, by: root
+            ).token
+        }
+        func signIn(_ name: String, _ apiToken: String?, keeps: Bool = true) async throws -> String {
+            try await installation.signIn(
+                SignIn(name: name, password: Self.password, apiToken: apiToken, keepsSignedIn: keeps)
+            ).token
+        }
+        let own = try await token()
+        let pages = try await token(origins: [Self.page])
+        var all: [Caller: Credentials] = [.nobody: Credentials(), .localUser: Credentials(localUser: 0)]
+        all[.apiToken] = Credentials(apiToken: own)
+        all[.readOnlyToken] = Credentials(apiToken: try await token(allowsSignIn: false))
+        all[.page] = Credentials(apiToken: pages, origin: Self.page)
+        all[.foreignPage] = Credentials(apiToken: pages, origin: "https://evil.example.org")
+        all[.expiredSession] = Credentials(apiToken: own, session: try await signIn("lovelace", own, keeps: false))
+        all[.lateAdministrator] = Credentials(apiToken: own, session: try await signIn("administrator", nil))
+        advance(milliseconds: 31 * 60_000)
+        all[.session] = Credentials(apiToken: own, session: try await signIn("lovelace", own))
+        all[.otherAccount] = Credentials(apiToken: own, session: try await signIn("bob", own))
+        for (caller, name) in [(Caller.viewer, "viewer"), (.developer, "developer"), (.administrator, "administrator")]
+        {
+            all[caller] = Credentials(apiToken: own, session: try await signIn(name, nil))
+        }
+        all[.forgedSession] = Credentials(apiToken: own, session: String(repeating: "A", count: 66))
+        let ended = try await signIn("lovelace", own)
+        try await installation.signOut(ended)
+        all[.signedOut] = Credentials(apiToken: own, session: ended)
+        all[.otherContainer] = Credentials(
+            apiToken: own, session: try await signIn("lovelace", try await token("iCloud.other")))
+        all[.otherEnvironment] = Credentials(
+            apiToken: own, session: try await signIn("lovelace", try await token(Self.container, .production)))
+        callers.withLock { $0 = all }
+    }
+
+    /// Sends a request to a route, with an empty object as its message.
+    func send(
+        _ route: Route, as caller: Caller, method: HTTPMethod? = nil, container: String = container
+    ) async -> HTTPResponse {
+        let credentials = callers.withLock { $0[caller] ?? Credentials() }
+        var target: String
+        switch route.path {
+        case AssetPath.upload, AssetPath.download:
+            target = "\(route.path)/1/\(container)/development/x/y"
+        case "/courier": target = "/courier/1/\(container)/development/token"
+        case "/share": target = "/share/0123456789"
+        case let path where path.hasPrefix("/nephos/"):
+            target = "/nephos/1/\(container)/development/\(path.dropFirst("/nephos/".count))"
+        case let path where path.hasPrefix("/installation/"): target = "/nephos/1\(path)"
+        case let path where path.hasPrefix("/"): target = path
+        case let path: target = "/database/1/\(container)/development/private/\(path)"
+        }
+        if let apiToken = credentials.apiToken { target += "?ckAPIToken=\(apiToken)" }
+        var request = HTTPRequest(
+            method: method ?? (route.methods.contains(.post) ? .post : .get), target: target, host: "cloud.example.org",
+            origin: credentials.origin, body: Array("{}".utf8))
+        request.authorization = credentials.session.map { "Bearer \($0)" }
+        request.localUser = credentials.localUser
+        return await responder.respond(to: request)
+    }
+
+    func close() async {
+        await service.close()
+        await installation.close()
+    }
+}
