@@ -51,6 +51,7 @@ let package = Package(
         .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(
             name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+        .systemLibrary(name: "CGnuTLS", pkgConfig: "gnutls", providers: [.apt(["libgnutls28-dev"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
@@ -75,7 +76,7 @@ let package = Package(
         library("NephosHTTP", ["NephosThreads", "CCurl"]),
         library("NephosPush", ["NephosService", "NephosWire", "NephosHTTP", "COpenSSL"]),
         library("NephosObjectStorage", ["NephosStorage", "NephosThreads", "NephosCrypto", "NephosHTTP"]),
-        library("NephosServer", ["NephosService", "NephosWire", "NephosThreads", "CMicroHTTPD", "CZlib"]),
+        library("NephosServer", ["NephosService", "NephosWire", "NephosThreads", "CMicroHTTPD", "CGnuTLS", "CZlib"]),
         .executableTarget(
             name: "nephos",
             dependencies: [

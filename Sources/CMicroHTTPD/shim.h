@@ -39,11 +39,18 @@ static inline void nephos_mhd_format(void *callbacks, const char *format, va_lis
     all->log(all->closure, line);
 }
 
-// MHD_start_daemon is variadic, which Swift cannot call. `callbacks` must live until the daemon is stopped.
+// MHD_start_daemon is variadic, which Swift cannot call. `callbacks` must live until the daemon is stopped. `priorities` and
+// `certificate`, a gnutls_certificate_retrieve_function2, are for daemons with TLS and NULL for others.
 static inline struct MHD_Daemon *nephos_mhd_start(
     unsigned int flags, unsigned int connection_limit, unsigned int idle_timeout, size_t connection_memory,
-    const struct nephos_mhd_callbacks *callbacks
+    const struct nephos_mhd_callbacks *callbacks, const char *priorities, void *certificate
 ) {
+    struct MHD_OptionItem secure[] = {
+        {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)priorities},
+        {MHD_OPTION_HTTPS_CERT_CALLBACK, 0, certificate},
+        {MHD_OPTION_END, 0, NULL},
+    };
+    struct MHD_OptionItem plain[] = {{MHD_OPTION_END, 0, NULL}};
     return MHD_start_daemon(
         flags, 0, NULL, NULL, callbacks->access, callbacks->closure,
         MHD_OPTION_EXTERNAL_LOGGER, nephos_mhd_format, (void *)callbacks,
@@ -53,6 +60,7 @@ static inline struct MHD_Daemon *nephos_mhd_start(
         MHD_OPTION_URI_LOG_CALLBACK, callbacks->target, callbacks->closure,
         MHD_OPTION_NOTIFY_COMPLETED, callbacks->completed, callbacks->closure,
         MHD_OPTION_NOTIFY_CONNECTION, callbacks->connection, callbacks->closure,
+        MHD_OPTION_ARRAY, flags & MHD_USE_TLS ? secure : plain,
         MHD_OPTION_END);
 }
 
@@ -79,6 +87,12 @@ static inline bool nephos_local_user(int socket, uint32_t *user) {
 static inline int nephos_mhd_socket(struct MHD_Connection *connection) {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     return info ? info->connect_fd : -1;
+}
+
+// The GnuTLS session of a connection; NULL if the connection is not over TLS.
+static inline void *nephos_mhd_session(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    return info ? (void *)info->tls_session : NULL;
 }
 
 // What the callback for new connections left.

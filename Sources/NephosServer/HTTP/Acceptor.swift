@@ -9,9 +9,8 @@ import NephosThreads
 /// If the daemons accepted connections themselves, the first to wake would take all pending ones. One thread would then
 /// serve all connections of a client that opens several at once, or of a proxy, while the other threads idle.
 ///
-/// `@unchecked`: the daemons only receive connections, which any thread may add (MHD_add_connection). All other state
-/// is written before the thread starts.
-final class Acceptor: @unchecked Sendable {
+/// All state is written before the thread starts.
+final class Acceptor: Sendable {
     private enum Limit {
         /// The wait in milliseconds before the thread retries at the connection limit.
         static let pause: Int32 = 20
@@ -21,7 +20,7 @@ final class Acceptor: @unchecked Sendable {
     }
 
     private let sockets: [ListeningSocket]
-    private let daemons: [OpaquePointer]
+    private let daemons: Daemons
     private let connectionLimit: Int
     private let connections: ConnectionWatch
     /// The interval in milliseconds between two checks for overdue connections.
@@ -32,7 +31,7 @@ final class Acceptor: @unchecked Sendable {
 
     /// - Throws: `ListeningError` `.system` if the system refuses a call.
     init(
-        _ sockets: [ListeningSocket], daemons: [OpaquePointer], _ connections: ConnectionWatch,
+        _ sockets: [ListeningSocket], daemons: Daemons, _ connections: ConnectionWatch,
         _ options: HTTPServer.Options
     ) throws(ListeningError) {
         self.sockets = sockets
@@ -82,26 +81,29 @@ final class Acceptor: @unchecked Sendable {
             guard found > 0 else { continue }
             if polled[0].revents != 0 {
                 // Accepts the connections that are already in the backlog, so that they are answered too.
-                for socket in sockets { acceptAll(socket.descriptor, &turn) }
+                for socket in sockets { acceptAll(socket, &turn) }
                 return
             }
-            for socket in polled.dropFirst() where socket.revents != 0 { acceptAll(socket.fd, &turn) }
+            for (socket, poll) in zip(sockets, polled.dropFirst()) where poll.revents != 0 {
+                acceptAll(socket, &turn)
+            }
         }
     }
 
     /// Accepts pending connections up to the limit.
-    private func acceptAll(_ socket: Int32, _ turn: inout Int) {
+    private func acceptAll(_ socket: ListeningSocket, _ turn: inout Int) {
+        let own = daemons.of(socket)
         while true {
-            let counts = daemons.map(Self.connections)
-            guard counts.reduce(0, +) < connectionLimit else { return pause() }
+            guard daemons.connections < connectionLimit else { return pause() }
+            let counts = own.map(Daemons.connections)
             var address = sockaddr_storage()
             var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
             let isAccepted = withUnsafeMutablePointer(to: &address) { storage in
                 storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                    let connection = nephos_accept(socket, address, &size)
+                    let connection = nephos_accept(socket.descriptor, address, &size)
                     guard connection >= 0 else { return false }
                     // The call closes the connection if the daemon cannot take it.
-                    MHD_add_connection(daemons[Self.next(counts, &turn)], connection, address, size)
+                    MHD_add_connection(own[Self.next(counts, &turn)], connection, address, size)
                     return true
                 }
             }
@@ -122,10 +124,6 @@ final class Acceptor: @unchecked Sendable {
         var best = turn
         for place in counts.indices where counts[place] < counts[best] - Limit.difference { best = place }
         return best
-    }
-
-    private static func connections(of daemon: OpaquePointer) -> Int {
-        Int(nephos_mhd_connections(daemon))
     }
 
     private func pause() {

@@ -19,7 +19,11 @@ final class WatchedConnection: Sendable {
     /// Whether `HeldBytes` may count bytes for the connection. Only the connection's thread changes it.
     let holdsBytes = Atomic(false)
 
-    init(_ descriptor: Int32, _ deadline: Int64) {
+    /// The credentials that the session of a TLS connection uses; nil for a plain connection.
+    private let credentials: TLSCredentials?
+
+    init(_ descriptor: Int32, _ deadline: Int64 = 0, credentials: TLSCredentials? = nil) {
+        self.credentials = credentials
         self.descriptor = descriptor
         peer = Peer(of: descriptor)
         client = peer.address.map(PeerAddress.init) ?? PeerAddress()
@@ -50,11 +54,13 @@ final class WatchedConnection: Sendable {
         allow(options, since: MonotonicTime.now.milliseconds + Int64(options.idleTimeout) * 1000)
     }
 
+    var isTLS: Bool { credentials != nil }
+
     func suspendDeadline() {
         deadline.store(0, ordering: .relaxed)
     }
 
-    /// - Parameter context: the unretained connection that `ConnectionWatch.opened` returned.
+    /// - Parameter context: the unretained connection that `HTTPBridge.opened` returned.
     static func from(_ context: UnsafeMutableRawPointer) -> WatchedConnection {
         Unmanaged<WatchedConnection>.fromOpaque(context).takeUnretainedValue()
     }
@@ -80,11 +86,8 @@ final class ConnectionWatch: Sendable {
 
     var isEmpty: Bool { connections.withLock(\.isEmpty) }
 
-    func opened(_ connection: OpaquePointer, _ options: HTTPServer.Options) -> WatchedConnection {
-        let watched = WatchedConnection(nephos_mhd_socket(connection), 0)
-        watched.allow(options)
+    func opened(_ watched: WatchedConnection) {
         connections.withLock { $0[watched.descriptor] = watched }
-        return watched
     }
 
     /// Removes a connection. Called before the socket is closed, while its number cannot be reused yet.

@@ -35,6 +35,7 @@ final class Exchange {
         request.problem = problem
         request.client = watched?.client.bytes ?? []
         request.localUser = watched?.peer.localUser
+        request.isSecure = watched?.isTLS == true
         self.request = request
         self.watched = watched
         self.refusal = refusal

@@ -1,3 +1,4 @@
+import CGnuTLS
 import CMicroHTTPD
 import Dispatch
 import Synchronization
@@ -25,11 +26,15 @@ final class HTTPBridge: @unchecked Sendable {
     /// The runs whose connections are suspended. A stopping server answers them.
     private let suspended = Mutex<[ObjectIdentifier: RequestRun]>([:])
     private let callbacks: UnsafeMutablePointer<nephos_mhd_callbacks>
+    /// The credentials of further TLS connections; nil if there are none.
+    private let credentials: Mutex<TLSCredentials?>
 
     init(
-        options: HTTPServer.Options, log: @escaping @Sendable (String) -> Void, handler: @escaping HTTPServer.Handler
+        options: HTTPServer.Options, _ credentials: TLSCredentials?, log: @escaping @Sendable (String) -> Void,
+        handler: @escaping HTTPServer.Handler
     ) {
         self.options = options
+        self.credentials = Mutex(credentials)
         held = HeldBytes(connections, limit: options.heldLimit, patience: Int64(options.heldPatience * 1000))
         self.log = log
         self.handler = handler
@@ -46,12 +51,29 @@ final class HTTPBridge: @unchecked Sendable {
 
     /// Starts a daemon without a listening socket, because an `Acceptor` adds its connections. The daemon does not
     /// retain the bridge: the server retains it, and stops the daemon before it releases the bridge.
-    func startDaemon() -> OpaquePointer? {
+    func startDaemon(isTLS: Bool) -> OpaquePointer? {
+        let kind = isTLS ? MHD_USE_TLS.rawValue : 0
         let flags =
-            MHD_USE_EPOLL_INTERNAL_THREAD.rawValue | MHD_USE_ITC.rawValue | MHD_ALLOW_SUSPEND_RESUME.rawValue
+            kind | MHD_USE_EPOLL_INTERNAL_THREAD.rawValue | MHD_USE_ITC.rawValue | MHD_ALLOW_SUSPEND_RESUME.rawValue
             | MHD_USE_ERROR_LOG.rawValue | MHD_USE_NO_LISTEN_SOCKET.rawValue
         return nephos_mhd_start(
-            flags, options.connectionLimit, options.idleTimeout, options.connectionMemory, callbacks)
+            flags, options.connectionLimit, options.idleTimeout, options.connectionMemory, callbacks,
+            isTLS ? TLSCredentials.priorities : nil, isTLS ? nephos_no_certificate_callback() : nil)
+    }
+
+    /// Changes the credentials of TLS connections that begin from now on.
+    func reload(_ credentials: TLSCredentials) { self.credentials.withLock { $0 = credentials } }
+
+    /// Begins to watch a connection. One over TLS is given its credentials before its handshake. The library closes the
+    /// session before it closes the connection, so the connection retains them for long enough.
+    fileprivate func opened(_ connection: OpaquePointer) -> WatchedConnection {
+        let session = nephos_mhd_session(connection).map { OpaquePointer($0) }
+        let credentials = session == nil ? nil : credentials.withLock(\.self)
+        if let session { credentials?.apply(to: session) }
+        let watched = WatchedConnection(nephos_mhd_socket(connection), credentials: credentials)
+        watched.allow(options)
+        connections.opened(watched)
+        return watched
     }
 
     /// Whether the handler of a request may run; if so, the handler counts as running. This method first counts and
@@ -127,7 +149,7 @@ private let completedCallback: MHD_RequestCompletedCallback = { closure, _, cont
 private let connectionCallback: MHD_NotifyConnectionCallback = { closure, connection, context, code in
     guard let bridge = HTTPBridge.from(closure), let connection, let context else { return }
     if code == .CONNECTION_NOTIFY_STARTED {
-        context.pointee = Unmanaged.passRetained(bridge.connections.opened(connection, bridge.options)).toOpaque()
+        context.pointee = Unmanaged.passRetained(bridge.opened(connection)).toOpaque()
     } else if let pointer = context.pointee {
         context.pointee = nil
         let watched = Unmanaged<WatchedConnection>.fromOpaque(pointer).takeRetainedValue()
@@ -151,4 +173,5 @@ private let clientFaults = [
     "Application reported internal error", "Not enough memory in pool",
     // A Unix socket has no options of TCP.
     "Setting TCP_", "Failed to push the data",
+    "Closing connection (failed to create response header)", "Error: received handshake message out of context",
 ]

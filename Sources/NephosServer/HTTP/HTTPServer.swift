@@ -76,35 +76,38 @@ package final class HTTPServer: Sendable {
     private struct Running: @unchecked Sendable {
         // `@unchecked`: the thread that removes this state from the server's lock owns it.
         var acceptor: Acceptor
-        var daemons: [OpaquePointer]
+        var daemons: Daemons
         var sockets: [ListeningSocket]
     }
 
     /// Starts to serve `sockets` and takes ownership of them. `port` becomes the port of the first socket.
+    /// - Parameter credentials: the certificate and key of the sockets that are TLS; nil if none is.
     package init(
-        _ sockets: [ListeningSocket], options: Options = Options(),
+        _ sockets: [ListeningSocket], credentials: TLSCredentials? = nil, options: Options = Options(),
         log: @escaping @Sendable (String) -> Void = { _ in }, handler: @escaping Handler
     ) throws(ListeningError) {
-        let bridge = HTTPBridge(options: options, log: log, handler: handler)
+        let bridge = HTTPBridge(options: options, credentials, log: log, handler: handler)
         self.port = sockets.first?.port ?? 0
         self.bridge = bridge
-        var daemons: [OpaquePointer] = []
+        var daemons: Daemons?
         do throws(ListeningError) {
-            for _ in 0..<max(2, options.threads) {
-                guard let daemon = bridge.startDaemon() else {
-                    throw .system(call: "MHD_start_daemon", message: String(cString: strerror(errno)))
-                }
-                daemons.append(daemon)
+            if credentials == nil, sockets.contains(where: \.isTLS) {
+                throw .unusable("a socket with TLS needs a certificate and a key")
             }
-            let acceptor = try Acceptor(sockets, daemons: daemons, bridge.connections, options)
+            let started = try Daemons(for: sockets, bridge)
+            daemons = started
+            let acceptor = try Acceptor(sockets, daemons: started, bridge.connections, options)
             try acceptor.start()
-            running = Mutex(Running(acceptor: acceptor, daemons: daemons, sockets: sockets))
+            running = Mutex(Running(acceptor: acceptor, daemons: started, sockets: sockets))
         } catch {
-            for daemon in daemons { MHD_stop_daemon(daemon) }
+            daemons?.stop()
             for socket in sockets { socket.close() }
             throw error
         }
     }
+
+    /// Changes the certificate and key of the TLS connections that begin from now on. Open connections keep theirs.
+    package func reload(_ credentials: TLSCredentials) { bridge.reload(credentials) }
 
     /// Stops the server. It stops accepting connections, and finishes the accepted requests and those that follow on
     /// their keep-alive connections. Each such connection closes after its next answer. Then every remaining connection
@@ -140,7 +143,7 @@ package final class HTTPServer: Sendable {
         // ends.
         let hasEnded = bridge.runningHandlers.wait(timeout: .now() + bridge.options.stopQuiet) == .success
         guard hasEnded, !bridge.hasSuspended else { return }
-        for daemon in taken.daemons { MHD_stop_daemon(daemon) }
+        taken.daemons.stop()
     }
 
     /// Waits until every request is answered and no further request has arrived for `stopQuiet` seconds. A client that

@@ -42,6 +42,16 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// - Parameter bytes: the address in network order; nil unless these are 4 or 16 bytes.
+    init?(_ bytes: [UInt8]) {
+        func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+        switch bytes.count {
+        case 4: self.init(ipv4: UInt32(truncatingIfNeeded: number(bytes[...])))
+        case 16: self.init(high: number(bytes[..<8]), low: number(bytes[8...]))
+        default: return nil
+        }
+    }
+
     package var isIPv4: Bool { high == 0 && low & ~0xFFFF_FFFF == Self.ipv4Prefix }
 
     /// The address in network order: 4 or 16 bytes.

@@ -12,6 +12,8 @@ package struct ListeningSocket: Sendable {
     package let family: Family
     /// The port to which the socket is bound, even if port 0 was requested; 0 for a Unix socket.
     package let port: UInt16
+    /// Whether the server speaks TLS on this socket.
+    package var isTLS = false
     /// The file of a Unix socket; nil for TCP.
     let file: UnixSocketFile?
 

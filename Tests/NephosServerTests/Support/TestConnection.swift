@@ -23,10 +23,12 @@ struct TestResponse {
 final class TestConnection: Sendable {
     let port: UInt16
     private let descriptor: Int32
+    private let carrier: Process?
     private let received = Mutex<[UInt8]>([])
 
     init(port: UInt16, family: ListeningSocket.Family = .ipv4) throws {
         self.port = port
+        carrier = nil
         descriptor = socket(family == .ipv4 ? AF_INET : AF_INET6, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
         // A bound on the wait of a test that fails.
         var patience = timeval(tv_sec: 120, tv_usec: 0)
@@ -57,6 +59,7 @@ final class TestConnection: Sendable {
     /// Connects to a Unix socket.
     init(path: String) throws {
         port = 0
+        carrier = nil
         descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
@@ -68,6 +71,13 @@ final class TestConnection: Sendable {
         }
     }
 
+    /// A connection whose bytes another program carries, until the connection goes.
+    init(port: UInt16, descriptor: Int32, carrier: Process) {
+        self.port = port
+        self.descriptor = descriptor
+        self.carrier = carrier
+    }
+
     private static func connect<Address>(_ descriptor: Int32, _ address: Address) -> Int32 {
         withUnsafeBytes(of: address) {
             Glibc.connect(descriptor, $0.baseAddress?.assumingMemoryBound(to: sockaddr.self), socklen_t($0.count))
@@ -75,6 +85,7 @@ final class TestConnection: Sendable {
     }
 
     deinit {
+        carrier?.terminate()
         Glibc.close(descriptor)
     }
 
@@ -155,6 +166,14 @@ final class TestConnection: Sendable {
     /// The next bytes, whatever they are part of.
     func bytes(_ count: Int) async throws -> [UInt8] {
         try await offThePool { [self] in try take { $0.count >= count ? count : nil } }
+    }
+
+    /// All that the server still sends until it closes the connection.
+    func rest() async throws -> [UInt8] {
+        try await offThePool { [self] in
+            while let more = try read() { received.withLock { $0 += more } }
+            return received.withLock { $0 }
+        }
     }
 
     /// Whether the server closes the connection without sending anything more.
