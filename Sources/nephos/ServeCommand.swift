@@ -70,7 +70,8 @@ struct ServeCommand {
     static func main(_ arguments: [String]) throws(UsageError) {
         if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
         let command = try ServeCommand(arguments)
-        ServerProcess(log: command.settings.log).run { try await command.serve(until: $0, $1) }
+        let (listeners, log) = (command.listeners, command.settings.log)
+        ServerProcess(log: log).run(reload: { listeners.reload(log) }) { try await command.serve(until: $0, $1) }
     }
 
     init(_ arguments: [String]) throws(UsageError) {
@@ -110,7 +111,12 @@ struct ServeCommand {
         let responder = Responder(
             service, access: .production(installation, url: url), log: settings.log.observer())
         let served = ServedService(service: service, responder: responder, log: settings.log, clients: delivery.clients)
-        try await served.serve(sockets, until: stops, upkeep: [{ await installation.purgeExpired() }]) { _ in
+        let upkeep: [@Sendable () async -> Void] = [
+            { await installation.purgeExpired() },
+            { [listeners, settings] in await listeners.watchExpiry(settings.log) },
+        ]
+        try await served.serve(sockets, credentials: listeners.credentials, until: stops, upkeep: upkeep) { server in
+            listeners.started(server)
             Console.print("nephos: serving \(url.text) (production)\n")
         }
         await installation.close()

@@ -59,7 +59,9 @@ struct DevelopmentAccess: ServerAccess {
 
     func checkExists(container: String) async throws(Refusal) {}
 
-    func baseURL(_ request: HTTPRequest) -> String { request.host.map { "\(request.isSecure ? "https" : "http")://\($0)" } ?? "" }
+    func baseURL(_ request: HTTPRequest) -> String {
+        request.host.map { "\(request.isSecure ? "https" : "http")://\($0)" } ?? ""
+    }
 
     func signInURL(_ request: HTTPRequest, _ target: RequestTarget?) -> String? {
         request.host == nil ? nil : baseURL(request) + DevelopmentSignIn.path

@@ -1,33 +1,105 @@
+import FoundationEssentials
 import NephosServer
 import NephosService
 import Synchronization
 
-/// The addresses at which a production server listens.
+/// The addresses at which a production server listens, with its certificate.
 final class ServeListeners: Sendable {
+    /// The time in seconds before a certificate's expiry from which the log warns of it.
+    private static let warning = 14.0 * 24 * 60 * 60
+
     private let address: String
+    private let files: (certificate: String, key: String)?
+    /// The certificate of the start; nil for plain HTTP.
+    let credentials: TLSCredentials?
+    /// The server, once it runs: SIGHUP gives it another certificate.
+    private let server = Mutex<HTTPServer?>(nil)
 
     init(_ arguments: Arguments, _ url: PublicURL) throws(UsageError) {
         address = arguments["--listen"] ?? "127.0.0.1:8484"
         let isLoopback = ["127.", "[::1]:"].contains { [address] in address.hasPrefix($0) }
-        guard isLoopback || arguments.has("--behind-proxy") || arguments.has("--insecure") else {
+        files = try Self.files(arguments)
+        do throws(TLSFailure) {
+            credentials = try files.map(Self.read)
+        } catch {
+            throw UsageError("\(error.description).")
+        }
+        guard credentials != nil || isLoopback || arguments.has("--behind-proxy") || arguments.has("--insecure") else {
             throw UsageError(
-                "plain HTTP is served on the loopback alone: say that TLS ends in a proxy ('--behind-proxy') or nowhere "
-                    + "('--insecure').")
+                "plain HTTP is served on the loopback alone: give '--tls-cert FILE' and '--tls-key FILE', or say that "
+                    + "TLS ends in a proxy ('--behind-proxy') or nowhere ('--insecure').")
         }
         guard url.isSecure || arguments.has("--insecure") || isLoopback else {
             throw UsageError("'\(url.text)' is not https: give '--insecure' to have passwords sent in the clear.")
         }
+        guard url.isSecure || credentials == nil else {
+            throw UsageError("'--url \(url.text)' is not https, but '--tls-cert' is given.")
+        }
+    }
+
+    private static func files(_ arguments: Arguments) throws(UsageError) -> (certificate: String, key: String)? {
+        switch (arguments["--tls-cert"], arguments["--tls-key"]) {
+        case (nil, nil): return nil
+        case (let certificate?, let key?):
+            guard !arguments.has("--behind-proxy") else {
+                throw UsageError("'--behind-proxy' and '--tls-cert' exclude each other: TLS ends in one place.")
+            }
+            return (certificate, key)
+        default: throw UsageError("'--tls-cert' and '--tls-key' go together.")
+        }
+    }
+
+    private static func read(_ files: (certificate: String, key: String)) throws(TLSFailure) -> TLSCredentials {
+        try TLSCredentials.read(certificateFile: files.certificate, keyFile: files.key)
     }
 
     /// Binds the address, and the socket for administration.
     /// - Parameter socket: the path of that socket.
     func open(administration socket: String) throws(ListeningError) -> [ListeningSocket] {
-        let network = try ListeningSocket.listen(on: address)
+        var network = try ListeningSocket.listen(on: address)
+        network.isTLS = credentials != nil
         do throws(ListeningError) {
             return [network, try .unix(path: socket)]
         } catch {
             network.close()
             throw error
+        }
+    }
+
+    func started(_ server: HTTPServer) { self.server.withLock { $0 = server } }
+
+    // MARK: The certificate
+
+    /// Reads the certificate and key again, for the connections from now on. A pair that cannot be used leaves the
+    /// former one.
+    func reload(_ log: DevLog) {
+        guard let files, let server = server.withLock({ $0 }) else {
+            return log.note("there is no certificate to read again")
+        }
+        do throws(TLSFailure) {
+            let credentials = try Self.read(files)
+            server.reload(credentials)
+            log.note("the certificate was read again; it is valid until \(credentials.expiry)")
+            warn(of: credentials, log)
+        } catch {
+            log.note("the former certificate stays: \(error.description)")
+        }
+    }
+
+    /// Warns daily of a certificate that is about to expire, until the task is cancelled.
+    func watchExpiry(_ log: DevLog) async {
+        while !Task.isCancelled {
+            if let files, let credentials = try? Self.read(files) { warn(of: credentials, log) }
+            do { try await Task.sleep(for: .seconds(24 * 60 * 60)) } catch { return }
+        }
+    }
+
+    private func warn(of credentials: TLSCredentials, _ log: DevLog) {
+        let left = credentials.expiry.timeIntervalSinceNow
+        if left < 0 {
+            log.note("the certificate expired on \(credentials.expiry): clients refuse it")
+        } else if left < Self.warning {
+            log.note("the certificate expires on \(credentials.expiry): renew it, then send SIGHUP")
         }
     }
 }

@@ -80,10 +80,12 @@ struct ServedService {
     /// Serves.
     /// - Parameters:
     ///   - sockets: the bound sockets, which this method owns.
+    ///   - credentials: the certificate of the sockets with TLS; nil without one.
     ///   - upkeep: the work of the background that ends with the server.
     ///   - ready: called with the port of the first socket, once requests are answered.
     func serve(
-        _ sockets: [ListeningSocket], until stops: AsyncStream<Void>, upkeep: [@Sendable () async -> Void] = [],
+        _ sockets: [ListeningSocket], credentials: TLSCredentials? = nil, until stops: AsyncStream<Void>,
+        upkeep: [@Sendable () async -> Void] = [],
         _ ready: (HTTPServer) -> Void
     ) async throws {
         var options = HTTPServer.Options()
@@ -91,7 +93,9 @@ struct ServedService {
         options.unfinished = Responder.unfinished
         options.account = { [responder] in responder.account($0) }
         options.busy = { [responder] in responder.busy($0) }
-        let server = try HTTPServer(sockets, options: options, log: { [log] in log.note("http: \($0)") }) {
+        let server = try HTTPServer(
+            sockets, credentials: credentials, options: options, log: { [log] in log.note("http: \($0)") }
+        ) {
             [responder] in
             await responder.respond(to: $0)
         }
