@@ -10,7 +10,7 @@ import Synchronization
 final class WatchedConnection: Sendable {
     let descriptor: Int32
     let peer: Peer
-    /// The address that identifies the client without an account.
+    /// The address that identifies a client without an account, unless a proxy names another.
     let client: PeerAddress
     /// The deadline in milliseconds of the monotonic clock; 0 for no deadline, while a handler runs.
     private let deadline: Atomic<Int64>
@@ -22,11 +22,17 @@ final class WatchedConnection: Sendable {
     /// The credentials that the session of a TLS connection uses; nil for a plain connection.
     private let credentials: TLSCredentials?
 
-    init(_ descriptor: Int32, _ deadline: Int64 = 0, credentials: TLSCredentials? = nil) {
+    /// Whether the peer is a proxy that is believed about its clients.
+    let isProxy: Bool
+
+    init(
+        _ descriptor: Int32, _ deadline: Int64 = 0, credentials: TLSCredentials? = nil, proxies: TrustedProxies = .none
+    ) {
         self.credentials = credentials
         self.descriptor = descriptor
         peer = Peer(of: descriptor)
         client = peer.address.map(PeerAddress.init) ?? PeerAddress()
+        isProxy = peer.address.map(proxies.contains) ?? false
         self.deadline = Atomic(deadline)
     }
 

@@ -16,6 +16,8 @@ final class Exchange {
     private var response: HTTPResponse?
     private var whenSent: (@Sendable (Bool) -> Void)?
     private let watched: WatchedConnection?
+    /// The address that identifies the client without an account.
+    private var client: PeerAddress
     /// The time at which the body began to arrive, in milliseconds.
     private var begun: Int64 = 0
     /// Whether the server counts the exchange as an open request.
@@ -31,9 +33,10 @@ final class Exchange {
         _ options: HTTPServer.Options
     ) {
         state = ExchangeState(bodyLimit: options.bodyLimit, droppedBodyLimit: options.droppedBodyLimit)
+        client = watched?.client ?? PeerAddress()
         var request = HTTPRequest(method: .other, target: target)
         request.problem = problem
-        request.client = watched?.client.bytes ?? []
+        request.client = client.bytes
         request.localUser = watched?.peer.localUser
         request.isSecure = watched?.isTLS == true
         self.request = request
@@ -121,7 +124,18 @@ final class Exchange {
         request.method = HTTPMethod(named: method.map { String(cString: $0) } ?? "")
         begun = MonotonicTime.now.milliseconds
         watched?.allow(bridge.options, since: begun)
+        if let watched, watched.isProxy, let peer = watched.peer.address {
+            readForwarded(by: peer, connection, bridge.options.proxies)
+        }
         return .head(request.readHeaders(connection, bridge.options))
+    }
+
+    /// Reads who the client of a proxy is.
+    private func readForwarded(by peer: IPAddress, _ connection: OpaquePointer, _ proxies: TrustedProxies) {
+        let named = proxies.client(of: peer, isSecure: request.isSecure, ForwardedHeaders(connection))
+        client = PeerAddress(named.address)
+        request.client = client.bytes
+        request.isSecure = named.isSecure
     }
 
     // MARK: The body
@@ -140,7 +154,7 @@ final class Exchange {
     private func holder(_ bridge: HTTPBridge) -> Holder {
         if let account = bridge.options.account(request) { return .account(account) }
         if let user = request.localUser { return .localUser(user) }
-        return .address(watched?.client ?? PeerAddress())
+        return .address(client)
     }
 
     // MARK: The handler

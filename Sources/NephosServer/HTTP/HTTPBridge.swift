@@ -70,7 +70,8 @@ final class HTTPBridge: @unchecked Sendable {
         let session = nephos_mhd_session(connection).map { OpaquePointer($0) }
         let credentials = session == nil ? nil : credentials.withLock(\.self)
         if let session { credentials?.apply(to: session) }
-        let watched = WatchedConnection(nephos_mhd_socket(connection), credentials: credentials)
+        let watched = WatchedConnection(
+            nephos_mhd_socket(connection), credentials: credentials, proxies: options.proxies)
         watched.allow(options)
         connections.opened(watched)
         return watched

@@ -22,7 +22,7 @@ package struct HTTPRequest: Sendable {
     package var client: [UInt8] = []
     /// The user ID of the process that sent the request over a Unix socket; nil for a request over a network.
     package var localUser: UInt32?
-    /// Whether the request came over TLS.
+    /// Whether the client sent the request over TLS, to this server or to its proxy.
     package var isSecure = false
     /// The path and query of the request as received, percent-encoded.
     package var target: String
