@@ -79,7 +79,7 @@ struct Arguments {
                 guard parts[0] != "--token" else {
                     throw UsageError(
                         "a token is no argument, which other processes see: write it to a file for"
-                            + " '\(ServerAccess.tokenOption.name) FILE', or set NEPHOS_TOKEN. \(seeHelp)")
+                            + " '\(ServerCredentials.tokenOption.name) FILE', or set NEPHOS_TOKEN. \(seeHelp)")
                 }
                 let meant = Suggestion.text(for: parts[0], among: options.map(\.name))
                 throw UsageError("unknown option '\(parts[0])'.\(meant) \(seeHelp)")

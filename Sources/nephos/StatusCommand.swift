@@ -5,7 +5,7 @@ import NephosWire
 struct StatusCommand {
     static let options = [
         CommandOption("--url", "URL", "The running server. Default: NEPHOS_URL, or \(RemoteSchema.localURL)"),
-        ServerAccess.tokenOption,
+        ServerCredentials.tokenOption,
         CommandOption("--json", nil, "Print what the server says, in JSON."),
         CommandOption("--help", nil, "Show this help."),
     ]
@@ -27,9 +27,9 @@ struct StatusCommand {
         let arguments = try Arguments(arguments, options: options, command: "status")
         let address = try ServerAddress(
             arguments["--url"] ?? CloudAddress.variable("NEPHOS_URL") ?? RemoteSchema.localURL)
-        let access = try ServerAccess(arguments)
+        let credentials = try ServerCredentials(arguments)
         do {
-            let (status, body) = try ServerConnection(address: address, access).get("/status")
+            let (status, body) = try ServerConnection(address: address, credentials).get("/status")
             guard status == 200 else {
                 Console.fail((try? ErrorDictionary(decoding: body))?.reason ?? "\(address) answered \(status).")
             }

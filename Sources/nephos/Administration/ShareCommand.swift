@@ -132,7 +132,7 @@ struct ShareCommand {
             known = stores
         case .server(let server):
             do throws(ServerConnection.Failure) {
-                let (status, body) = try ServerConnection(address: server, address.access).get("/status")
+                let (status, body) = try ServerConnection(address: server, address.credentials).get("/status")
                 guard status == 200, let overview = try? ServiceOverview(decoding: body) else { return nil }
                 known = overview.containers.map { StoreID(container: $0.container, environment: $0.environment) }
                 isComplete = overview.isComplete

@@ -27,7 +27,7 @@ struct CloudAddress {
             """),
         CommandOption(
             "--environment", "NAME", "development or production. Default: NEPHOS_ENVIRONMENT, or development"),
-        ServerAccess.tokenOption,
+        ServerCredentials.tokenOption,
     ]
 
     static let options =
@@ -44,8 +44,8 @@ struct CloudAddress {
     var database: String
     /// The token of the account whose database is accessed; nil without an account.
     var token: String?
-    /// How administrators' requests sign in.
-    let access: ServerAccess
+    /// The credentials of administrators' requests.
+    let credentials: ServerCredentials
     var apiToken: String
 
     /// - Parameter accountSignsIn: whether `--account` names the account to sign in as, and not the account that an
@@ -67,14 +67,14 @@ struct CloudAddress {
         guard ["public", "private", "shared"].contains(database) else {
             throw UsageError("'\(database)' is unknown: '--database' takes public, private or shared.")
         }
-        access = try ServerAccess(arguments)
+        credentials = try ServerCredentials(arguments)
         if accountSignsIn, let account = arguments["--account"] {
-            guard !arguments.has(ServerAccess.tokenOption.name) else {
-                throw UsageError("'--account' and '\(ServerAccess.tokenOption.name)' exclude each other.")
+            guard !arguments.has(ServerCredentials.tokenOption.name) else {
+                throw UsageError("'--account' and '\(ServerCredentials.tokenOption.name)' exclude each other.")
             }
             token = "dev:\(account)"
         } else {
-            token = access.isAnonymous ? nil : access.token ?? "dev:\(Self.userName)"
+            token = credentials.isAnonymous ? nil : credentials.token ?? "dev:\(Self.userName)"
         }
         apiToken = Self.variable("NEPHOS_API_TOKEN") ?? "nephos"
     }
@@ -94,9 +94,9 @@ struct CloudAddress {
     /// Returns a connection to a server.
     /// - Parameter isAdministration: whether it signs in as for administrators' requests, and not as the account.
     func connection(to server: ServerAddress, isAdministration: Bool) -> ServerConnection {
-        var access = access
-        if !isAdministration { access.token = token }
-        return ServerConnection(address: server, access)
+        var credentials = credentials
+        if !isAdministration { credentials.token = token }
+        return ServerConnection(address: server, credentials)
     }
 
     /// Returns the request target of an administrator's action, such as `zones/list`.

@@ -59,15 +59,15 @@ struct ServerConnection {
     private let headers: [(name: String, value: String)]
     private let certificates: String?
 
-    init(address: ServerAddress, _ access: ServerAccess) { self.init(.address(address), access) }
+    init(address: ServerAddress, _ credentials: ServerCredentials) { self.init(.address(address), credentials) }
 
     /// Creates a connection to a server on this machine.
-    init(socket path: String, _ access: ServerAccess) { self.init(.socket(path), access) }
+    init(socket path: String, _ credentials: ServerCredentials) { self.init(.socket(path), credentials) }
 
-    private init(_ place: Place, _ access: ServerAccess) {
+    private init(_ place: Place, _ credentials: ServerCredentials) {
         self.place = place
-        certificates = access.certificates
-        let authorization = access.token.flatMap(AuthorizationHeader.value).map { (AuthorizationHeader.name, $0) }
+        certificates = credentials.certificates
+        let authorization = credentials.token.flatMap(AuthorizationHeader.value).map { (AuthorizationHeader.name, $0) }
         headers = [("\(AnswerAdditions.header)", "1")] + [authorization].compactMap(\.self)
     }
 

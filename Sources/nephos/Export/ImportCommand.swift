@@ -68,7 +68,7 @@ struct ImportCommand {
         if !arguments.has("--container") { address.container = header.container }
         if !arguments.has("--environment") { address.environment = header.environment }
         if !arguments.has("--database") { address.database = header.database }
-        let signsIn = arguments.has("--account") || arguments.has(ServerAccess.tokenOption.name)
+        let signsIn = arguments.has("--account") || arguments.has(ServerCredentials.tokenOption.name)
         // Only tokens of `nephos dev` name accounts as the header of an export does.
         let isOther = address.token.map { !$0.hasPrefix("dev:") } ?? false
         if !signsIn, !isOther, let account = header.account {

@@ -56,7 +56,7 @@ struct RecordImport {
     private static let headerStart = Array(#"{"nephosExport""#.utf8)
 
     /// The options that name the database for the records of a single database.
-    private static let placeOptions = ["--database", "--account", ServerAccess.tokenOption.name]
+    private static let placeOptions = ["--database", "--account", ServerCredentials.tokenOption.name]
 
     /// Refuses these options for an export of several databases, before any record is imported.
     static func checkOptions(_ arguments: Arguments, for path: String) throws {

@@ -10,10 +10,10 @@ struct RemoteSchema: SchemaPlace {
     private let path: String
 
     init(
-        _ url: String, _ access: ServerAccess, container: String, environment: ContainerEnvironment
+        _ url: String, _ credentials: ServerCredentials, container: String, environment: ContainerEnvironment
     ) throws(SchemaFailure) {
         do throws(UsageError) {
-            server = ServerConnection(address: try ServerAddress(url), access)
+            server = ServerConnection(address: try ServerAddress(url), credentials)
         } catch {
             throw SchemaFailure(error.message)
         }

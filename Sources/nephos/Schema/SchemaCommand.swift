@@ -32,7 +32,7 @@ struct SchemaCommand {
             development or production. Default: NEPHOS_ENVIRONMENT, or
             development. Only export and indexes look at production.
             """),
-        ServerAccess.tokenOption,
+        ServerCredentials.tokenOption,
         CommandOption("--output", "FILE", "Where export writes. Default: standard output"),
         Confirmation.option,
         CommandOption("--help", nil, "Show this help."),
@@ -75,7 +75,7 @@ struct SchemaCommand {
     var action: Action
     var url: String?
     var data: String?
-    var access: ServerAccess
+    var credentials: ServerCredentials
     var container: String?
     var environment: ContainerEnvironment
     var file: String?
@@ -106,7 +106,7 @@ struct SchemaCommand {
             rest, options: Self.options, command: "schema", wordLimit: action.wordCount)
         url = arguments["--url"]
         data = arguments["--data"]
-        access = try ServerAccess(arguments)
+        credentials = try ServerCredentials(arguments)
         if url != nil && data != nil { throw UsageError("'--url' and '--data' exclude each other.") }
         container = arguments["--container"] ?? variables["NEPHOS_CONTAINER"].flatMap { $0.isEmpty ? nil : $0 }
         let environment = arguments["--environment"] ?? variables["NEPHOS_ENVIRONMENT"] ?? "development"
@@ -163,7 +163,7 @@ struct SchemaCommand {
 
     private func place() throws(SchemaFailure) -> (any SchemaPlace)? {
         if let url, let container {
-            return try RemoteSchema(url, access, container: container, environment: environment)
+            return try RemoteSchema(url, credentials, container: container, environment: environment)
         }
         guard let data else { return nil }
         return try DirectorySchema(

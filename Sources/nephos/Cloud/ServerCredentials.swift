@@ -2,8 +2,8 @@ import Glibc
 import NephosHTTP
 import NephosWire
 
-/// How a command signs in to a server, and which certificates of servers it trusts.
-struct ServerAccess: Hashable {
+/// The credentials with which a command signs in to a server, and the certificates of servers that it trusts.
+struct ServerCredentials: Hashable {
     static let tokenOption = CommandOption(
         "--token-file", "FILE", "Sign in with the token in FILE. Default: NEPHOS_TOKEN")
 

@@ -9,7 +9,7 @@ import Testing
 @testable import NephosServer
 
 /// How commands sign in to a running server, and which servers they trust.
-@Suite struct ServerAccessTests {
+@Suite struct ServerCredentialsTests {
     private struct Received: Sendable {
         var target: String
         var authorization: String?
