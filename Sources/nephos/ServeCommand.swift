@@ -37,6 +37,12 @@ struct ServeCommand {
             alone, such as 10.0.0.7 or 10.0.0.0/8. May be given several times.
             """
         ).repeatable,
+        CommandOption(
+            "--drain", "TIME",
+            """
+            How long a server that is told to stop still answers, while GET /ready
+            says no, so that load balancers notice. Default: 0s
+            """),
         CommandOption("--insecure", nil, "Serve plain HTTP beyond the loopback. Passwords can be read on the way."),
         CommandOption("--help", nil, "Show this help."),
     ]
@@ -65,13 +71,17 @@ struct ServeCommand {
     private let data: String
     private let url: PublicURL
     private let listeners: ServeListeners
+    /// In milliseconds.
+    private let drain: Int64
 
     /// Runs the server until a signal ends the process.
     static func main(_ arguments: [String]) throws(UsageError) {
         if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
         let command = try ServeCommand(arguments)
         let (listeners, log) = (command.listeners, command.settings.log)
-        ServerProcess(log: log).run(reload: { listeners.reload(log) }) { try await command.serve(until: $0, $1) }
+        ServerProcess(log: log, drain: Int(command.drain / 1000)).run(reload: { listeners.reload(log) }) {
+            try await command.serve(until: $0, $1)
+        }
     }
 
     init(_ arguments: [String]) throws(UsageError) {
@@ -88,6 +98,11 @@ struct ServeCommand {
         }
         self.url = url
         listeners = try ServeListeners(arguments, url)
+        drain =
+            try arguments["--drain"].map { text throws(UsageError) in
+                try DurationArgument.parse(text, option: "--drain")
+            } ?? 0
+        guard drain <= 600_000 else { throw UsageError("'--drain' takes up to 10m.") }
     }
 
     private func serve(until stops: AsyncStream<Void>, _ isStopping: @Sendable () -> Bool) async throws {
@@ -110,12 +125,14 @@ struct ServeCommand {
             configuration: settings.configuration(delivery.outlets, escrowsKeys: false))
         let responder = Responder(
             service, access: .production(installation, url: url), log: settings.log.observer())
-        let served = ServedService(service: service, responder: responder, log: settings.log, clients: delivery.clients)
+        let served = ServedService(
+            service: service, responder: responder, log: settings.log, clients: delivery.clients,
+            credentials: listeners.credentials, proxies: listeners.proxies, drain: drain)
         let upkeep: [@Sendable () async -> Void] = [
             { await installation.purgeExpired() },
             { [listeners, settings] in await listeners.watchExpiry(settings.log) },
         ]
-        try await served.serve(sockets, credentials: listeners.credentials, until: stops, upkeep: upkeep) { server in
+        try await served.serve(sockets, until: stops, upkeep: upkeep) { server in
             listeners.started(server)
             Console.print("nephos: serving \(url.text) (production)\n")
         }

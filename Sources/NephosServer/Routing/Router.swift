@@ -13,7 +13,7 @@ enum Routes {
         .courier,
         Route([.get], "/health", access: .open) { _ in .json(Array(#"{"status":"ok"}"#.utf8)) },
         Route([.get], "/ready", access: .open) { asked throws(Refusal) in
-            guard let problem = await asked.service.problemOfWriting() else {
+            guard let problem = await asked.service.problemOfReadiness() else {
                 return .json(Array(#"{"status":"ok"}"#.utf8))
             }
             var refusal = Refusal(.tryAgainLater, problem)

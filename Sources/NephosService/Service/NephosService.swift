@@ -13,6 +13,7 @@ package final class NephosService: Sendable {
     let decodedQueries = DecodedQueries()
     let readiness: Readiness
     private let pollsHaveEnded = Atomic(false)
+    private let isUnready = Atomic(false)
 
     package init(
         stores: any StoreProvider, environment: ServiceEnvironment = .system,
@@ -69,6 +70,14 @@ package final class NephosService: Sendable {
     package func endPolls() {
         pollsHaveEnded.store(true, ordering: .releasing)
         for store in stores.all { store.longPolls.close() }
+    }
+
+    /// Has the service say from now on that it is not ready, because the server is about to stop.
+    package func stopsBeingReady() { isUnready.store(true, ordering: .releasing) }
+
+    /// Why the service is not ready to write; nil if it is.
+    package func problemOfReadiness() async -> String? {
+        isUnready.load(ordering: .acquiring) ? "the server is stopping" : await problemOfWriting()
     }
 
     var hasEndedPolls: Bool { pollsHaveEnded.load(ordering: .acquiring) }

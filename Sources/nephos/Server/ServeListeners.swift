@@ -12,6 +12,8 @@ final class ServeListeners: Sendable {
     private let files: (certificate: String, key: String)?
     /// The certificate of the start; nil for plain HTTP.
     let credentials: TLSCredentials?
+    /// The proxies that are believed about their clients.
+    let proxies: TrustedProxies
     /// The server, once it runs: SIGHUP gives it another certificate.
     private let server = Mutex<HTTPServer?>(nil)
 
@@ -21,6 +23,11 @@ final class ServeListeners: Sendable {
         files = try Self.files(arguments)
         do throws(TLSFailure) {
             credentials = try files.map(Self.read)
+        } catch {
+            throw UsageError("\(error.description).")
+        }
+        do throws(InvalidProxy) {
+            proxies = try TrustedProxies(arguments.all("--trust-proxy"))
         } catch {
             throw UsageError("\(error.description).")
         }

@@ -11,6 +11,8 @@ struct ServerProcess {
     private static let stopSeconds = 4
 
     let log: DevLog
+    /// The additional time in seconds, in which a stopping server still answers.
+    var drain = 0
 
     /// Runs `serve` until a signal ends the process.
     /// - Parameters:
@@ -51,7 +53,7 @@ struct ServerProcess {
         stop.yield()
         // A second signal stops the process without waiting for accepted requests. The wait is bounded anyway. A write
         // that is not committed by then was not acknowledged, and the store is as if it had never begun.
-        if let signal = signals.wait(seconds: Self.stopSeconds) { exit(128 + signal) }
+        if let signal = signals.wait(seconds: Self.stopSeconds + drain) { exit(128 + signal) }
         log.note("stopped while requests were under way; none of them was acknowledged")
         _exit(0)
     }
@@ -76,22 +78,25 @@ struct ServedService {
     let log: DevLog
     /// The clients of deliveries, which are closed before the service.
     let clients: [HTTPClient]
+    var credentials: TLSCredentials?
+    var proxies = TrustedProxies.none
+    /// The time in milliseconds for which a stopping server is not ready and answers still, so that load balancers notice.
+    var drain: Int64 = 0
 
     /// Serves.
     /// - Parameters:
     ///   - sockets: the bound sockets, which this method owns.
-    ///   - credentials: the certificate of the sockets with TLS; nil without one.
     ///   - upkeep: the work of the background that ends with the server.
     ///   - ready: called with the port of the first socket, once requests are answered.
     func serve(
-        _ sockets: [ListeningSocket], credentials: TLSCredentials? = nil, until stops: AsyncStream<Void>,
-        upkeep: [@Sendable () async -> Void] = [],
+        _ sockets: [ListeningSocket], until stops: AsyncStream<Void>, upkeep: [@Sendable () async -> Void] = [],
         _ ready: (HTTPServer) -> Void
     ) async throws {
         var options = HTTPServer.Options()
         options.connectionLimit = OpenFiles.makeRoomForConnections()
         options.unfinished = Responder.unfinished
         options.account = { [responder] in responder.account($0) }
+        options.proxies = proxies
         options.busy = { [responder] in responder.busy($0) }
         let server = try HTTPServer(
             sockets, credentials: credentials, options: options, log: { [log] in log.note("http: \($0)") }
@@ -105,6 +110,10 @@ struct ServedService {
             upkeep + [{ [service] in await service.forgetOldDeletions() }, { [service] in await service.takeUpWork() }]
         let tasks = all.map { work in Task { await work() } }
         for await _ in stops { break }
+        if drain > 0 {
+            service.stopsBeingReady()
+            try? await Task.sleep(for: .milliseconds(drain))
+        }
         for task in tasks { task.cancel() }
         service.endPolls()
         await server.stop()
