@@ -75,10 +75,14 @@ package enum TestCluster {
         try PostgresStores(try address.get(), options: options(connections: 24))
     }
 
-    /// Options of stores of their own: no other server has them open.
+    /// Options of stores of their own: no other server has them open. A busy machine makes tests wait longer than servers
+    /// should.
     package static func options(connections: Int) -> PostgresOptions {
-        PostgresOptions(
-            connections: connections, acceptsUnsafeServer: true, prefix: "t\(UInt64.random(in: .min ... .max))")
+        var options = PostgresOptions(
+            connections: connections, connectMilliseconds: 30_000, acceptsUnsafeServer: true,
+            prefix: "t\(UInt64.random(in: .min ... .max))")
+        options.idleMilliseconds = 60_000
+        return options
     }
 
     /// A store that is empty.

@@ -22,8 +22,16 @@ struct DevCommand {
         CommandOption(
             "--listen", "ADDRESS",
             """
-            127.0.0.1, ::1 or localhost, which all mean the loopback: nephos dev
-            accepts everyone who can reach it.
+            Listen on this address, such as 0.0.0.0, and not on the loopback alone.
+            Then every request needs the access token.
+            """),
+        CommandOption(
+            "--access-token-file", "FILE",
+            """
+            The secret of 16 characters or more that every request needs, in the
+            header X-Nephos-Access-Token or as the password of Basic authentication.
+            The library has it from NEPHOS_ACCESS_TOKEN. No keys of encrypted values
+            are kept.
             """),
         CommandOption("--help", nil, "Show this help."),
     ]
@@ -42,6 +50,9 @@ struct DevCommand {
 
         \(ServerSettings.help)
         """
+
+    /// The address beyond the loopback, and the token that its requests need; nil on the loopback.
+    private let elsewhere: (address: String, token: AccessToken)?
 
     private static let loopbackAddresses = ["127.0.0.1", "::1", "[::1]", "localhost"]
 
@@ -78,20 +89,31 @@ struct DevCommand {
             }
             self.port = port
         }
-        requiresApproval = arguments.has("--require-approval")
+        elsewhere = try Self.elsewhere(arguments)
+        requiresApproval = arguments.has("--require-approval") || elsewhere != nil
         importFile = arguments["--import"]
         importAssets = arguments["--import-assets"]
         if importAssets != nil, importFile == nil { throw UsageError("'--import-assets' belongs to '--import FILE'.") }
-        if let address = arguments["--listen"], !Self.loopbackAddresses.contains(address) {
+    }
+
+    private static func elsewhere(_ arguments: Arguments) throws(UsageError) -> (address: String, token: AccessToken)? {
+        let address = arguments["--listen"].flatMap { loopbackAddresses.contains($0) ? nil : $0 }
+        guard let file = arguments["--access-token-file"] else {
+            guard let address else { return nil }
             throw UsageError(
-                "nephos dev listens on this machine's loopback only, not on '\(address)': it accepts everyone who can "
-                    + "reach it.")
+                "nephos dev accepts everyone who can reach it: to listen on '\(address)' give '--access-token-file FILE'."
+            )
         }
+        guard let token = AccessToken(try ServerCredentials.line(of: file)) else {
+            throw UsageError(
+                "the line of '\(file)' is no access token: it has 16 to 1000 visible ASCII characters, without spaces.")
+        }
+        return (address ?? "127.0.0.1", token)
     }
 
     private func serve(until stops: AsyncStream<Void>, _ isStopping: @Sendable () -> Bool) async throws {
         // The port is bound first, so that a failure to bind it has no side effects.
-        let sockets = try ListeningSocket.loopback(port: port)
+        let sockets = try sockets()
         ProcessMemory.keepForNextAnswer()
         SQLiteLibrary.dedicate()
         let stores = try await settings.stores(isStopping)
@@ -108,18 +130,28 @@ struct DevCommand {
         let service = NephosService(
             stores: stores, environment: settings.environment,
             configuration: settings.configuration(delivery.outlets, escrowsKeys: !requiresApproval))
-        let responder = Responder(service, log: settings.log.observer())
+        let responder = Responder(
+            service, access: elsewhere.map { .developmentElsewhere($0.token) } ?? .development,
+            log: settings.log.observer())
         if let importFile {
             try await Self.load(importFile, importAssets, Cloud.Local(responder: responder, service: service))
         }
-        let served = ServedService(service: service, responder: responder, log: settings.log, clients: delivery.clients)
+        var served = ServedService(service: service, responder: responder, log: settings.log, clients: delivery.clients)
+        served.takesAccessToken = elsewhere != nil
         try await served.serve(sockets, until: stops) { server in
-            Console.print("nephos: serving http://127.0.0.1:\(server.port) (development)\n")
+            let host = elsewhere.map { $0.address.contains(":") ? "[\($0.address)]" : $0.address } ?? "127.0.0.1"
+            Console.print("nephos: serving http://\(host):\(server.port) (development)\n")
             let banner = settings.log.banner(
                 port: server.port, data: settings.data, inPostgreSQL: settings.storage != nil,
                 keepsKeys: !requiresApproval)
             if let banner { Console.style(banner + "\n") }
         }
+    }
+
+    private func sockets() throws(ListeningError) -> [ListeningSocket] {
+        guard let address = elsewhere?.address else { return try ListeningSocket.loopback(port: port) }
+        let host = address.contains(":") && !address.hasPrefix("[") ? "[\(address)]" : address
+        return [try ListeningSocket.listen(on: "\(host):\(port)")]
     }
 
     /// Imports a file on a thread of its own, because an import blocks during each of its requests.

@@ -12,6 +12,7 @@ import NephosWire
 /// | `NEPHOS_URL`        | the service, `http://host:port` or `https://…`       | `http://127.0.0.1:8484`              |
 /// | `NEPHOS_TOKEN`      | the account's token; `none` is no account            | `dev:` and the operating system's user |
 /// | `NEPHOS_API_TOKEN`  | the container's API token                            | one that the local service accepts   |
+/// | `NEPHOS_ACCESS_TOKEN` | the secret of a `nephos dev` on another machine    | none                                 |
 /// | `NEPHOS_CONTAINER`  | the identifier of `CKContainer.default()`            | `iCloud.` and the process's name     |
 /// | `NEPHOS_ENVIRONMENT`| `development` or `production`                        | `development`                        |
 /// | `NEPHOS_CA_FILE`    | the authorities whose certificates are trusted for `https://`, in PEM | the system's        |
@@ -65,6 +66,8 @@ public struct CloudKitEnvironment: Hashable, Sendable {
     /// The file with the certificates of the authorities, in PEM, that are trusted for an `https` address of the service
     /// instead of the system's; nil for the system's.
     public var certificateAuthorities: URL?
+    /// The access token of a `nephos dev` that listens beyond its machine (`--access-token-file`); nil for none.
+    public var accessToken: String?
 
     /// An environment for the local service and the user of the operating system. Arguments override its values.
     public init(
@@ -140,6 +143,7 @@ public struct CloudKitEnvironment: Hashable, Sendable {
             }
         }
         if let text = variables["NEPHOS_API_TOKEN"], !text.isEmpty { apiToken = text }
+        if let text = variables["NEPHOS_ACCESS_TOKEN"], !text.isEmpty { accessToken = text }
         if let text = variables["NEPHOS_CONTAINER"] {
             guard !text.isEmpty, !text.contains(where: { $0 == "/" || $0.isWhitespace }) else {
                 throw Invalid(
@@ -215,6 +219,15 @@ extension CloudKitEnvironment {
             throw Invalid(description: "The token of the account cannot be sent: \(Self.tokenRule)")
         }
         return value
+    }
+
+    /// Returns the header with the access token, if there is one.
+    func accessTokenHeader() throws(Invalid) -> [(name: String, value: String)] {
+        guard let accessToken else { return [] }
+        guard accessToken.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw Invalid(description: "The access token cannot be sent: it has visible ASCII characters only.")
+        }
+        return [("X-Nephos-Access-Token", accessToken)]
     }
 
     /// Returns the path of the file with the certificates of authorities; nil for the system's.

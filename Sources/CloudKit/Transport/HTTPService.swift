@@ -32,7 +32,9 @@ final class HTTPService: CloudService {
         container = "/1/\(Self.escaped(containerIdentifier))/\(environment.name.rawValue)"
         let authorization = try environment.authorization()
         hasAccount = authorization != nil
-        headers = Self.additions + (authorization.map { [(AuthorizationHeader.name, $0)] } ?? [])
+        headers =
+            Self.additions + (authorization.map { [(AuthorizationHeader.name, $0)] } ?? [])
+            + (try environment.accessTokenHeader())
         messageHeaders = [("Content-Type", "application/json")] + headers
         certificates = try environment.certificates()
         mayEscrowKeys = environment.isLocalService

@@ -1,9 +1,12 @@
 package import NephosService
+import NephosWire
 
 /// Who may reach a server, and as whom.
 package enum Access: Sendable {
     /// The rules of `nephos dev`: everybody on this machine, by name.
     case development
+    /// The same beyond this machine, for everybody with the access token.
+    case developmentElsewhere(AccessToken)
     /// The rules of `nephos serve`: API tokens, sessions and roles of an installation. The URL is the one address of the
     /// service, such as `https://cloud.example.org`, without a trailing slash.
     case production(Installation, url: PublicURL)
@@ -11,6 +14,7 @@ package enum Access: Sendable {
     var rules: any ServerAccess {
         switch self {
         case .development: DevelopmentAccess()
+        case .developmentElsewhere(let token): DevelopmentAccess(token: token)
         case .production(let installation, let url): ProductionAccess(installation: installation, url: url)
         }
     }
@@ -43,14 +47,27 @@ protocol ServerAccess: Sendable {
 
 /// The rules of `nephos dev`.
 struct DevelopmentAccess: ServerAccess {
-    func check(_ request: HTTPRequest) throws(Refusal) { try LoopbackGuard.check(request) }
+    /// The secret that every request needs; nil on the loopback.
+    var token: AccessToken?
+
+    func check(_ request: HTTPRequest) throws(Refusal) {
+        guard let token else { return try LoopbackGuard.check(request) }
+        // Browsers send the password of Basic authentication for pages elsewhere, too.
+        if let origin = request.origin, origin != baseURL(request) {
+            throw Refusal(.accessDenied, "nephos dev answers no web pages of other origins where it needs a token")
+        }
+        if request.origin == nil, request.fetchSite == "cross-site" {
+            throw Refusal(.accessDenied, "nephos dev does not answer what web pages elsewhere ask for")
+        }
+        try token.check(request)
+    }
 
     func mayRead(_ origin: String, _ request: HTTPRequest, _ target: RequestTarget?) async -> Bool { true }
 
     func caller(
         _ request: HTTPRequest, _ target: RequestTarget, _ path: DatabasePath
     ) async throws(Refusal) -> SignedInCaller {
-        SignedInCaller(account: try DevelopmentSignIn.account(request, target), isDeveloper: true)
+        SignedInCaller(account: try account(of: request, target), isDeveloper: true)
     }
 
     func administrator(_ request: HTTPRequest, _ target: RequestTarget) async throws(Refusal) -> Administrator {
@@ -68,7 +85,15 @@ struct DevelopmentAccess: ServerAccess {
     }
 
     func account(_ request: HTTPRequest, _ target: RequestTarget) -> String? {
-        try? DevelopmentSignIn.account(request, target)
+        try? account(of: request, target)
+    }
+
+    private func account(of request: HTTPRequest, _ target: RequestTarget) throws(Refusal) -> String? {
+        guard token != nil, request.authorization?.lowercased().hasPrefix("basic ") == true else {
+            return try DevelopmentSignIn.account(request, target)
+        }
+        // Then the header has the access token, and the query the account.
+        return try DevelopmentSignIn.account(target)
     }
 
     func nextToken(_ request: HTTPRequest, _ target: RequestTarget) -> String? { nil }

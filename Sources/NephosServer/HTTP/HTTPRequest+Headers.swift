@@ -10,6 +10,7 @@ extension HTTPRequest {
         problem = problem ?? AmbiguousHeaders(connection).problem
         origin = Self.header("Origin", connection)
         authorization = Self.header("Authorization", connection)
+        if options.takesAccessToken { accessToken = Self.header("X-Nephos-Access-Token", connection) }
         fetchSite = Self.header("Sec-Fetch-Site", connection)
         fetchMode = Self.header("Sec-Fetch-Mode", connection)
         takesAdditions = Self.header(AnswerAdditions.header, connection) != nil

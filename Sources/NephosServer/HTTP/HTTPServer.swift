@@ -59,6 +59,8 @@ package final class HTTPServer: Sendable {
         /// evicts only connections older than `heldPatience` seconds.
         package var heldLimit = Limits.heldBytes
         package var heldPatience = 10.0
+        /// Whether requests have an access token (`AccessToken`).
+        package var takesAccessToken = false
         /// The reverse proxies whose `Forwarded`, `X-Forwarded-For` and `X-Forwarded-Proto` count.
         package var proxies = TrustedProxies.none
         /// Returns the account of a request; nil for none. Without an account, the network address of the client

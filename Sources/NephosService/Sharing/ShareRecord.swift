@@ -110,7 +110,10 @@ enum InvitationAddress {
         return AccountName.canonical(address)
     }
 
-    static func isAddress(_ address: String, of account: AccountRow) -> Bool { address == account.address }
+    /// Whether the address is the account's. The case of an e-mail address does not matter.
+    static func isAddress(_ address: String, of account: AccountRow) -> Bool {
+        address == account.address || address.contains("@") && address.lowercased() == account.address
+    }
 
     static func lookupInfo(_ address: String) -> UserLookupRequest.LookupInfo? {
         if address.isEmpty { return nil }

@@ -10,8 +10,6 @@ extension Migration {
                 expires_at {integer} NOT NULL DEFAULT 0,
                 PRIMARY KEY (owner, kind, name)
             ) {clustered};
-            """,
-        indexes: [
-            "CREATE INDEX installation_entry_expiry ON installation_entry (owner, expires_at) WHERE expires_at > 0"
-        ])
+            CREATE INDEX installation_entry_expiry ON installation_entry (owner, expires_at) WHERE expires_at > 0;
+            """)
 }

@@ -68,7 +68,8 @@ struct ServerConnection {
         self.place = place
         certificates = credentials.certificates
         let authorization = credentials.token.flatMap(AuthorizationHeader.value).map { (AuthorizationHeader.name, $0) }
-        headers = [("\(AnswerAdditions.header)", "1")] + [authorization].compactMap(\.self)
+        let accessToken = credentials.accessToken.map { ("X-Nephos-Access-Token", $0) }
+        headers = [("\(AnswerAdditions.header)", "1")] + [authorization, accessToken].compactMap(\.self)
     }
 
     func post(_ target: String, _ body: [UInt8]) throws(Failure) -> (status: Int, body: [UInt8]) {

@@ -13,6 +13,8 @@ struct ServerCredentials: Hashable {
     private(set) var isAnonymous = false
     /// The file of the certificates that are trusted, in `NEPHOS_CA_FILE`; nil for the system's.
     let certificates: String?
+    /// The access token of a `nephos dev` beyond this machine, in `NEPHOS_ACCESS_TOKEN`; nil for none.
+    let accessToken = CloudAddress.variable("NEPHOS_ACCESS_TOKEN")
 
     /// - Throws: `UsageError` if a file cannot be used, or if the token cannot be sent.
     init(_ arguments: Arguments) throws(UsageError) {
@@ -38,7 +40,8 @@ struct ServerCredentials: Hashable {
     /// The maximum size of a token's file in bytes, which is more than any token has.
     private static let limit = 8192
 
-    private static func line(of path: String) throws(UsageError) -> String {
+    /// Returns the one line of a file with a secret.
+    static func line(of path: String) throws(UsageError) -> String {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { throw unreadable(path) }
         defer { close(file) }

@@ -13,6 +13,9 @@ import NephosWire
 final class AdministeredInstallation {
     static let options = [
         CommandOption("--data", "DIR", "The data directory of the server. Default: \(ServeCommand.defaultData)"),
+        CommandOption(
+            "--url", "URL", "A server elsewhere; the token is that of an administrator's session."),
+        ServerCredentials.tokenOption,
         CommandOption("--storage", "ADDRESS", "The PostgreSQL database of a server that is not running."),
         CommandOption(
             "--accept-unsafe-storage", nil, "Use a PostgreSQL server also where it may lose what was answered."),
@@ -51,6 +54,7 @@ final class AdministeredInstallation {
 
     private enum Place {
         case socket(String)
+        case server(ServerConnection)
         case opened(Responder, NephosService, Installation, any StoreProvider)
     }
 
@@ -76,6 +80,11 @@ final class AdministeredInstallation {
     }
 
     private init(_ arguments: Arguments) throws {
+        if let url = arguments["--url"] {
+            guard !arguments.has("--data") else { throw UsageError("'--data' and '--url' exclude each other.") }
+            place = .server(ServerConnection(address: try ServerAddress(url), try ServerCredentials(arguments)))
+            return
+        }
         let data = arguments["--data"] ?? ServeCommand.defaultData
         let socket = ServeCommand.socketPath(in: data)
         // A server that was killed leaves its socket.
@@ -126,6 +135,12 @@ final class AdministeredInstallation {
             case .success(let response): (status, answer) = (response.status, response.body)
             case .failure(let failure):
                 throw Cloud.Failure(message: "the server cannot be reached through \(path): \(failure.reason)")
+            }
+        case .server(let connection):
+            do throws(ServerConnection.Failure) {
+                (status, answer) = try connection.post(target, body)
+            } catch {
+                throw Cloud.Failure(message: error.description)
             }
         case .opened(let responder, _, _, _):
             var request = NephosServer.HTTPRequest(method: .post, target: target, body: body, takesAdditions: true)

@@ -80,6 +80,7 @@ struct ServedService {
     let clients: [HTTPClient]
     var credentials: TLSCredentials?
     var proxies = TrustedProxies.none
+    var takesAccessToken = false
     /// The time in milliseconds for which a stopping server is not ready and answers still, so that load balancers notice.
     var drain: Int64 = 0
 
@@ -97,6 +98,7 @@ struct ServedService {
         options.unfinished = Responder.unfinished
         options.account = { [responder] in responder.account($0) }
         options.proxies = proxies
+        options.takesAccessToken = takesAccessToken
         options.busy = { [responder] in responder.busy($0) }
         let server = try HTTPServer(
             sockets, credentials: credentials, options: options, log: { [log] in log.note("http: \($0)") }
