@@ -55,6 +55,7 @@ extension RoutedRequest {
         context.wantsSyncToken = asks == "true" || asks == "1"
         context.baseURL = access.baseURL(request)
         context.address = caller.address
+        context.session = caller.session
         context.mayExtendSchema = caller.isDeveloper
         return context
     }

@@ -5,7 +5,8 @@ extension Route {
     /// The long poll. It holds a request until its token has a notification, and answers with the notification
     /// (CloudKit Web Services, web courier). On time-out it answers `{}`, and the client polls again.
     ///
-    /// No sign-in is needed: any client with the token may poll. Our additional parameter `nephosReceived` acknowledges
+    /// No sign-in is needed: any client with the token may poll, at a production server as long as the session lives
+    /// that made the token. Our additional parameter `nephosReceived` acknowledges
     /// the notification of the previous poll (`none` for none), so that a notification whose answer was lost is sent
     /// again. Without the parameter, a notification counts as received once its answer was sent. Clients use GET or
     /// POST.
@@ -21,7 +22,7 @@ extension Route {
         let receipt: LongPollRegistry.Receipt =
             received.map { .exact(notificationID: $0 == "none" ? nil : $0) } ?? .implied
         do throws(ServiceError) {
-            let polled = try await routed.service.nextNotification(token: path.token, receipt: receipt, context)
+            let polled = try await routed.poll(path, receipt, context)
             guard let polled else { return .json(Array("{}".utf8)) }
             var response = HTTPResponse.json(polled.payload)
             response.whenSent = polled.wasSent
@@ -39,12 +40,36 @@ struct CourierPath: Hashable, Sendable {
     var container: String
     var environment: ContainerEnvironment
     var token: String
+    /// The session to which the poll belongs, as opaque text; nil without one.
+    var session: String?
 
-    /// - Parameter components: the five components of the whole path.
+    /// - Parameter components: the five or six components of the whole path.
     init(_ components: [String]) throws(Refusal) {
         let path = try DatabasePath(components)
         container = path.container
         environment = path.environment
         token = components[4]
+        session = components.count > 5 ? components[5] : nil
+    }
+}
+
+extension RoutedRequest {
+    /// Polls, at a production server while the session lives.
+    fileprivate func poll(
+        _ path: CourierPath, _ receipt: LongPollRegistry.Receipt, _ context: RequestContext
+    ) async throws(ServiceError) -> PolledNotification? {
+        guard let installation = access.installation else {
+            return try await service.nextNotification(token: path.token, receipt: receipt, context)
+        }
+        let session = try await service.session(ofPoll: path.session, token: path.token, context)
+        let result = try await installation.whileLive(session) {
+            [service] () async -> Result<PolledNotification?, ServiceError> in
+            do throws(ServiceError) {
+                return .success(try await service.nextNotification(token: path.token, receipt: receipt, context))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
     }
 }

@@ -138,7 +138,7 @@ struct Router: Sendable {
             // The device module contains only push tokens.
             let action = components.dropFirst(4).joined(separator: "/")
             return action.hasPrefix("tokens/") ? routes[action] : nil
-        case CourierPath.module: return components.count == 5 ? routes["/" + CourierPath.module] : nil
+        case CourierPath.module: return 5...6 ~= components.count ? routes["/" + CourierPath.module] : nil
         case AssetPath.module: return AssetPath.route(components).flatMap { routes[$0] }
         case ShareRoutes.module: return components.count == 2 ? routes["/" + ShareRoutes.module] : nil
         case AdministrationPath.module where components.count == 5 && components[2] == InstallationRoutes.component:

@@ -20,6 +20,8 @@ package struct RequestContext: Hashable, Sendable {
     package var account: String?
     /// The canonical address of the signed-in account, to which invitations go; nil where it is the account's name.
     package var address: String?
+    /// The name of the caller's session in the installation; nil without one.
+    package var session: String?
     /// Whether saves may add record types and fields to the schema of `development`.
     package var mayExtendSchema = true
     /// The client's own name, which a request sends as `clientId`; nil if the client sends none. The name distinguishes

@@ -49,7 +49,7 @@ extension NephosService {
         try await perform(context) { store, caller in
             let tokens = try PushTokens(request, caller: caller, environment: self.environment)
             let row = try await store.write(by: caller) { try tokens.create(in: $0) }
-            return Self.answer(row.token, request, context)
+            return Self.answer(row.token, request, context, store)
         }
     }
 
@@ -60,13 +60,17 @@ extension NephosService {
         try await perform(context) { store, caller in
             let tokens = try PushTokens(request, caller: caller, environment: self.environment)
             let row = try await store.write(by: caller) { try tokens.register(in: $0) }
-            return Self.answer(row.token, request, context)
+            return Self.answer(row.token, request, context, store)
         }
     }
 
     private static func answer(
-        _ token: String, _ request: TokenRequest, _ context: RequestContext
+        _ token: String, _ request: TokenRequest, _ context: RequestContext, _ store: Store
     ) -> TokenResponse {
+        // The poll ends with the session.
+        let session = context.session.map { session in
+            "/" + TokenCodec(key: store.key, database: "").text(Array(session.utf8), for: .poll, of: Array(token.utf8))
+        }
         // These characters of base64 must be escaped in a component of a path.
         let component = token.utf8.reduce(into: "") { text, byte in
             switch byte {
@@ -79,7 +83,8 @@ extension NephosService {
         return TokenResponse(
             apnsEnvironment: request.apnsEnvironment, apnsToken: token,
             webcourierURL:
-                "\(context.baseURL)/courier/1/\(context.container)/\(context.environment.rawValue)/\(component)")
+                "\(context.baseURL)/courier/1/\(context.container)/\(context.environment.rawValue)/\(component)"
+                + (session ?? ""))
     }
 
     // MARK: - Polls
@@ -95,6 +100,20 @@ extension NephosService {
         if hasEndedPolls { return nil }
         return try await perform(context) { store, _ in
             try await LongPoll(token: token, receipt: receipt, store: store, environment: self.environment).next()
+        }
+    }
+
+    /// Returns the session to which a poll belongs, by what the address of its token has.
+    /// - Throws: `unknownItem` unless this service made the address.
+    package func session(
+        ofPoll text: String?, token: String, _ context: RequestContext
+    ) async throws(ServiceError) -> String {
+        try await perform(context) { store, _ in
+            let codec = TokenCodec(key: store.key, database: "")
+            guard let content = text.flatMap({ codec.content(of: $0, for: .poll, of: Array(token.utf8)) }) else {
+                throw ServiceError.unknownPushToken
+            }
+            return String(decoding: content, as: UTF8.self)
         }
     }
 

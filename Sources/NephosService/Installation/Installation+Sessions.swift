@@ -22,8 +22,13 @@ package struct SignedInCaller: Sendable {
     package var address: String?
     /// Whether the account develops the container.
     package var isDeveloper: Bool
+    /// The name of the session, which is no secret; nil without one.
+    package var session: String?
 
-    package init(account: String? = nil, address: String? = nil, isDeveloper: Bool = false) {
+    package init(
+        account: String? = nil, address: String? = nil, isDeveloper: Bool = false, session: String? = nil
+    ) {
+        self.session = session
         self.account = account
         self.address = address
         self.isDeveloper = isDeveloper
@@ -127,7 +132,40 @@ extension Installation {
         }
         let isDeveloper =
             session.roles[container] == .developer || session.roles[StoredRole.everyContainer] == .administrator
-        return SignedInCaller(account: session.session.account, address: session.name, isDeveloper: isDeveloper)
+        return SignedInCaller(
+            account: session.session.account, address: session.name, isDeveloper: isDeveloper, session: session.hash)
+    }
+
+    /// Runs `body`, which may take long, while a session lives.
+    /// - Parameter session: the name of the session.
+    /// - Throws: `notAuthenticated` if the session is over, or ends meanwhile: then `body`'s task is cancelled.
+    package func whileLive<T: Sendable>(
+        _ session: String, _ body: @escaping @Sendable () async -> T
+    ) async throws(ServiceError) -> T {
+        _ = try await self.session(hash: session)
+        let outcome = await withTaskGroup(of: T?.self) { group in
+            group.addTask { await body() }
+            group.addTask {
+                while (try? await self.environment.sleep(milliseconds: Limits.credentialRecheck)) != nil {
+                    if await self.isOver(session) { return nil }
+                }
+                return nil
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? nil
+        }
+        guard let outcome else { throw .sessionIsOver }
+        return outcome
+    }
+
+    /// Whether a session is over. One that cannot be read now is not: it is read again.
+    private func isOver(_ session: String) async -> Bool {
+        do throws(ServiceError) {
+            _ = try await self.session(hash: session)
+            return false
+        } catch {
+            return error.clientCode == .notAuthenticated
+        }
     }
 
     /// Returns the administrator whose session the token belongs to.
@@ -159,6 +197,10 @@ extension Installation {
     /// Returns the session of a token, and moves its expiry if half of its lifetime is over.
     private func session(_ token: String) async throws(ServiceError) -> SignedInSession {
         guard let hash = SecretToken(token)?.hash else { throw .sessionIsOver }
+        return try await session(hash: hash)
+    }
+
+    private func session(hash: String) async throws(ServiceError) -> SignedInSession {
         let found = try await sessions.value(hash) { () async throws(ServiceError) in
             try await read { reader in
                 guard let session = try reader.entry(StoredSession.self, hash),

@@ -23,6 +23,8 @@ struct TokenCodec: Sendable {
         case accounts
         /// The token with which a share's page accepts the share.
         case shareAcceptance
+        /// The session to which a push token's poll belongs.
+        case poll
     }
 
     let key: AuthenticationKey

@@ -141,4 +141,77 @@ import Testing
         await test.installation.close()
         stores.close()
     }
+
+    @Test func `a poll ends when its session ends, and other sessions' polls go on`() async throws {
+        let test = try await TestInstallation()
+        let token = try await test.prepare()
+        var sessions: [String] = []
+        for _ in 0..<2 {
+            let text = try await test.signIn(apiToken: token).token
+            sessions.append(try #require(try await test.caller(token, text).session))
+        }
+        let (first, second) = (sessions[0], sessions[1])
+        let gate = Gate()
+        let ended = Task {
+            await code { () async throws(ServiceError) in
+                try await test.installation.whileLive(first) { await gate.wait() }
+            }
+        }
+        let other = Task {
+            await code { () async throws(ServiceError) in
+                try await test.installation.whileLive(second) { await gate.wait() }
+            }
+        }
+        await gate.waitForWaiting(2)
+        _ = try await test.installation.endSessions(
+            ofAccountNamed: "ada@example.org", id: first, by: TestInstallation.root)
+        while !ended.isCancelled, await gate.waiting == 2 {
+            test.clock.advance(milliseconds: Limits.credentialRecheck)
+            await Task.yield()
+        }
+        #expect(await ended.value == .authenticationRequired)
+        #expect(await gate.waiting == 1)
+        await gate.open()
+        #expect(await other.value == nil)
+        #expect(
+            await code { () async throws(ServiceError) in
+                try await test.installation.whileLive(first) {}
+            } == .authenticationRequired)
+    }
+}
+
+/// A wait that ends when the gate opens or the task is cancelled.
+private actor Gate {
+    private var continuations: [Int: CheckedContinuation<Void, Never>] = [:]
+    private var last = 0
+    private var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+
+    var waiting: Int { continuations.count }
+
+    func wait() async {
+        last += 1
+        let number = last
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                continuations[number] = continuation
+                for watcher in watchers where continuations.count >= watcher.count { watcher.continuation.resume() }
+                watchers.removeAll { continuations.count >= $0.count }
+                if Task.isCancelled { leave(number) }
+            }
+        } onCancel: {
+            Task { await self.leave(number) }
+        }
+    }
+
+    func waitForWaiting(_ count: Int) async {
+        if continuations.count >= count { return }
+        await withCheckedContinuation { watchers.append((count, $0)) }
+    }
+
+    private func leave(_ number: Int) { continuations.removeValue(forKey: number)?.resume() }
+
+    func open() {
+        for continuation in continuations.values { continuation.resume() }
+        continuations = [:]
+    }
 }
