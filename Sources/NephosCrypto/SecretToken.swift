@@ -25,9 +25,14 @@ package struct SecretToken: Sendable {
     }
 
     /// The SHA-256 of the secret in hexadecimal digits.
-    package var hash: String {
+    package var hash: String { Self.hash(of: secret) }
+
+    /// The SHA-256 of a text in hexadecimal digits.
+    package static func hash(of text: String) -> String { hash(of: Array(text.utf8)) }
+
+    private static func hash(of bytes: [UInt8]) -> String {
         let hash = StreamingHash(.sha256)
-        secret.withUnsafeBytes { hash.update($0) }
+        bytes.withUnsafeBytes { hash.update($0) }
         return hash.finish().map { byte in
             String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
         }.joined()

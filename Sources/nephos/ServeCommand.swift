@@ -106,18 +106,16 @@ struct ServeCommand {
     }
 
     private func serve(until stops: AsyncStream<Void>, _ isStopping: @Sendable () -> Bool) async throws {
-        guard FileSystem.isDirectory(data) else {
-            throw StorageError(
-                .inputOutput,
-                "there is no directory \(data): make it for the server's user, or name another with '--data DIR'")
-        }
-        let sockets = try listeners.open(administration: Self.socketPath(in: data))
+        try Self.checkDirectory(data)
+        let network = try listeners.open()
         ProcessMemory.keepForNextAnswer()
         SQLiteLibrary.dedicate()
         let stores = try await settings.stores(isStopping)
         try Self.checkIsProduction(stores, data)
         let installation = try await Installation.open(stores, settings.environment)
         try await settings.check(stores, except: .installation)
+        // After the lock of the data: a second server leaves the first one's socket alone.
+        let sockets = [network, try ListeningSocket.unix(path: Self.socketPath(in: data))]
         let delivery = settings.notifications.delivery(now: settings.environment.now)
         // No key of a device is kept for others: the first device of an account makes its list.
         let service = NephosService(
@@ -140,6 +138,20 @@ struct ServeCommand {
     }
 
     // MARK: The data
+
+    /// Refuses a data directory that is missing, or that other users may change: who replaces its socket gets passwords.
+    private static func checkDirectory(_ data: String) throws {
+        guard FileSystem.isDirectory(data) else {
+            throw StorageError(
+                .inputOutput,
+                "there is no directory \(data): make it for the server's user, or name another with '--data DIR'")
+        }
+        var status = stat()
+        guard stat(data, &status) == 0, status.st_mode & 0o022 == 0 else {
+            throw StorageError(
+                .inputOutput, "other users may change \(data): only the server's user may (chmod 700)")
+        }
+    }
 
     /// The path of the socket for administration.
     static func socketPath(in data: String) -> String { "\(data)/nephos.sock" }

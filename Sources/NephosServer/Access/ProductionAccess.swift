@@ -1,3 +1,4 @@
+import Glibc
 import NephosService
 import NephosWire
 
@@ -16,13 +17,23 @@ struct ProductionAccess: ServerAccess {
     var installation: Installation? { known }
 
     func check(_ request: HTTPRequest) throws(Refusal) {
-        // The Unix socket has no name that a page could guess, and its file says who may connect.
-        if request.localUser != nil { return }
+        if let user = request.localUser { return try Self.checkSocket(user, request) }
         guard let host = request.host, url.isHost(host) else {
             throw Refusal(.badRequest, "the Host header does not name this server")
         }
         if request.origin == "null" {
             throw Refusal(.accessDenied, "web pages without an origin, such as files and sandboxes, are not answered")
+        }
+    }
+
+    /// Refuses other users of this machine, also where the socket's file lets them connect, and what looks forwarded:
+    /// a proxy to the socket would make administrators of its clients.
+    private static func checkSocket(_ user: UInt32, _ request: HTTPRequest) throws(Refusal) {
+        guard user == 0 || user == geteuid() else {
+            throw Refusal(.accessDenied, "the socket is for root and the server's user")
+        }
+        guard request.origin == nil, request.host == "localhost" else {
+            throw Refusal(.accessDenied, "the socket takes requests to 'localhost' that no page and no proxy sent")
         }
     }
 

@@ -6,6 +6,8 @@ package struct PublicURL: Hashable, Sendable {
     package let text: String
     /// The value of the `Host` header, in lower case: without the scheme's own port.
     let authority: String
+    /// Whether the port is the scheme's own, which a `Host` header may leave out or not.
+    private let hasOwnPort: Bool
 
     /// Nil unless the text is an `https` URL, or an `http` URL, with a host and nothing after it.
     package init?(_ text: String) {
@@ -18,7 +20,14 @@ package struct PublicURL: Hashable, Sendable {
         let ownPort = scheme == "https" ? 443 : 80
         let port = url.port.flatMap { $0 == ownPort ? nil : ":\($0)" } ?? ""
         authority = name + port
+        hasOwnPort = port.isEmpty
         self.text = "\(scheme)://\(authority)"
+    }
+
+    /// Whether the host is this machine.
+    package var isLoopback: Bool {
+        let host = authority.hasPrefix("[") ? authority.prefix { $0 != "]" } : authority.prefix { $0 != ":" }
+        return host == "localhost" || host == "[::1" || host.hasPrefix("127.")
     }
 
     package var isSecure: Bool { text.hasPrefix("https:") }
@@ -26,7 +35,7 @@ package struct PublicURL: Hashable, Sendable {
     /// Whether a `Host` header names this server.
     func isHost(_ host: String) -> Bool {
         let host = host.lowercased()
-        return host == authority || host == authority + (isSecure ? ":443" : ":80")
+        return host == authority || hasOwnPort && host == authority + (isSecure ? ":443" : ":80")
     }
 }
 
@@ -37,5 +46,6 @@ extension PublicURL {
     private init(host: String) {
         text = "http://\(host)"
         authority = host
+        hasOwnPort = true
     }
 }

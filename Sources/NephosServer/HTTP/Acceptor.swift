@@ -14,6 +14,8 @@ final class Acceptor: Sendable {
     private enum Limit {
         /// The wait in milliseconds before the thread retries at the connection limit.
         static let pause: Int32 = 20
+        /// The number of connections over Unix sockets beyond the limit, so that operators reach a full server.
+        static let reserved = 16
         /// The difference in connections from which on a daemon with fewer connections is preferred over round-robin.
         /// It is more than one, because the counts lag behind the latest assignments.
         static let difference = 8
@@ -34,7 +36,7 @@ final class Acceptor: Sendable {
         _ sockets: [ListeningSocket], daemons: Daemons, _ connections: ConnectionWatch,
         _ options: HTTPServer.Options
     ) throws(ListeningError) {
-        self.sockets = sockets
+        self.sockets = sockets.filter { $0.family == .unix } + sockets.filter { $0.family != .unix }
         self.connections = connections
         watchInterval = Int32(max(options.watchInterval * 1000, 1))
         self.daemons = daemons
@@ -93,8 +95,9 @@ final class Acceptor: Sendable {
     /// Accepts pending connections up to the limit.
     private func acceptAll(_ socket: ListeningSocket, _ turn: inout Int) {
         let own = daemons.of(socket)
+        let limit = connectionLimit + (socket.family == .unix ? Limit.reserved : 0)
         while true {
-            guard daemons.connections < connectionLimit else { return pause() }
+            guard daemons.connections < limit else { return pause() }
             let counts = own.map(Daemons.connections)
             var address = sockaddr_storage()
             var size = socklen_t(MemoryLayout<sockaddr_storage>.size)

@@ -61,6 +61,8 @@ final class WatchedConnection: Sendable {
     }
 
     var isTLS: Bool { credentials != nil }
+    /// Whether the number of the client's connections is limited: not that of a trusted proxy, nor on this machine.
+    var isLimited: Bool { !isProxy && peer.address.map { !$0.isLoopback } ?? false }
 
     func suspendDeadline() {
         deadline.store(0, ordering: .relaxed)
@@ -88,25 +90,44 @@ final class WatchedConnection: Sendable {
 
 /// The set of open connections.
 final class ConnectionWatch: Sendable {
-    private let connections = Mutex<[Int32: WatchedConnection]>([:])
+    private struct State {
+        var connections: [Int32: WatchedConnection] = [:]
+        /// The number of open connections of each client, but of those without a limit.
+        var counts: [PeerAddress: Int] = [:]
+    }
 
-    var isEmpty: Bool { connections.withLock(\.isEmpty) }
+    private let state = Mutex(State())
 
-    func opened(_ watched: WatchedConnection) {
-        connections.withLock { $0[watched.descriptor] = watched }
+    var isEmpty: Bool { state.withLock(\.connections.isEmpty) }
+
+    /// Adds a connection. One more than a client may have is ended at once.
+    /// - Parameter limit: the maximum number of connections of one client.
+    func opened(_ watched: WatchedConnection, limit: Int) {
+        let isOne = state.withLock { state in
+            state.connections[watched.descriptor] = watched
+            guard watched.isLimited else { return true }
+            state.counts[watched.client, default: 0] += 1
+            return state.counts[watched.client, default: 0] <= limit
+        }
+        if !isOne { shutdown(watched.descriptor, Int32(SHUT_RDWR)) }
     }
 
     /// Removes a connection. Called before the socket is closed, while its number cannot be reused yet.
     func closed(_ watched: WatchedConnection) {
-        connections.withLock { connections in
-            if connections[watched.descriptor] === watched { connections[watched.descriptor] = nil }
+        state.withLock { state in
+            guard state.connections[watched.descriptor] === watched else { return }
+            state.connections[watched.descriptor] = nil
+            guard watched.isLimited, let count = state.counts[watched.client] else { return }
+            state.counts[watched.client] = count > 1 ? count - 1 : nil
         }
     }
 
     /// Ends an open connection. Its thread sees the end of the stream and closes the socket.
     func end(_ connection: WatchedConnection) {
-        connections.withLock { connections in
-            if connections[connection.descriptor] === connection { shutdown(connection.descriptor, Int32(SHUT_RDWR)) }
+        state.withLock { state in
+            if state.connections[connection.descriptor] === connection {
+                shutdown(connection.descriptor, Int32(SHUT_RDWR))
+            }
         }
     }
 
@@ -114,8 +135,8 @@ final class ConnectionWatch: Sendable {
     /// stream and close the sockets.
     func endLate() {
         let now = MonotonicTime.now.milliseconds
-        connections.withLock { connections in
-            for connection in connections.values where connection.isLate(now) || connection.isAbandoned {
+        state.withLock { state in
+            for connection in state.connections.values where connection.isLate(now) || connection.isAbandoned {
                 shutdown(connection.descriptor, Int32(SHUT_RDWR))
             }
         }

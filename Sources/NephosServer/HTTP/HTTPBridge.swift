@@ -73,7 +73,7 @@ final class HTTPBridge: @unchecked Sendable {
         let watched = WatchedConnection(
             nephos_mhd_socket(connection), credentials: credentials, proxies: options.proxies)
         watched.allow(options)
-        connections.opened(watched)
+        connections.opened(watched, limit: options.connectionsPerClient)
         return watched
     }
 

@@ -32,6 +32,8 @@ package struct HTTPRequest: Sendable {
     package var origin: String?
     /// The header `Authorization`, a secret; nil without the header.
     package var authorization: String?
+    /// The header `Cookie`; nil without the header, and for targets other than the sign-in page's.
+    package var cookie: String?
     /// The header `X-Nephos-Access-Token`; nil without the header, and on servers that do not ask for it.
     package var accessToken: String?
     /// The header `Sec-Fetch-Site`: the relation between the site of the calling page and this site; nil without the

@@ -11,6 +11,7 @@ extension HTTPRequest {
         origin = Self.header("Origin", connection)
         authorization = Self.header("Authorization", connection)
         if options.takesAccessToken { accessToken = Self.header("X-Nephos-Access-Token", connection) }
+        if target.hasPrefix(SignInPage.path) { cookie = Self.header("Cookie", connection) }
         fetchSite = Self.header("Sec-Fetch-Site", connection)
         fetchMode = Self.header("Sec-Fetch-Mode", connection)
         takesAdditions = Self.header(AnswerAdditions.header, connection) != nil

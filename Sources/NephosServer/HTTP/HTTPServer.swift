@@ -20,6 +20,9 @@ package final class HTTPServer: Sendable {
         /// The maximum number of open connections per server. Further connections are not accepted. The default stays
         /// under the usual limit of 1024 open files.
         package var connectionLimit: UInt32 = 900
+        /// The maximum number of open connections per client: an address, or a /64 of IPv6. Trusted proxies and clients on
+        /// this machine have no such limit.
+        package var connectionsPerClient: Int { max(64, Int(connectionLimit) / 4) }
         /// The idle time-out of a connection in seconds. A connection without traffic for this time is closed.
         package var idleTimeout: UInt32 = 60
         /// The maximum time in seconds for the arrival of a request's line and headers, and then of a short body. It

@@ -54,6 +54,9 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
 
     package var isIPv4: Bool { high == 0 && low & ~0xFFFF_FFFF == Self.ipv4Prefix }
 
+    /// Whether the address is this machine's: 127.0.0.0/8 or ::1.
+    package var isLoopback: Bool { isIPv4 ? low >> 24 & 0xFF == 127 : high == 0 && low == 1 }
+
     /// The address in network order: 4 or 16 bytes.
     package var bytes: [UInt8] {
         if isIPv4 { return (0..<4).map { UInt8(truncatingIfNeeded: low >> (24 - 8 * UInt64($0))) } }

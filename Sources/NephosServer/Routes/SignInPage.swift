@@ -46,7 +46,8 @@ struct SignInPage {
         let value = { (name: StaticString) in sent.parameter(name)?.readings.first ?? "" }
         let request = SignIn(
             name: value("account"), password: value("password"), apiToken: apiToken, origin: origin,
-            label: "browser", keepsSignedIn: value("keep") == "on", address: routed.request.client)
+            device: routed.request.cookie.flatMap { deviceCookie.value(in: $0) }, label: "browser",
+            keepsSignedIn: value("keep") == "on", address: routed.request.client)
         do throws(ServiceError) {
             return done(try await installation.signIn(request))
         } catch  where error.code == .authenticationFailed || error.code == .throttled {
@@ -70,6 +71,17 @@ struct SignInPage {
 
     /// The page after the sign-in. The window of the app gets an object with both names of the token.
     private func done(_ signedIn: SignedIn) -> HTTPResponse {
+        var done = donePage(signedIn)
+        // The device is known at its next sign-in: strangers' guesses do not delay it.
+        done.headers.append(HTTPHeader("Set-Cookie", deviceCookie.header(signedIn.device)))
+        return done
+    }
+
+    private var deviceCookie: DeviceCookie {
+        DeviceCookie(isSecure: routed.access.baseURL(routed.request).hasPrefix("https:"))
+    }
+
+    private func donePage(_ signedIn: SignedIn) -> HTTPResponse {
         guard let origin else { return page("<h1>Signed in</h1><p>You can close this page.</p>") }
         let nonce = Installation.makeNonce()
         let message = "{ckWebAuthToken: \"\(signedIn.token)\", ckSession: \"\(signedIn.token)\"}"
@@ -104,4 +116,25 @@ struct SignInPage {
     }
 
     private static func escaped(_ text: String) -> String { SharePageText.escaped(text) }
+}
+
+/// The cookie with the secret by which a browser is known at its next sign-in. It signs no caller in.
+struct DeviceCookie {
+    let isSecure: Bool
+
+    /// Browsers take a name with this prefix from the server itself alone, over TLS (RFC 6265bis §4.1.3).
+    private var name: String { isSecure ? "__Host-nephos-device" : "nephos-device" }
+
+    func header(_ secret: String) -> String {
+        "\(name)=\(secret); Path=/; Max-Age=31536000; HttpOnly; SameSite=Lax\(isSecure ? "; Secure" : "")"
+    }
+
+    /// Returns the secret in a header `Cookie`; nil if there is none.
+    func value(in header: String) -> String? {
+        for pair in header.split(separator: ";") {
+            let parts = pair.drop { $0 == " " }.split(separator: "=", maxSplits: 1)
+            if parts.count == 2, parts[0] == name[...] { return String(parts[1]) }
+        }
+        return nil
+    }
 }

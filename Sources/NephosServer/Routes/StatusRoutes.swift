@@ -1,5 +1,6 @@
 import NephosService
 import NephosWire
+import Synchronization
 
 /// The routes for the server's operator: `/`, a page for a browser, and `/status`, the same content in JSON. They are
 /// not part of CloudKit Web Services.
@@ -21,6 +22,7 @@ enum StatusRoutes {
                 ], body: Array(StatusPage.html.utf8))
         },
         Route([.get], statusPath, access: .viewInstallation) { routed throws(Refusal) in
+            routed.recent.isWatched.store(true, ordering: .relaxed)
             let overview: ServiceOverview
             do throws(ServiceError) {
                 overview = try await routed.service.overview()

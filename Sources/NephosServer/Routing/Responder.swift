@@ -61,7 +61,6 @@ package final class Responder: Sendable {
         var response: HTTPResponse
         // Recording a request takes a tenth of the time of a short one. So recording starts only when the status page
         // is first viewed.
-        if route?.path == StatusRoutes.statusPath { recent.isWatched.store(true, ordering: .relaxed) }
         let isTold = log != nil || recent.isWatched.load(ordering: .relaxed)
         let details = isTold && route?.path != StatusRoutes.statusPath ? RequestDetails() : nil
         var refused: Refusal?
@@ -88,6 +87,7 @@ package final class Responder: Sendable {
         {
             response.headers.append(HTTPHeader("X-Apple-CloudKit-Web-Auth-Token", next))
         }
+        if access.installation != nil { response.addProductionHeaders(request) }
         if route?.changes != true { response.isOutcome = false }
         if let reader { response.headers += CrossOrigin.headers(allowing: reader) }
         let duration = ContinuousClock.now - start
@@ -197,6 +197,13 @@ extension RequestTarget {
 }
 
 extension HTTPResponse {
+    /// Adds the headers of every answer of a production server: caches keep no answer that a token was needed for.
+    fileprivate mutating func addProductionHeaders(_ request: HTTPRequest) {
+        var added = [HTTPHeader("X-Content-Type-Options", "nosniff"), HTTPHeader("Cache-Control", "no-store")]
+        if request.isSecure { added.append(HTTPHeader("Strict-Transport-Security", "max-age=31536000")) }
+        headers += added.filter { new in !headers.contains { $0.name == new.name } }
+    }
+
     /// Removes the keys that Apple's service does not have from a JSON answer, unless the client asks for them. An
     /// answer in another format stays as it is, because the client requested that format.
     func withoutUnwantedAdditions(_ request: HTTPRequest) -> HTTPResponse {

@@ -132,8 +132,11 @@ struct Router: Sendable {
         switch components.first {
         case DatabasePath.module:
             // Fast path for every client request: it avoids `joined`.
-            if components.count == 7 { return routes[components[5] + "/" + components[6]] }
-            return routes[components.dropFirst(5).joined(separator: "/")]
+            let action =
+                components.count == 7
+                ? components[5] + "/" + components[6] : components.dropFirst(5).joined(separator: "/")
+            // Other routes than the protocol's have no second path.
+            return action.hasPrefix("/") ? nil : routes[action]
         case DatabasePath.deviceModule:
             // The device module contains only push tokens.
             let action = components.dropFirst(4).joined(separator: "/")
@@ -142,9 +145,11 @@ struct Router: Sendable {
         case AssetPath.module: return AssetPath.route(components).flatMap { routes[$0] }
         case ShareRoutes.module: return components.count == 2 ? routes["/" + ShareRoutes.module] : nil
         case AdministrationPath.module where components.count == 5 && components[2] == InstallationRoutes.component:
+            guard components[1] == DatabasePath.version else { return nil }
             return routes["/installation/" + components.dropFirst(3).joined(separator: "/")]
         case AdministrationPath.module:
             return routes["/nephos/" + components.dropFirst(4).joined(separator: "/")]
+        case InstallationRoutes.component: return nil
         default: return routes["/" + components.joined(separator: "/")]
         }
     }

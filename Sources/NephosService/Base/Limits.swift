@@ -361,8 +361,13 @@ package enum Limits {
     static let credentialRecheck: Int64 = 5 * 1000
     /// The maximum number of cached sessions, and of cached API tokens.
     static let cachedCredentials = 20_000
-    /// The maximum number of passwords that wait to be hashed.
-    static let waitingPasswords = 64
+    /// The maximum number of sign-ins under way, and of those from one network: each hashes a password.
+    static let signInsUnderWay = 256
+    static let signInsOfNetwork = 16
+    /// The maximum number of devices that an account is known to have signed in from.
+    static let knownDevices = 20
+    /// The longest time in milliseconds after which an API token expires.
+    static let longestAPIToken: Int64 = 100 * 366 * 24 * 60 * 60 * 1000
     /// The time in milliseconds for which a session lasts after its last use: CloudKit Web Services, web auth tokens.
     static let sessionLifetime: Int64 = 30 * 60 * 1000
     /// The same for a session of a person who chose to stay signed in.

@@ -1,3 +1,4 @@
+import NephosCrypto
 import NephosStorage
 import NephosWire
 
@@ -29,25 +30,35 @@ struct FailedSignIns: StoredEntry, Hashable {
     static let none = FailedSignIns(count: 0, lastAt: 0)
 }
 
-/// What is counted for an attempt: for a device that signed in before the device alone, otherwise the name and the
-/// address. So who guesses a name's password locks no device out.
+/// What is counted for an attempt: the network, and the name, or in its place the device that the account signed in from
+/// before. So who guesses a name's password locks no such device out.
 package struct SignInCounters {
+    /// The allowances of a name or device, and of a network for names and for known devices.
+    private static let (freeOfName, freeOfNetwork, freeOfNetworkForDevices) = (5, 30, 300)
+
     var names: [(name: String, free: Int)]
 
-    init(name: String, address: [UInt8], knownDevice: String?) {
+    /// - Parameter knownDevice: the account and the hash of a device's secret; nil for a new device.
+    init(name: String, address: [UInt8], knownDevice: (account: String, hash: String)?) {
+        // Hashes: people type passwords into the field of the name.
         if let knownDevice {
-            names = [("device \(knownDevice)", 5)]
+            names = [("device \(SecretToken.hash(of: "\(knownDevice.account) \(knownDevice.hash)"))", Self.freeOfName)]
         } else {
-            names = [("name \(name)", 5)]
-            if let network = Self.network(address) { names.append(("address \(network)", 30)) }
+            names = [("name \(SecretToken.hash(of: name))", Self.freeOfName)]
         }
+        guard let network = Self.network(address) else { return }
+        names.append(
+            knownDevice == nil
+                ? ("address \(network)", Self.freeOfNetwork)
+                : ("address of devices \(network)", Self.freeOfNetworkForDevices))
     }
 
     /// The network of an address that counts as one: the address in IPv4, the first 64 bits in IPv6. Nil if the address
     /// is unknown.
     package static func network(_ address: [UInt8]) -> String? {
         switch address.count {
-        case 4: return hexadecimal(address)
+        // The server gives the first 64 bits alone of an IPv6 address.
+        case 4, 8: return hexadecimal(address)
         // An IPv4 address in IPv6.
         case 16 where address.prefix(12) == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]:
             return hexadecimal(address.suffix(4))
@@ -83,7 +94,7 @@ package struct SignInCounters {
     /// by one.
     func succeed(in transaction: StorageTransaction) throws {
         for (name, _) in names {
-            guard name.hasPrefix("address "), let failures = try transaction.entry(FailedSignIns.self, name),
+            guard name.hasPrefix("address"), let failures = try transaction.entry(FailedSignIns.self, name),
                 failures.count > 1
             else {
                 try transaction.removeInstallationEntry(FailedSignIns.kind, name)

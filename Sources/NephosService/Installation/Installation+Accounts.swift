@@ -65,6 +65,7 @@ extension Installation {
             account.password = hash
             try transaction.put(account, id)
             try transaction.endSessions(of: id)
+            try transaction.forgetDevices(of: id)
             try self.audit("password set", id, by: actor, in: transaction)
         }
         sessions.evictAll()
@@ -77,11 +78,9 @@ extension Installation {
         let summary = try await write { transaction in
             let (id, account) = try transaction.requireInstallationAccount(named: name)
             try transaction.endSessions(of: id)
-            for kind in [StoredRole.kind, KnownDevice.kind] {
-                for entry in try transaction.installationEntries(kind, after: "\(id)/", limit: Limits.entriesPerRead)
-                where entry.name.hasPrefix("\(id)/") {
-                    try transaction.removeInstallationEntry(kind, entry.name)
-                }
+            try transaction.forgetDevices(of: id)
+            for (name, _) in try transaction.entries(StoredRole.self, prefix: "\(id)/") {
+                try transaction.removeInstallationEntry(.role, name)
             }
             try transaction.removeInstallationEntry(.accountName, name)
             try transaction.removeInstallationEntry(.account, id)
@@ -122,6 +121,18 @@ extension StorageReader {
 }
 
 extension StorageTransaction {
+    /// Has an account's devices be new ones at their next sign-in.
+    /// - Parameter kept: the number of devices that stay, those that signed in last.
+    func forgetDevices(of account: String, keeping kept: Int = 0) throws {
+        var devices: [InstallationEntry] = []
+        for (name, _) in try entries(KnownDevice.self, prefix: "\(account)/") {
+            if let entry = try installationEntry(.knownDevice, name) { devices.append(entry) }
+        }
+        for entry in devices.sorted(by: { $0.expiresAt > $1.expiresAt }).dropFirst(kept) {
+            try removeInstallationEntry(.knownDevice, entry.name)
+        }
+    }
+
     /// Ends all sessions of an account.
     func endSessions(of account: String) throws {
         for (name, _) in try entries(AccountSession.self, prefix: "\(account)/") {

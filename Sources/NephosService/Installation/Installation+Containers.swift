@@ -43,6 +43,9 @@ extension Installation {
         lifetime: Int64?, by actor: AuditActor
     ) async throws(ServiceError) -> APITokenSummary {
         for origin in origins { try WebOrigin.check(origin) }
+        guard lifetime.map({ (1...Limits.longestAPIToken).contains($0) }) ?? true else {
+            throw .invalid("an API token expires after a time of up to 100 years")
+        }
         let now = self.environment.now()
         let token = APIToken(
             container: container, environment: environment.rawValue, name: name, origins: origins,

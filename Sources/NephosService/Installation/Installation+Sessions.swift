@@ -102,10 +102,12 @@ extension Installation {
     /// Ends the session of a token: signing out. An unknown token is none.
     package func signOut(_ token: String) async throws(ServiceError) {
         guard let hash = SecretToken(token)?.hash else { return }
+        guard try await read({ try $0.installationEntry(.session, hash) }) != nil else { return }
         try await write { transaction in
             guard let session = try transaction.entry(StoredSession.self, hash) else { return }
             try transaction.removeInstallationEntry(.session, hash)
             try transaction.removeInstallationEntry(.accountSession, AccountSession.name(session.account, hash))
+            try self.audit("signed out", session.account, by: AuditActor(name: session.account), in: transaction)
         }
         sessions.evictAll()
     }
@@ -142,7 +144,7 @@ extension Installation {
     package func whileLive<T: Sendable>(
         _ session: String, _ body: @escaping @Sendable () async -> T
     ) async throws(ServiceError) -> T {
-        _ = try await self.session(hash: session)
+        _ = try await self.session(hash: session, isUsed: false)
         let outcome = await withTaskGroup(of: T?.self) { group in
             group.addTask { await body() }
             group.addTask {
@@ -161,7 +163,7 @@ extension Installation {
     /// Whether a session is over. One that cannot be read now is not: it is read again.
     private func isOver(_ session: String) async -> Bool {
         do throws(ServiceError) {
-            _ = try await self.session(hash: session)
+            _ = try await self.session(hash: session, isUsed: false)
             return false
         } catch {
             return error.clientCode == .notAuthenticated
@@ -200,7 +202,8 @@ extension Installation {
         return try await session(hash: hash)
     }
 
-    private func session(hash: String) async throws(ServiceError) -> SignedInSession {
+    /// - Parameter isUsed: whether the caller showed the secret, which moves the expiry.
+    private func session(hash: String, isUsed: Bool = true) async throws(ServiceError) -> SignedInSession {
         let found = try await sessions.value(hash) { () async throws(ServiceError) in
             try await read { reader in
                 guard let session = try reader.entry(StoredSession.self, hash),
@@ -216,7 +219,7 @@ extension Installation {
         }
         let now = environment.now()
         guard let found, now < found.session.expiresAt else { throw .sessionIsOver }
-        if let used = found.session.used(at: now) { await extend(used, hash) }
+        if isUsed, let used = found.session.used(at: now) { await extend(used, hash) }
         return found
     }
 

@@ -60,29 +60,48 @@ extension Installation {
             throw Self.wrong
         }
         let place = try await place(of: request)
-        let device = request.device.flatMap(SecretToken.init)?.hash
+        let network = SignInCounters.network(request.address) ?? ""
+        // Before anything is counted: a refusal for lack of room is no failed guess.
+        guard signInPlaces.take(network) else { throw .tooManySignIns }
+        defer { signInPlaces.giveBack(network) }
+        return try await signIn(request, name, place)
+    }
+
+    private func signIn(_ request: SignIn, _ name: String, _ place: APIToken?) async throws(ServiceError) -> SignedIn {
+        let device = request.device.flatMap(SecretToken.init)
         let now = environment.now()
-        let (found, counters) = try await write { transaction in
+        let (found, counters, isKnown) = try await write { transaction in
             let found = try transaction.installationAccount(named: name)
             let isKnown =
                 if let found, let device {
-                    try transaction.installationEntry(.knownDevice, KnownDevice.name(found.id, device)) != nil
+                    try transaction.installationEntry(.knownDevice, KnownDevice.name(found.id, device.hash)) != nil
                 } else { false }
-            let counters = SignInCounters(name: name, address: request.address, knownDevice: isKnown ? device : nil)
+            let known = isKnown ? found.flatMap { found in device.map { (found.id, $0.hash) } } : nil
+            let counters = SignInCounters(name: name, address: request.address, knownDevice: known)
             try counters.begin(at: now, in: transaction)
-            return (found, counters)
+            return (found, counters, isKnown)
         }
         let hash = found?.account.password ?? Self.noPassword
         guard try await verify(request.password, hash), let found, found.account.password != nil else {
+            environment.log("a sign-in failed from \(SignInCounters.network(request.address) ?? "an unknown address")")
             throw Self.wrong
         }
         let newHash = PasswordHash.isOutdated(hash) ? try await hashed(request.password) : nil
-        return try await begin(request, found.id, hash, newHash, place, device, counters)
+        // A secret that the account does not know is not taken over: its sender may know it, too.
+        return try await begin(
+            request, found.id, hash, newHash, place, isKnown ? device ?? SecretToken() : SecretToken(), counters)
     }
 
     /// The container and environment that the sign-in is for; nil for the administration.
     private func place(of request: SignIn) async throws(ServiceError) -> APIToken? {
-        guard let text = request.apiToken else { return nil }
+        guard let text = request.apiToken else {
+            // The administration has no pages elsewhere.
+            guard request.origin == nil else {
+                throw ServiceError(
+                    .authenticationFailed, .notAuthenticated, "web pages do not sign in to the administration")
+            }
+            return nil
+        }
         guard let token = try await apiToken(text), token.expiresAt.map({ environment.now() < $0 }) ?? true else {
             throw .invalidAPIToken
         }
@@ -104,9 +123,9 @@ extension Installation {
     /// Begins a session, unless the account changed since its password was verified.
     private func begin(
         _ request: SignIn, _ account: String, _ hash: String, _ newHash: String?, _ place: APIToken?,
-        _ device: String?, _ counters: SignInCounters
+        _ device: SecretToken, _ counters: SignInCounters
     ) async throws(ServiceError) -> SignedIn {
-        let (secret, deviceSecret) = (SecretToken(), request.device.flatMap(SecretToken.init) ?? SecretToken())
+        let secret = SecretToken()
         let now = environment.now()
         let session = StoredSession(
             account: account, container: place?.container, environment: place?.environment,
@@ -125,13 +144,14 @@ extension Installation {
             try counters.succeed(in: transaction)
             try transaction.put(session, hash: secret.hash)
             try transaction.put(
-                KnownDevice(), KnownDevice.name(account, deviceSecret.hash),
+                KnownDevice(), KnownDevice.name(account, device.hash),
                 expiresAt: now + Limits.knownDeviceLifetime)
+            try transaction.forgetDevices(of: account, keeping: Limits.knownDevices)
             try self.audit(
                 "signed in", place.map { "\($0.container) \($0.environment)" } ?? "administration",
                 by: AuditActor(name: account, address: SignInCounters.network(request.address) ?? ""), in: transaction)
         }
-        return SignedIn(token: secret.text(), device: deviceSecret.text(), expiresAt: session.expiresAt)
+        return SignedIn(token: secret.text(), device: device.text(), expiresAt: session.expiresAt)
     }
 }
 
@@ -143,6 +163,9 @@ extension StorageTransaction {
 }
 
 extension ServiceError {
+    static let tooManySignIns = ServiceError(
+        .tryAgainLater, .serviceUnavailable, "too many sign-ins are under way: try again", retryAfter: 1)
+
     /// The refusal of a missing, unknown, expired or foreign API token, in the same words for each, and for containers
     /// that do not exist.
     package static let invalidAPIToken = ServiceError(

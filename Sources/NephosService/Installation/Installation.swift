@@ -10,8 +10,9 @@ import NephosThreads
 package final class Installation: Sendable {
     let engine: any StorageEngine
     let environment: ServiceEnvironment
-    /// Hashes passwords. Bounded: a hash takes much memory, and callers need no account to cause one.
-    let passwordPool = BlockingPool("password", .init(threads: 2, queue: Limits.waitingPasswords))
+    /// Hashes passwords. A hash takes much memory, and callers need no account to cause one.
+    let passwordPool = BlockingPool("password", .init(threads: 2))
+    let signInPlaces = SignInPlaces()
     let apiTokens = RecheckedCache<APIToken>(limit: Limits.cachedCredentials)
     let sessions = RecheckedCache<SignedInSession>(limit: Limits.cachedCredentials)
 

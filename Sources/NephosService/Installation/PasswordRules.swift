@@ -10,6 +10,9 @@ enum PasswordRules {
         if password.unicodeScalars.count < shortest {
             throw .invalid("the password has fewer than \(shortest) characters")
         }
+        if password.first?.isWhitespace == true || password.last?.isWhitespace == true {
+            throw .invalid("the password begins or ends with a space, which is easily lost")
+        }
         if password.utf8.count > longest { throw .invalid("the password has more than \(longest) bytes") }
         let folded = password.lowercased()
         let local = name.prefix { $0 != "@" }

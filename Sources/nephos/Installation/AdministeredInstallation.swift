@@ -143,7 +143,8 @@ final class AdministeredInstallation {
                 throw Cloud.Failure(message: error.description)
             }
         case .opened(let responder, _, _, _):
-            var request = NephosServer.HTTPRequest(method: .post, target: target, body: body, takesAdditions: true)
+            var request = NephosServer.HTTPRequest(
+                method: .post, target: target, host: "localhost", body: body, takesAdditions: true)
             request.localUser = geteuid()
             let response = waiting { [request] in await responder.respond(to: request) }
             (status, answer) = (response.status, response.body)

@@ -84,7 +84,7 @@ enum APITokensCommand {
                 let reads = token.allowsSignIn ? "" : ", read-only"
                 Console.print(
                     "\(token.token)  \(token.container), \(token.environment): \(origins)\(reads)"
-                        + "\(token.name.isEmpty ? "" : "  \(token.name)")\n")
+                        + "\(token.name.isEmpty ? "" : "  \(Console.printable(token.name))")\n")
             }
         },
         InstallationAction(name: "revoke", words: "TOKEN", summary: "Revoke a token. Sessions made with it go on.") {
@@ -122,7 +122,8 @@ enum SessionsCommand {
             for session in sessions {
                 let place =
                     session.container.map { "\($0), \(session.environment ?? "")" } ?? "the administration"
-                Console.print("\(session.id)  \(place)\(session.label.isEmpty ? "" : "  \(session.label)")\n")
+                Console.print(
+                    "\(session.id)  \(place)\(session.label.isEmpty ? "" : "  \(Console.printable(session.label))")\n")
             }
         },
         InstallationAction(

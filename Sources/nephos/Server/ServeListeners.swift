@@ -36,8 +36,13 @@ final class ServeListeners: Sendable {
                 "plain HTTP is served on the loopback alone: give '--tls-cert FILE' and '--tls-key FILE', or say that "
                     + "TLS ends in a proxy ('--behind-proxy') or nowhere ('--insecure').")
         }
-        guard url.isSecure || arguments.has("--insecure") || isLoopback else {
+        guard url.isSecure || arguments.has("--insecure") || url.isLoopback else {
             throw UsageError("'\(url.text)' is not https: give '--insecure' to have passwords sent in the clear.")
+        }
+        guard !arguments.has("--behind-proxy") || !proxies.isEmpty else {
+            throw UsageError(
+                "'--behind-proxy' needs '--trust-proxy ADDRESS', the proxy's, such as 127.0.0.1: without it all clients "
+                    + "are one, and a guess of one's password delays the others.")
         }
         guard url.isSecure || credentials == nil else {
             throw UsageError("'--url \(url.text)' is not https, but '--tls-cert' is given.")
@@ -60,17 +65,11 @@ final class ServeListeners: Sendable {
         try TLSCredentials.read(certificateFile: files.certificate, keyFile: files.key)
     }
 
-    /// Binds the address, and the socket for administration.
-    /// - Parameter socket: the path of that socket.
-    func open(administration socket: String) throws(ListeningError) -> [ListeningSocket] {
+    /// Binds the address.
+    func open() throws(ListeningError) -> ListeningSocket {
         var network = try ListeningSocket.listen(on: address)
         network.isTLS = credentials != nil
-        do throws(ListeningError) {
-            return [network, try .unix(path: socket)]
-        } catch {
-            network.close()
-            throw error
-        }
+        return network
     }
 
     func started(_ server: HTTPServer) { self.server.withLock { $0 = server } }

@@ -122,7 +122,8 @@ final class ProductionServer: Sendable {
         }
         if let apiToken = credentials.apiToken { target += "?ckAPIToken=\(apiToken)" }
         var request = HTTPRequest(
-            method: method ?? (route.methods.contains(.post) ? .post : .get), target: target, host: "cloud.example.org",
+            method: method ?? (route.methods.contains(.post) ? .post : .get), target: target,
+            host: credentials.localUser == nil ? "cloud.example.org" : "localhost",
             origin: credentials.origin, body: Array("{}".utf8))
         request.authorization = credentials.session.map { "Bearer \($0)" }
         request.localUser = credentials.localUser

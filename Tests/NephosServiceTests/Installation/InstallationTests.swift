@@ -147,7 +147,7 @@ import Testing
         let token = try await test.prepare()
         var sessions: [String] = []
         for _ in 0..<2 {
-            let text = try await test.signIn(apiToken: token).token
+            let text = try await test.signIn(apiToken: token, keepsSignedIn: true).token
             sessions.append(try #require(try await test.caller(token, text).session))
         }
         let (first, second) = (sessions[0], sessions[1])

@@ -109,6 +109,86 @@ import Testing
         #expect(codes.count { $0 == .throttled } == 11)
     }
 
+    @Test
+    func
+        `a device's count is an account's own, a device that it did not get is none of its, and a new password forgets all`()
+        async throws
+    {
+        let test = try await TestInstallation()
+        let token = try await test.prepare()
+        _ = try await test.installation.createAccount(
+            named: "eve", password: TestInstallation.password, by: TestInstallation.root)
+        let shared = try await test.signIn("eve", apiToken: token).device
+        // The secret that Eve knows is not taken over by Ada's sign-in on the same computer.
+        let own = try await test.signIn(apiToken: token, device: shared).device
+        #expect(own != shared)
+        var guessed: [ServerErrorCode?] = []
+        for guess in 0..<12 {
+            guessed.append(
+                await code { () async throws(ServiceError) in
+                    try await test.signIn(password: "guess number \(guess)", apiToken: token, device: shared)
+                })
+            // Eve's own sign-ins do not end the count of her guesses at Ada.
+            _ = try await test.signIn("eve", apiToken: token, device: shared)
+        }
+        #expect(guessed.count { $0 == .authenticationFailed } == 5)
+        _ = try await test.signIn(apiToken: token, device: own)
+        try await test.installation.setPassword(
+            "another nine lives", ofAccountNamed: "ada@example.org", by: TestInstallation.root)
+        #expect(
+            await code { () async throws(ServiceError) in
+                try await test.signIn(password: "another nine lives", apiToken: token, device: own)
+            } == .throttled)
+    }
+
+    @Test func `an account knows its last devices alone`() async throws {
+        let test = try await TestInstallation()
+        let token = try await test.prepare()
+        for _ in 0...Limits.knownDevices {
+            _ = try await test.signIn(apiToken: token)
+            test.clock.advance(milliseconds: 1)
+        }
+        let count = try await test.installation.read { try $0.entries(KnownDevice.self).count }
+        #expect(count == Limits.knownDevices)
+    }
+
+    @Test func `a web page does not sign in to the administration`() async throws {
+        let test = try await TestInstallation()
+        _ = try await test.prepare()
+        let request = SignIn(
+            name: "ada@example.org", password: TestInstallation.password, apiToken: nil,
+            origin: "https://evil.example.org")
+        for _ in 0..<40 {
+            #expect(
+                await code { () async throws(ServiceError) in try await test.installation.signIn(request) }
+                    == .authenticationFailed)
+        }
+        // None of them was counted.
+        _ = try await test.signIn(apiToken: nil)
+    }
+
+    @Test func `a network has some of the places for sign-ins, and a refusal for lack of one is no guess`() {
+        let places = SignInPlaces()
+        let taken = (0...Limits.signInsOfNetwork).map { _ in places.take("a") }
+        #expect(taken.count { $0 } == Limits.signInsOfNetwork)
+        #expect(places.take("b"))
+        places.giveBack("a")
+        #expect(places.take("a") && !places.take("a"))
+        for network in 0..<Limits.signInsUnderWay { _ = places.take("n\(network)") }
+        #expect(!places.take("c"))
+    }
+
+    @Test(arguments: [Int64.max, 0, -1]) func `an API token's time is bounded`(_ lifetime: Int64) async throws {
+        let test = try await TestInstallation()
+        _ = try await test.prepare()
+        #expect(
+            await code { () async throws(ServiceError) in
+                try await test.installation.createAPIToken(
+                    container: TestInstallation.container, environment: .production, name: "", origins: [],
+                    allowsSignIn: true, lifetime: lifetime, by: TestInstallation.root)
+            } == .badRequest)
+    }
+
     @Test func `an address is slowed down over all names, and IPv6 by its network`() async throws {
         let test = try await TestInstallation()
         let token = try await test.prepare()
@@ -123,6 +203,8 @@ import Testing
             #expect(await guess(number, address) == .authenticationFailed)
         }
         #expect(await guess(30, network + [9, 9, 9, 9, 9, 9, 9, 9]) == .throttled)
+        // As the server gives it.
+        #expect(await guess(30, network) == .throttled)
         #expect(await guess(31, [0x20, 1, 0xD, 0xB8, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 1]) == .authenticationFailed)
     }
 
@@ -199,7 +281,9 @@ import Testing
                 }
             }
         }
-        for secret in [signedIn.token, signedIn.device, TestInstallation.password] {
+        // People type passwords into the field of the name.
+        _ = try? await test.signIn("a password in the wrong field", password: "x", apiToken: token)
+        for secret in [signedIn.token, signedIn.device, TestInstallation.password, "wrong field"] {
             #expect(!bodies.contains { $0.contains(secret) || $0.contains(secret.prefix(30)) })
         }
         // No address is in the audit.

@@ -1,0 +1,117 @@
+import NephosService
+import NephosWire
+import Testing
+
+@testable import NephosServer
+
+/// What a production server checks besides rights.
+@Suite struct ProductionAccessTests {
+    private func status(
+        _ server: ProductionServer, _ target: String, host: String = "localhost", origin: String? = nil,
+        user: UInt32? = nil, method: HTTPMethod = .post
+    ) async -> Int {
+        var request = HTTPRequest(method: method, target: target, host: host, origin: origin, body: Array("{}".utf8))
+        request.localUser = user
+        return await server.responder.respond(to: request).status
+    }
+
+    @Test func `the socket answers root and the server's user, and nothing that a page or a proxy sent`() async throws {
+        let server = try await ProductionServer()
+        let target = "/nephos/1/installation/accounts/list"
+        #expect(await status(server, target, user: 0) == 200)
+        #expect(await status(server, target, user: 65534) == 403)
+        #expect(await status(server, target, origin: "https://evil.example.org", user: 0) == 403)
+        #expect(await status(server, target, host: "evil.example.org", user: 0) == 403)
+        #expect(await status(server, target, host: "cloud.example.org") == 401)
+        await server.close()
+    }
+
+    @Test func `the administration has one path`() async throws {
+        let server = try await ProductionServer()
+        for target in [
+            "/database/1/\(ProductionServer.container)/development/public/%2Finstallation%2Faccounts/list",
+            "/database/1/\(ProductionServer.container)/development/public/%2Fmetrics", "/installation/accounts/list",
+            "/nephos/9/installation/accounts/list",
+        ] {
+            #expect(await status(server, target, user: 0) == 404, "\(target)")
+        }
+        await server.close()
+    }
+
+    @Test func `a request names the server by its host`() async throws {
+        let server = try await ProductionServer()
+        for (host, expected) in [
+            ("cloud.example.org", 200), ("CLOUD.example.org:443", 200), ("cloud.example.org:80", 400),
+            ("evil.example.org", 400), ("cloud.example.org.evil.org", 400), ("", 400),
+        ] {
+            #expect(await status(server, "/health", host: host, method: .get) == expected, "\(host)")
+        }
+        await server.close()
+    }
+
+    @Test func `answers are not kept by caches, and a refused look at the status records nothing`() async throws {
+        let server = try await ProductionServer()
+        var request = HTTPRequest(method: .get, target: "/status", host: "cloud.example.org")
+        request.isSecure = true
+        let refused = await server.responder.respond(to: request)
+        #expect(refused.status == 401)
+        for name in ["Cache-Control", "X-Content-Type-Options", "Strict-Transport-Security"] {
+            #expect(refused.headers.count { $0.name == name } == 1, "\(name)")
+        }
+        _ = await status(server, "/health", host: "cloud.example.org", method: .get)
+        var own = HTTPRequest(method: .get, target: "/status", host: "localhost")
+        own.localUser = 0
+        let shown = String(decoding: await server.responder.respond(to: own).body, as: UTF8.self)
+        #expect(shown.contains("\"answered\":0"))
+        await server.close()
+    }
+
+    @Test func `the page of the sign-in keeps the device in a cookie, and passes the token to the app's page alone`()
+        async throws
+    {
+        let server = try await ProductionServer()
+        let token = try #require(
+            try await server.installation.apiTokenSummaries(container: ProductionServer.container)
+                .first { $0.origins == [ProductionServer.page] }
+        ).token
+        func send(_ origin: String, form: String?, sender: String? = ProductionServer.url) async -> HTTPResponse {
+            var request = HTTPRequest(
+                method: form == nil ? .get : .post,
+                target: "/sign-in?ckAPIToken=\(token)&origin=\(PercentEncoding.encode(origin))",
+                host: "cloud.example.org", origin: form == nil ? nil : sender, body: Array((form ?? "").utf8))
+            request.isSecure = true
+            return await server.responder.respond(to: request)
+        }
+        #expect(await send(ProductionServer.page, form: nil).status == 200)
+        #expect(await send("https://evil.example.org", form: nil).status == 401)
+        let form = "account=lovelace&password=" + ProductionServer.password.replacing(" ", with: "+")
+        #expect(await send(ProductionServer.page, form: form, sender: "https://evil.example.org").status == 403)
+        #expect(await send(ProductionServer.page, form: form, sender: nil).status == 403)
+        let done = await send(ProductionServer.page, form: form)
+        let cookie = done.headers.first { $0.name == "Set-Cookie" }?.value ?? ""
+        #expect(
+            cookie.hasPrefix("__Host-nephos-device=") && cookie.hasSuffix("; Secure") && cookie.contains("HttpOnly"))
+        #expect(DeviceCookie(isSecure: true).value(in: "a=b; " + cookie) != nil)
+        #expect(DeviceCookie(isSecure: true).value(in: "nephos-device=x; a=b") == nil)
+        let page = String(decoding: done.body, as: UTF8.self)
+        #expect(page.contains("\"\(ProductionServer.page)\")") && !page.contains("\"*\""))
+        let wrong = await send(ProductionServer.page, form: "account=%3Cb%3E&password=x")
+        #expect(wrong.status == 403 && !String(decoding: wrong.body, as: UTF8.self).contains("<b>"))
+        await server.close()
+    }
+
+    @Test(arguments: [
+        ("https://cloud.example.org", "https://cloud.example.org"),
+        ("https://Cloud.Example.org:443/", "https://cloud.example.org"),
+        ("http://127.0.0.1:8484", "http://127.0.0.1:8484"),
+        ("https://[2001:db8::1]:8443", "https://[2001:db8::1]:8443"),
+    ])
+    func `the public URL has one form`(_ text: String, _ expected: String) {
+        #expect(PublicURL(text)?.text == expected)
+    }
+
+    @Test(arguments: [
+        "", "cloud.example.org", "ftp://a", "https://", "https://a/b", "https://u@a", "https://a?b", "https://a#b",
+    ])
+    func `what is no public URL is refused`(_ text: String) { #expect(PublicURL(text) == nil) }
+}
