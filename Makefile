@@ -16,7 +16,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 
 # Which tables `make bench` fills: records and queries, or sync, client, neighbours, sharing, encryption,
-# assets or postgresql alone.
+# assets, serve or postgresql alone.
 TABLES ?= records,queries
 
 # How the server is built for use. The static standard library makes it start faster and run where Swift is not installed.
@@ -67,7 +67,7 @@ test-optimised: bootstrap ## build the tests optimised and run those of rules th
 failover: server ## lose PostgreSQL servers under load and look for what was lost (ARGS=quick, ARGS="--minutes 15")
 	@scripts/failover --server "$$(swift build $(RELEASE_FLAGS) --show-bin-path)/nephos" $(ARGS)
 
-bench: server ## measure against raw SQLite and PocketBase (ARGS=quick, TABLES=queries, TABLES=sync, client, neighbours, sharing, encryption, assets, postgresql)
+bench: server ## measure against raw SQLite and PocketBase (ARGS=quick, TABLES=queries, TABLES=sync, client, neighbours, sharing, encryption, assets, serve, postgresql)
 ifeq ($(TABLES),sync)
 	@swift build $(RELEASE_FLAGS) --product sync-client
 	@bin="$$(swift build $(RELEASE_FLAGS) --show-bin-path)" && \
@@ -86,6 +86,8 @@ else ifeq ($(TABLES),neighbours)
 	@Benchmarks/neighbours --server "$$(swift build $(RELEASE_FLAGS) --show-bin-path)/nephos" $(ARGS)
 else ifeq ($(TABLES),postgresql)
 	@Benchmarks/postgresql --server "$$(swift build $(RELEASE_FLAGS) --show-bin-path)/nephos" $(ARGS)
+else ifeq ($(TABLES),serve)
+	@Benchmarks/serve --server "$$(swift build $(RELEASE_FLAGS) --show-bin-path)/nephos" $(ARGS)
 else ifeq ($(TABLES),sharing)
 	@Benchmarks/sharing --server "$$(swift build $(RELEASE_FLAGS) --show-bin-path)/nephos" $(ARGS)
 else

@@ -10,6 +10,10 @@
 //   loadgen --port P --path PATH [--method POST] [--body FILE] [--item FILE --items K]
 //           [--connections N] [--seconds S | --requests N] [--warmup S]
 //           [--expect TEXT [--expect-count K]] [--refuse TEXT] [--first N] [--keys N] [--pid P] [--label NAME]
+//           [--ca FILE]
+//
+// With --ca the connections speak TLS, and the server's certificate has to be signed by one in FILE. They shake hands
+// before the first request is sent.
 //
 // Marks in PATH and in the files are replaced in every request:
 //   <<name>>   the name of the next record, 15 lower-case letters and digits, never the same twice
@@ -31,6 +35,7 @@
 #endif
 #include <fcntl.h>
 #include <getopt.h>
+#include <gnutls/gnutls.h>
 #include <netinet/tcp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -102,19 +107,20 @@ static struct {
     int port, connections, items, expect_count, pid;
     double seconds, warmup;
     uint64_t requests, first, keys;
-    const char *method, *expect, *refuse, *label;
+    const char *method, *expect, *refuse, *label, *ca;
     Text path, body, item;
 } options = {.connections = 1, .items = 1, .warmup = 0, .first = 1, .method = "GET", .label = ""};
 
 static void parse_options(int count, char **values) {
     enum { PORT, PATH, METHOD, BODY, ITEM, ITEMS, CONNECTIONS, SECONDS, REQUESTS, WARMUP, EXPECT, EXPECT_COUNT, REFUSE,
-           FIRST, KEYS, PID, LABEL };
+           FIRST, KEYS, PID, LABEL, CA };
     static const struct option known[] = {
         {"port", 1, 0, PORT}, {"path", 1, 0, PATH}, {"method", 1, 0, METHOD}, {"body", 1, 0, BODY},
         {"item", 1, 0, ITEM}, {"items", 1, 0, ITEMS}, {"connections", 1, 0, CONNECTIONS},
         {"seconds", 1, 0, SECONDS}, {"requests", 1, 0, REQUESTS}, {"warmup", 1, 0, WARMUP},
         {"expect", 1, 0, EXPECT}, {"expect-count", 1, 0, EXPECT_COUNT}, {"refuse", 1, 0, REFUSE},
-        {"first", 1, 0, FIRST}, {"keys", 1, 0, KEYS}, {"pid", 1, 0, PID}, {"label", 1, 0, LABEL}, {0}};
+        {"first", 1, 0, FIRST}, {"keys", 1, 0, KEYS}, {"pid", 1, 0, PID}, {"label", 1, 0, LABEL},
+        {"ca", 1, 0, CA}, {0}};
     int option;
     while ((option = getopt_long(count, values, "", known, NULL)) != -1) {
         switch (option) {
@@ -135,6 +141,7 @@ static void parse_options(int count, char **values) {
         case KEYS: options.keys = strtoull(optarg, NULL, 10); break;
         case PID: options.pid = atoi(optarg); break;
         case LABEL: options.label = optarg; break;
+        case CA: options.ca = optarg; break;
         default: exit(2);
         }
     }
@@ -239,6 +246,7 @@ static void build_request(Text *request) {
 
 typedef struct {
     int socket;
+    gnutls_session_t tls;  // NULL: plain HTTP.
     bool busy, writing;
     Text request, response;
     size_t sent;
@@ -256,12 +264,56 @@ static struct {
     char first_error[300];
 } total;
 
+// ---- TLS, where --ca is given
+
+static gnutls_certificate_credentials_t authorities;
+
+static void read_authorities(void) {
+    gnutls_certificate_allocate_credentials(&authorities);
+    int count = gnutls_certificate_set_x509_trust_file(authorities, options.ca, GNUTLS_X509_FMT_PEM);
+    if (count < 1) die("%s has no certificate: %s", options.ca, gnutls_strerror(count));
+}
+
+static void shake_hands(Connection *connection) {
+    gnutls_init(&connection->tls, GNUTLS_CLIENT);
+    gnutls_set_default_priority(connection->tls);
+    gnutls_credentials_set(connection->tls, GNUTLS_CRD_CERTIFICATE, authorities);
+    gnutls_session_set_verify_cert(connection->tls, "127.0.0.1", 0);
+    gnutls_transport_set_int(connection->tls, connection->socket);
+    int result;
+    do result = gnutls_handshake(connection->tls);
+    while (result < 0 && !gnutls_error_is_fatal(result));
+    if (result < 0) die("TLS: %s", gnutls_strerror(result));
+}
+
+// As send(2) and recv(2), through TLS where the connection has it.
+static ssize_t send_bytes(Connection *connection, const char *bytes, size_t length) {
+    if (!connection->tls) return send(connection->socket, bytes, length, MSG_NOSIGNAL);
+    ssize_t count = gnutls_record_send(connection->tls, bytes, length);
+    if (count < 0) errno = gnutls_error_is_fatal((int)count) ? EPROTO : EAGAIN;
+    return count < 0 ? -1 : count;
+}
+
+static ssize_t receive_bytes(Connection *connection, char *bytes, size_t length) {
+    if (!connection->tls) return recv(connection->socket, bytes, length, 0);
+    ssize_t count = gnutls_record_recv(connection->tls, bytes, length);
+    if (count < 0) errno = gnutls_error_is_fatal((int)count) ? EPROTO : EAGAIN;
+    return count < 0 ? -1 : count;
+}
+
+static void disconnect(Connection *connection) {
+    if (connection->tls) gnutls_deinit(connection->tls);
+    connection->tls = NULL;
+    close(connection->socket);
+}
+
 static void connect_to_server(Connection *connection) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)options.port)};
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     connection->socket = socket(AF_INET, SOCK_STREAM, 0);
     if (connect(connection->socket, (struct sockaddr *)&address, sizeof address) != 0)
         die("port %d: %s", options.port, strerror(errno));
+    if (authorities) shake_hands(connection);
     fcntl(connection->socket, F_SETFL, O_NONBLOCK);
     int on = 1;
     setsockopt(connection->socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -279,8 +331,8 @@ static void watch_writing(Connection *connection, bool writing) {
 
 static void send_more(Connection *connection) {
     while (connection->sent < connection->request.length) {
-        ssize_t count = send(connection->socket, connection->request.bytes + connection->sent,
-                             connection->request.length - connection->sent, MSG_NOSIGNAL);
+        ssize_t count = send_bytes(connection, connection->request.bytes + connection->sent,
+                                   connection->request.length - connection->sent);
         if (count < 0 && errno == EAGAIN) break;
         if (count < 0) die("sending: %s", strerror(errno));
         connection->sent += (size_t)count;
@@ -436,7 +488,7 @@ static void finish_request(Connection *connection, bool measuring) {
         total.microseconds[total.measured++] = (uint32_t)((now() - connection->started) * 1e6);
     }
     if (header(connection, "\r\nconnection: close")) {
-        close(connection->socket);
+        disconnect(connection);
         connect_to_server(connection);
         total.reconnects++;
     }
@@ -446,7 +498,7 @@ static void finish_request(Connection *connection, bool measuring) {
 static bool receive(Connection *connection) {
     for (;;) {
         reserve(&connection->response, 65537);
-        ssize_t count = recv(connection->socket, connection->response.bytes + connection->response.length, 65536, 0);
+        ssize_t count = receive_bytes(connection, connection->response.bytes + connection->response.length, 65536);
         if (count < 0 && errno == EAGAIN) return false;
         if (count <= 0) die("the server closed a connection: %s", count < 0 ? strerror(errno) : "end of stream");
         connection->response.length += (size_t)count;
@@ -519,6 +571,7 @@ int main(int count, char **values) {
     next_record = options.first;
     random_state ^= scramble(options.first + 1);
     poller = epoll_create1(0);
+    if (options.ca) read_authorities();
 
     Connection *connections = calloc((size_t)options.connections, sizeof *connections);
     if (!connections) die("out of memory");
@@ -542,7 +595,7 @@ int main(int count, char **values) {
         for (int i = 0; i < ready; i++) {
             Connection *connection = events[i].data.ptr;
             if (!connection->busy) {  // Done, and the server closes what is idle.
-                close(connection->socket);
+                disconnect(connection);
                 continue;
             }
             if (events[i].events & EPOLLOUT) send_more(connection);

@@ -5,6 +5,7 @@ A task has a list (500 tasks are in each), a rank, a title with one of twenty wo
 """
 
 import json
+import os
 import re
 import sqlite3
 import statistics
@@ -43,11 +44,16 @@ class NephosTasks(Nephos):
         );
         """
 
+    def credentials(self):
+        """Of who administers the server, as variables of the environment."""
+        return {}
+
     def prepare(self):
         super().prepare()
         imported = subprocess.run(
             [str(self.executable), "schema", "import", "--container", "iCloud.bench", "--url",
-             f"http://127.0.0.1:{self.port}", "-"], input=self.SCHEMA, capture_output=True, text=True)
+             self.url(), "-"], input=self.SCHEMA, capture_output=True, text=True,
+            env={**os.environ, **self.credentials()})
         if imported.returncode != 0:
             raise Failure(f"{self.name}: {imported.stdout}{imported.stderr}")
 

@@ -10,6 +10,7 @@ import os
 import pathlib
 import shutil
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -32,7 +33,7 @@ class Failure(Exception):
 
 def build_tools(directory):
     """Compiles the load generator, the reference and the floor into `directory`."""
-    for name, options in (("loadgen", ["-march=native"]), ("reference", ["-lsqlite3"]), ("floor", [])):
+    for name, options in (("loadgen", ["-march=native", "-lgnutls"]), ("reference", ["-lsqlite3"]), ("floor", [])):
         command = ["cc", "-O2", "-o", str(directory / name), str(HERE / f"{name}.c"), *options]
         subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
 
@@ -53,6 +54,7 @@ class Server:
     """A server process over a data directory of its own, and the load generator pointed at it."""
 
     health = "/health"
+    authorities = None  # The file of the certificates that sign a TLS server's own.
 
     def __init__(self, tools, directory):
         self.tools, self.directory = tools, directory
@@ -76,13 +78,26 @@ class Server:
         log.close()
         while True:
             with contextlib.suppress(OSError, http.client.HTTPException):
-                connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+                connection = self.connect(timeout=10)
                 connection.request("GET", self.health)
                 if connection.getresponse().status == 200:
                     return (time.perf_counter() - begin) * 1000
             if self.process.poll() is not None or time.perf_counter() - begin > 30:
                 raise Failure(f"{self.name} did not start, see {self.directory / 'log'}")
             time.sleep(0.0005)
+
+    def context(self):
+        """What TLS needs to know; None for plain HTTP."""
+        return ssl.create_default_context(cafile=self.authorities) if self.authorities else None
+
+    def connect(self, timeout=120, context=None):
+        """A connection of one's own."""
+        if self.authorities:
+            return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=timeout, context=context or self.context())
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+
+    def url(self):
+        return f"{'https' if self.authorities else 'http'}://127.0.0.1:{self.port}"
 
     def stop(self):
         if self.process and self.process.poll() is None:
@@ -101,15 +116,15 @@ class Server:
     def request(self, path, body=None, method="POST", headers=None):
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(
-            f"http://127.0.0.1:{self.port}{path}", data,
+            f"{self.url()}{path}", data,
             {"Content-Type": "application/json", "Nephos-Additions": "1", **(headers or {})}, method=method)
-        with urllib.request.urlopen(request) as answer:
+        with urllib.request.urlopen(request, context=self.context()) as answer:
             return json.load(answer)
 
     def generate(self, request, *arguments):
         """Runs the load generator; returns its report."""
         command = [str(self.tools / "loadgen"), "--port", str(self.port), "--pid", str(self.process.pid),
-                   "--first", str(self.next)]
+                   "--first", str(self.next), *(["--ca", str(self.authorities)] if self.authorities else [])]
         for option, value in request.items():
             if option in ("body", "item"):  # A template: the load generator takes it as a file.
                 file = self.directory / option
