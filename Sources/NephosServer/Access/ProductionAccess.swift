@@ -87,6 +87,17 @@ struct ProductionAccess: ServerAccess {
         }
     }
 
+    func audit(
+        _ route: Route, of container: String, by administrator: Administrator, _ request: HTTPRequest
+    ) async throws(Refusal) {
+        do throws(ServiceError) {
+            let address = SignInCounters.network(request.client) ?? ""
+            try await known.audit(route.path, container, by: administrator.actor(address: address))
+        } catch {
+            throw Refusal(error)
+        }
+    }
+
     func baseURL(_ request: HTTPRequest) -> String { url.text }
 
     func signInURL(_ request: HTTPRequest, _ target: RequestTarget?) -> String? {

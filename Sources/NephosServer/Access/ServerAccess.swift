@@ -33,6 +33,10 @@ protocol ServerAccess: Sendable {
     func administrator(_ request: HTTPRequest, _ target: RequestTarget) async throws(Refusal) -> Administrator
     /// Throws unless the container exists, in words that are the same for others' containers.
     func checkExists(container: String) async throws(Refusal)
+    /// Adds a change of a container to the audit, before it runs.
+    func audit(
+        _ route: Route, of container: String, by administrator: Administrator, _ request: HTTPRequest
+    ) async throws(Refusal)
     /// The prefix of the addresses in answers, without a trailing slash.
     func baseURL(_ request: HTTPRequest) -> String
     /// The URL of the page at which people sign in; nil if none is known.
@@ -75,6 +79,10 @@ struct DevelopmentAccess: ServerAccess {
     }
 
     func checkExists(container: String) async throws(Refusal) {}
+
+    func audit(
+        _ route: Route, of container: String, by administrator: Administrator, _ request: HTTPRequest
+    ) async throws(Refusal) {}
 
     func baseURL(_ request: HTTPRequest) -> String {
         request.host.map { "\(request.isSecure ? "https" : "http")://\($0)" } ?? ""

@@ -172,6 +172,7 @@ package final class Responder: Sendable {
             throw Refusal(error)
         }
         if route.access == .view || route.access == .change { try await access.checkExists(container: container) }
+        if route.access == .change { try await access.audit(route, of: container, by: administrator, request) }
         return administrator
     }
 

@@ -27,6 +27,13 @@ package final class Installation: Sendable {
         _ provider: any StoreProvider, _ environment: ServiceEnvironment = .system
     ) async throws -> Installation {
         let engine = try await BlockingPool.disk.run { try provider.open(.installation) }
+        // Expiries are compared with the database's clock, and people's with this one.
+        guard abs(engine.clockOffset) < Limits.clockDifference else {
+            await engine.close()
+            throw StorageError(
+                .other,
+                "this machine's clock differs from the database's by \(engine.clockOffset / 1000) seconds: set it")
+        }
         return Installation(engine, environment)
     }
 

@@ -7,17 +7,27 @@ struct StoredContainer: StoredEntry {
 }
 
 /// An event of the audit, by its time.
-struct AuditedEvent: StoredEntry {
+package struct AuditedEvent: StoredEntry {
     static let kind = InstallationEntry.Kind.audit
 
-    var event: String
-    var actor: String
-    var address: String
+    package var event: String
+    package var actor: String
+    package var address: String
     /// The object of the event, such as an account's ID; never a secret or an e-mail address.
-    var object: String
+    package var object: String
 }
 
 extension Installation {
+    /// The events of the audit, the oldest first.
+    package func auditedEvents() async throws(ServiceError) -> [AuditedEvent] {
+        try await read { try $0.entries(AuditedEvent.self).map(\.value) }
+    }
+
+    /// Adds an event to the audit that changes nothing of the installation itself.
+    package func audit(_ event: String, _ object: String, by actor: AuditActor) async throws(ServiceError) {
+        try await write { try self.audit(event, object, by: actor, in: $0) }
+    }
+
     /// Adds an event to the audit, in the transaction of the change.
     func audit(
         _ event: String, _ object: String, by actor: AuditActor, in transaction: StorageTransaction
