@@ -50,7 +50,7 @@ extension Installation {
             let session = StoredSession(
                 account: account, container: container, environment: environment.rawValue,
                 label: String(label.prefix(100)), signedInAt: now, expiresAt: now + Limits.keptSessionLifetime,
-                keepsSignedIn: true)
+                keepsSignedIn: true, epoch: try transaction.tokenEpoch())
             try transaction.put(session, hash: secret.hash)
             try self.audit("session made", account, by: actor, in: transaction)
             return session.expiresAt
@@ -62,11 +62,12 @@ extension Installation {
         let (name, now) = (SignInName.canonical(name), environment.now())
         return try await read { reader in
             let account = try reader.requireInstallationAccount(named: name).id
+            let epoch = try reader.tokenEpoch()
             return try reader.entries(AccountSession.self, prefix: "\(account)/").compactMap { entry, _ in
                 let hash = String(entry.dropFirst(account.count + 1))
-                guard let session = try reader.entry(StoredSession.self, hash), now < session.expiresAt else {
-                    return nil
-                }
+                guard let session = try reader.entry(StoredSession.self, hash), now < session.expiresAt,
+                    session.epoch == epoch
+                else { return nil }
                 return SessionSummary(
                     id: hash, account: name, container: session.container, environment: session.environment,
                     label: session.label, signedInAt: session.signedInAt, expiresAt: session.expiresAt)
@@ -205,8 +206,9 @@ extension Installation {
     /// - Parameter isUsed: whether the caller showed the secret, which moves the expiry.
     private func session(hash: String, isUsed: Bool = true) async throws(ServiceError) -> SignedInSession {
         let found = try await sessions.value(hash) { () async throws(ServiceError) in
-            try await read { reader in
+            try await read { [lostEpochs] reader in
                 guard let session = try reader.entry(StoredSession.self, hash),
+                    try lostEpochs.isCurrent(session, reader),
                     let account = try reader.entry(InstallationAccount.self, session.account)
                 else { return nil }
                 let roles = try reader.entries(StoredRole.self, prefix: "\(session.account)/").map {

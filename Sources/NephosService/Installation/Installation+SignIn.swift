@@ -127,11 +127,7 @@ extension Installation {
     ) async throws(ServiceError) -> SignedIn {
         let secret = SecretToken()
         let now = environment.now()
-        let session = StoredSession(
-            account: account, container: place?.container, environment: place?.environment,
-            label: String(request.label.prefix(100)), signedInAt: now,
-            expiresAt: now + StoredSession.lifetime(keepsSignedIn: request.keepsSignedIn),
-            keepsSignedIn: request.keepsSignedIn)
+        let expiry = now + StoredSession.lifetime(keepsSignedIn: request.keepsSignedIn)
         try await write { transaction in
             guard var current = try transaction.entry(InstallationAccount.self, account), current.password == hash
             else {
@@ -142,6 +138,10 @@ extension Installation {
                 try transaction.put(current, account)
             }
             try counters.succeed(in: transaction)
+            let session = StoredSession(
+                account: account, container: place?.container, environment: place?.environment,
+                label: String(request.label.prefix(100)), signedInAt: now, expiresAt: expiry,
+                keepsSignedIn: request.keepsSignedIn, epoch: try transaction.tokenEpoch())
             try transaction.put(session, hash: secret.hash)
             try transaction.put(
                 KnownDevice(), KnownDevice.name(account, device.hash),
@@ -151,7 +151,7 @@ extension Installation {
                 "signed in", place.map { "\($0.container) \($0.environment)" } ?? "administration",
                 by: AuditActor(name: account, address: SignInCounters.network(request.address) ?? ""), in: transaction)
         }
-        return SignedIn(token: secret.text(), device: device.text(), expiresAt: session.expiresAt)
+        return SignedIn(token: secret.text(), device: device.text(), expiresAt: expiry)
     }
 }
 

@@ -15,10 +15,12 @@ package final class Installation: Sendable {
     let signInPlaces = SignInPlaces()
     let apiTokens = RecheckedCache<APIToken>(limit: Limits.cachedCredentials)
     let sessions = RecheckedCache<SignedInSession>(limit: Limits.cachedCredentials)
+    let lostEpochs: LostEpochs
 
     private init(_ engine: any StorageEngine, _ environment: ServiceEnvironment) {
         self.engine = engine
         self.environment = environment.following(engine)
+        lostEpochs = LostEpochs(log: environment.log)
     }
 
     /// Opens the installation's store, and creates it on first use.
@@ -27,14 +29,23 @@ package final class Installation: Sendable {
         _ provider: any StoreProvider, _ environment: ServiceEnvironment = .system
     ) async throws -> Installation {
         let engine = try await BlockingPool.disk.run { try provider.open(.installation) }
-        // Expiries are compared with the database's clock, and people's with this one.
-        guard abs(engine.clockOffset) < Limits.clockDifference else {
+        do {
+            // Expiries are compared with the database's clock, and people's with this one.
+            guard abs(engine.clockOffset) < Limits.clockDifference else {
+                throw StorageError(
+                    .other,
+                    "this machine's clock differs from the database's by \(engine.clockOffset / 1000) seconds: set it")
+            }
+            // The token epoch is beside the secret, and advances only where there is one.
+            let hasSecret = try await engine.read { try StoreSecret.find($0) != nil }
+            if !hasSecret {
+                try await engine.write(of: [.everyone]) { _ = try StoreSecret.findOrMake(environment, in: $0) }
+            }
+            return Installation(engine, environment)
+        } catch {
             await engine.close()
-            throw StorageError(
-                .other,
-                "this machine's clock differs from the database's by \(engine.clockOffset / 1000) seconds: set it")
+            throw error
         }
-        return Installation(engine, environment)
     }
 
     package func close() async { await engine.close() }

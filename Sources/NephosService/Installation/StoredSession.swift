@@ -13,6 +13,9 @@ struct StoredSession: StoredEntry {
     var signedInAt: Int64
     var expiresAt: Int64
     var keepsSignedIn: Bool
+    /// The store's token epoch in which the session began. A database that may lack the end of a session begins another
+    /// epoch.
+    var epoch: Int64
 
     /// The time for which a session lasts without use (CloudKit Web Services, web auth tokens).
     var lifetime: Int64 { Self.lifetime(keepsSignedIn: keepsSignedIn) }
