@@ -33,7 +33,9 @@ struct VerifyCommand {
         Usage: nephos verify [OPTIONS]
 
         Reads all records and all files of assets, and says what is damaged, missing or
-        not needed, and which rows belong to a zone or an account that does not exist. A server may run meanwhile. The status is 1 where something is wrong.
+        not needed, and which rows belong to a zone or an account that does not exist. So
+        are the accounts, sessions, roles and API tokens of a production server. A server
+        may run meanwhile. The status is 1 where something is wrong.
 
         A file that no row names harms nobody. Files that are uploaded while it runs count
         as such, and so do those of another store in the same place: delete them only where
@@ -79,7 +81,7 @@ struct VerifyCommand {
                 try objects.map { ObjectAssetStore($0, id, spool: ObjectStorageProvider.spool(data.path, id)) }
                 ?? stores.assets(of: id)
             let engine = try stores.open(id)
-            let findings = try await StoreVerification(engine, files).run()
+            let findings = try await Findings(of: id, engine, files)
             await engine.close()
             isWhole = tell(findings, of: id) && isWhole
             list(findings.orphans, all: false)
@@ -87,10 +89,31 @@ struct VerifyCommand {
         if !isWhole { throw Cloud.Failure(message: "not everything is whole.") }
     }
 
+    /// What a verification found in a store.
+    private struct Findings {
+        /// What there is, in words.
+        var counted: String
+        var problems: [String]
+        var problemCount: Int
+        var orphans: [String] = []
+
+        init(of id: StoreID, _ engine: any StorageEngine, _ files: any AssetStore) async throws {
+            if id.isInstallation {
+                let found = try await InstallationVerification(engine).run()
+                counted = "\(found.entries) entries"
+                (problems, problemCount) = (found.problems, found.problemCount)
+            } else {
+                let found = try await StoreVerification(engine, files).run()
+                counted = "\(found.records) records, \(found.files) files with \(found.bytes) bytes"
+                (problems, problemCount, orphans) = (found.problems, found.problemCount, found.orphans)
+            }
+        }
+    }
+
     /// Reports the defects of a store.
     /// - Returns: true if there are none.
-    private static func tell(_ findings: StoreVerification.Findings, of id: StoreID, _ broken: [String] = []) -> Bool {
-        Console.print("\(id.text): \(findings.records) records, \(findings.files) files with \(findings.bytes) bytes\n")
+    private static func tell(_ findings: Findings, of id: StoreID, _ broken: [String] = []) -> Bool {
+        Console.print("\(id.text): \(findings.counted)\n")
         for problem in broken + findings.problems { Console.print("  \(problem)\n") }
         let unlisted = findings.problemCount - findings.problems.count
         if unlisted > 0 { Console.print("  and \(unlisted) more\n") }
@@ -111,7 +134,7 @@ struct VerifyCommand {
             let hold = try await files.threads.run { try files.holdFiles() }
             let snapshot = try directory.snapshot(id)
             let broken = try await snapshot.integrityProblems()
-            let findings = try await StoreVerification(snapshot, files).run()
+            let findings = try await Findings(of: id, snapshot, files)
             withExtendedLifetime(hold) {}
             isWhole = tell(findings, of: id, broken) && isWhole
             list(findings.orphans, all: removal != nil)

@@ -1,0 +1,147 @@
+package import NephosStorage
+
+/// Verifies the entries of the installation's store:
+///
+/// - every entry can be decoded;
+/// - every account has its name, and every name its account;
+/// - every session has its account, and its entry among the account's sessions, and the other way round;
+/// - every role has its account, and every API token its container.
+///
+/// Entries that have expired are counted only, as a purge removes them one by one.
+package struct InstallationVerification: Sendable {
+    package struct Findings: Sendable {
+        package var entries = 0
+        /// The descriptions of the first problems, at most 100.
+        package private(set) var problems: [String] = []
+        package private(set) var problemCount = 0
+
+        fileprivate mutating func note(_ problem: String) {
+            problemCount += 1
+            if problems.count < 100 { problems.append(problem) }
+        }
+    }
+
+    private let engine: any StorageEngine
+    private let now: Int64
+
+    /// - Parameter environment: the clock that tells which entries have expired.
+    package init(_ engine: any StorageEngine, _ environment: ServiceEnvironment = .system) {
+        self.engine = engine
+        now = environment.now()
+    }
+
+    package func run() async throws -> Findings {
+        var findings = Findings()
+        for kind in InstallationEntry.Kind.allCases {
+            var last = ""
+            while true {
+                let (now, after, before) = (now, last, findings)
+                // An entry and those that belong to it are read in one snapshot.
+                let page = try await engine.read { reader in
+                    var findings = before
+                    let entries = try reader.installationEntries(kind, after: after, limit: Limits.entriesPerRead)
+                    for entry in entries {
+                        findings.entries += 1
+                        if entry.expiresAt > 0 && entry.expiresAt <= now { continue }
+                        if let problem = try Self.problem(of: entry, reader) { findings.note(problem) }
+                    }
+                    return (findings: findings, last: entries.last?.name)
+                }
+                findings = page.findings
+                guard let name = page.last else { break }
+                last = name
+            }
+        }
+        return findings
+    }
+
+    /// Describes the problem of an entry; nil if the entry is whole.
+    private static func problem(of entry: InstallationEntry, _ reader: StorageReader) throws -> String? {
+        do {
+            return switch entry.kind {
+            case .account: try problem(ofAccount: entry.name, try .decoded(entry), reader)
+            case .accountName: try problem(ofName: entry.name, try .decoded(entry), reader)
+            case .session: try problem(ofSession: entry.name, try .decoded(entry), reader)
+            case .accountSession: try problem(ofAccountSession: entry, reader)
+            case .role: try problem(ofRole: entry, reader)
+            case .apiToken: try problem(ofToken: entry.name, try .decoded(entry), reader)
+            case .container: try unread(StoredContainer.self, entry)
+            case .failedSignIns: try unread(FailedSignIns.self, entry)
+            case .knownDevice: try unread(KnownDevice.self, entry)
+            case .audit: try unread(AuditedEvent.self, entry)
+            }
+        } catch let error as StorageError where error.code == .damaged {
+            return error.message
+        }
+    }
+
+    /// Returns nil for an entry that can be decoded.
+    private static func unread<Value: StoredEntry>(_ type: Value.Type, _ entry: InstallationEntry) throws -> String? {
+        _ = try Value.decoded(entry)
+        return nil
+    }
+
+    private static func problem(
+        ofAccount id: String, _ account: InstallationAccount, _ reader: StorageReader
+    ) throws -> String? {
+        let named = try reader.entry(NamedAccount.self, account.name)?.id
+        if named == id { return nil }
+        return "account \(id): its name '\(account.name)' is \(named.map { "that of account \($0)" } ?? "no account's")"
+    }
+
+    private static func problem(
+        ofName name: String, _ named: NamedAccount, _ reader: StorageReader
+    ) throws -> String? {
+        guard let account = try reader.entry(InstallationAccount.self, named.id) else {
+            return "the name '\(name)' is that of account \(named.id), which does not exist"
+        }
+        if account.name == name { return nil }
+        return "the name '\(name)' is that of account \(named.id), whose name is '\(account.name)'"
+    }
+
+    private static func problem(
+        ofSession hash: String, _ session: StoredSession, _ reader: StorageReader
+    ) throws -> String? {
+        if try !reader.has(.account, session.account) {
+            return "session \(hash): its account \(session.account) does not exist"
+        }
+        if try reader.has(.accountSession, AccountSession.name(session.account, hash)) { return nil }
+        return "session \(hash): it is not among the sessions of account \(session.account)"
+    }
+
+    private static func problem(
+        ofAccountSession entry: InstallationEntry, _ reader: StorageReader
+    ) throws -> String? {
+        _ = try AccountSession.decoded(entry)
+        guard let (account, hash) = parts(entry.name) else { return "'\(entry.name)' names no session of an account" }
+        guard let session = try reader.installationEntry(.session, hash) else {
+            return "account \(account): its session \(hash) does not exist"
+        }
+        // A damaged session is a problem of its own.
+        guard let session = try? StoredSession.decoded(session), session.account != account else { return nil }
+        return "account \(account): its session \(hash) is that of account \(session.account)"
+    }
+
+    private static func problem(ofRole entry: InstallationEntry, _ reader: StorageReader) throws -> String? {
+        let role = try StoredRole.decoded(entry).role
+        if let account = parts(entry.name)?.account, try reader.has(.account, account) { return nil }
+        return "the role '\(entry.name)', \(role.rawValue): its account does not exist"
+    }
+
+    private static func problem(ofToken text: String, _ token: APIToken, _ reader: StorageReader) throws -> String? {
+        if try reader.has(.container, token.container) { return nil }
+        return "API token \(text): its container \(token.container) does not exist"
+    }
+
+    /// Returns the two parts of a name such as `ACCOUNT/HASH`.
+    private static func parts(_ name: String) -> (account: String, rest: String)? {
+        guard let slash = name.firstIndex(of: "/") else { return nil }
+        return (String(name[..<slash]), String(name[name.index(after: slash)...]))
+    }
+}
+
+extension StorageReader {
+    fileprivate func has(_ kind: InstallationEntry.Kind, _ name: String) throws -> Bool {
+        try installationEntry(kind, name) != nil
+    }
+}

@@ -1,0 +1,88 @@
+import NephosStorage
+import NephosWire
+import Testing
+
+@testable import NephosService
+
+@Suite struct InstallationVerificationTests {
+    private func problems(_ test: TestInstallation) async throws -> [String] {
+        try await InstallationVerification(test.installation.engine, test.installation.environment).run().problems
+    }
+
+    @Test func `what an installation makes is whole`() async throws {
+        let test = try await TestInstallation()
+        let token = try await test.prepare()
+        try await test.installation.grant(
+            .administrator, toAccountNamed: "ada@example.org", container: nil, by: TestInstallation.root)
+        _ = try await test.signIn(apiToken: token)
+        _ = await code { () async throws(ServiceError) in try await test.signIn(password: "wrong", apiToken: token) }
+        let findings = try await InstallationVerification(test.installation.engine).run()
+        #expect(findings.problems == [] && findings.problemCount == 0)
+        let kinds = InstallationEntry.Kind.allCases
+        #expect(findings.entries >= kinds.count, "an entry of every kind")
+    }
+
+    @Test func `entries that miss what belongs to them are problems`() async throws {
+        let test = try await TestInstallation()
+        let token = try await test.prepare()
+        _ = try await test.signIn(apiToken: token)
+        let id = try await test.installation.accountID(named: "ada@example.org")
+        let hash = try #require(
+            try await test.installation.sessionSummaries(ofAccountNamed: "ada@example.org").first?.id)
+        func expect(
+            _ expected: String..., change: @escaping @Sendable (StorageTransaction) throws -> Void,
+            undo: @escaping @Sendable (StorageTransaction) throws -> Void
+        ) async throws {
+            try await test.installation.write(change)
+            #expect(try await problems(test) == expected)
+            try await test.installation.write(undo)
+            #expect(try await problems(test) == [])
+        }
+        /// Removes an entry, and puts it back.
+        func expect(_ expected: String..., without kind: InstallationEntry.Kind, _ name: String) async throws {
+            let entry = try #require(try await test.installation.read { try $0.installationEntry(kind, name) })
+            _ = try await test.installation.write { try $0.removeInstallationEntry(kind, name) }
+            #expect(try await problems(test) == expected)
+            try await test.installation.write { try $0.put(entry) }
+        }
+        try await expect(
+            "session \(hash): it is not among the sessions of account \(id)", without: .accountSession,
+            AccountSession.name(id, hash))
+        try await expect("account \(id): its session \(hash) does not exist", without: .session, hash)
+        try await expect(
+            "account \(id): its name 'ada@example.org' is no account's", without: .accountName, "ada@example.org")
+        try await expect(
+            "the name 'ada@example.org' is that of account \(id), which does not exist",
+            "session \(hash): its account \(id) does not exist", without: .account, id)
+        try await expect(
+            "API token \(token): its container \(TestInstallation.container) does not exist", without: .container,
+            TestInstallation.container)
+        try await expect("the role 'id:0/*', administrator: its account does not exist") {
+            try $0.put(StoredRole(role: .administrator), StoredRole.name("id:0", "*"))
+        } undo: {
+            try $0.removeInstallationEntry(.role, "id:0/*")
+        }
+        try await expect("the name 'eve' is that of account \(id), whose name is 'ada@example.org'") {
+            try $0.put(NamedAccount(id: id), "eve")
+        } undo: {
+            try $0.removeInstallationEntry(.accountName, "eve")
+        }
+    }
+
+    @Test func `damaged entries of every kind are problems, and expired ones are not`() async throws {
+        let test = try await TestInstallation()
+        let now = test.clock.now
+        try await test.installation.write { transaction in
+            for kind in InstallationEntry.Kind.allCases {
+                try transaction.put(InstallationEntry(kind: kind, name: "x", body: [0x7B], expiresAt: now + 1))
+            }
+        }
+        let found = try await problems(test)
+        #expect(found.count == InstallationEntry.Kind.allCases.count)
+        for kind in InstallationEntry.Kind.allCases {
+            #expect(found.contains { $0.contains("'x' of kind \(kind) cannot be read") })
+        }
+        test.clock.advance(milliseconds: 1)
+        #expect(try await problems(test) == [])
+    }
+}
