@@ -118,9 +118,9 @@ struct ServeCommand {
         let sockets = [network, try ListeningSocket.unix(path: Self.socketPath(in: data))]
         let delivery = settings.notifications.delivery(now: settings.environment.now)
         // No key of a device is kept for others: the first device of an account makes its list.
-        let service = NephosService(
-            stores: stores, environment: settings.environment,
-            configuration: settings.configuration(delivery.outlets, escrowsKeys: false))
+        var configuration = settings.configuration(delivery.outlets, escrowsKeys: false)
+        configuration.logsContainers = false
+        let service = NephosService(stores: stores, environment: settings.environment, configuration: configuration)
         let responder = Responder(
             service, access: .production(installation, url: url), log: settings.log.observer())
         let served = ServedService(

@@ -25,6 +25,9 @@ package struct ServiceConfiguration: Sendable {
     /// without another device.
     package var escrowsKeys = false
 
+    /// Whether a container's first write makes it, which is logged. Elsewhere commands make containers.
+    package var logsContainers = true
+
     /// The bounds of every query. Tests lower them.
     var queries = QueryBounds()
 

@@ -245,7 +245,7 @@ actor Stores {
         let (isNew, engine, files) = try await Self.opening.run {
             (try !provider.exists(id), try provider.open(id), try provider.assets(of: id))
         }
-        if isNew, isMade { noteMade(id) }
+        if isNew, isMade, configuration.logsContainers { noteMade(id) }
         let environment = environment.naming(id)
         do {
             let store = Store(
