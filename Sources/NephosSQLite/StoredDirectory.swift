@@ -67,7 +67,10 @@ package struct StoredDirectory: Sendable {
             try copy.execute("PRAGMA journal_mode = DELETE")
             let problems = try copy.integrityProblems()
             if let first = problems.first { throw StorageError(.damaged, "\(file(id)): \(first)") }
-            if asNewIncarnation { try Self.beginIncarnation(copy) }
+            if asNewIncarnation {
+                try Self.beginIncarnation(copy)
+                if id.isInstallation { try Self.endSessions(copy) }
+            }
         }
         guard fsync(descriptor) == 0 else { throw StorageError(system: errno, while: "synchronizing \(draft)") }
         guard rename(draft, target) == 0 else { throw StorageError(system: errno, while: "renaming \(draft)") }
@@ -90,6 +93,13 @@ package struct StoredDirectory: Sendable {
             UPDATE sqlite_sequence SET seq = seq + \(skipped);
             COMMIT;
             """)
+    }
+
+    /// Removes all sessions of a restored installation: the backup may be in other hands, and may have sessions that
+    /// were ended since.
+    private static func endSessions(_ copy: Connection) throws {
+        let kinds = [InstallationEntry.Kind.session, .accountSession].map { String($0.rawValue) }
+        try copy.execute("DELETE FROM installation_entry WHERE kind IN (\(kinds.joined(separator: ", ")))")
     }
 
     /// The number of sequences and of row numbers that a restored store skips: more than the store can have issued

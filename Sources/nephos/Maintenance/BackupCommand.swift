@@ -76,7 +76,9 @@ struct RestoreCommand {
         No server may run, and the data directory must have none of the stores: move away
         what is there. Devices that knew the store as it was later get changeTokenExpired and
         fetch everything again; what was given before the backup (tokens, cursors, upload
-        addresses, receipts) is as good as it was.
+        addresses, receipts) is as good as it was. All sessions of a production server end:
+        a backup may be in other hands, and may have sessions that were ended since. What
+        was revoked since, such as API tokens and roles, is as it was: revoke it again.
 
         \(ObjectStorageArguments.note)
 
@@ -118,6 +120,7 @@ struct RestoreCommand {
                 try source.copyDatabase(id, to: data.path, asNewIncarnation: true)
             }
             try await copied.tell(of: id, in: try StoredDirectory(path: data.path))
+            if id.isInstallation { Console.print("  all sessions ended: everybody signs in again\n") }
             problems += copied.problems.count
         }
         if problems > 0 { throw Cloud.Failure(message: "\(problems) files are not in the backup, and not restored.") }
@@ -133,6 +136,11 @@ enum StoredFiles {
 
         /// Reports which files were restored and which are missing.
         func tell(of id: StoreID, in directory: StoredDirectory) async throws {
+            if id.isInstallation {
+                let found = try await InstallationVerification(try directory.snapshot(id)).run()
+                for problem in found.problems { Console.note("\(id.text): \(problem)") }
+                return Console.print("\(id.text): \(found.entries) entries\n")
+            }
             let stored = try await RecordCount(try directory.snapshot(id))
             var text = "\(id.text): \(stored.records) records, \(count) files with \(bytes) bytes"
             if stored.damaged > 0 { text += "; \(stored.damaged) records are damaged" }
