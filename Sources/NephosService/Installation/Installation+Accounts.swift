@@ -99,6 +99,19 @@ extension Installation {
         return try await read { try $0.requireInstallationAccount(named: name).id }
     }
 
+    /// Returns a text with the names of accounts in place of their IDs. The ID of no account stays.
+    package func naming(_ text: String) async throws(ServiceError) -> String {
+        try await read { reader in
+            var (named, rest) = ("", text[...])
+            while let range = AccountID.firstRange(in: rest) {
+                let id = String(rest[range])
+                named += rest[..<range.lowerBound] + (try reader.entry(InstallationAccount.self, id)?.name ?? id)
+                rest = rest[range.upperBound...]
+            }
+            return named + rest
+        }
+    }
+
     func hashed(_ password: String) async throws(ServiceError) -> String {
         let hash: String?
         do {

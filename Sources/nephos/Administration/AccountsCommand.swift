@@ -24,8 +24,8 @@ struct AccountsCommand {
           create        Make an account of a production server. The password is asked for,
                         or is the first line of standard input.
           set-password  Replace the password of such an account, and end its sessions.
-          list          Print the name of each account, and its ID, or the name of its user
-                        record in a container of the local CloudKit.
+          list          Print the name of each account, and its ID; with --container, or
+                        for the local CloudKit, the name of its user record instead.
           delete        Delete an account with its private database, its part in others'
                         shares, its keys and subscriptions. What it shares ends for those
                         who take part. Its records in the public database stay. Who signs
@@ -49,7 +49,8 @@ struct AccountsCommand {
             rest, options: options, command: "accounts", wordLimit: action == .list ? 0 : 1)
         let isProduction = arguments["--data"].map(ServeCommand.isProduction) ?? false
         switch action {
-        case .list where isProduction: try AdministeredInstallation.run(arguments, InstallationAccounts.list)
+        case .list where isProduction && !arguments.has("--container"):
+            try AdministeredInstallation.run(arguments, InstallationAccounts.list)
         case .list: try list(arguments)
         case .delete where isProduction: try deleteFromInstallation(arguments)
         case .delete: try delete(arguments)
@@ -62,7 +63,7 @@ struct AccountsCommand {
             repeat {
                 let page = try cloud.administer("accounts/list", request, as: AccountsResponse.self)
                 if page.accounts.isEmpty, request.continuationMarker == nil { Console.print("no accounts\n") }
-                Console.print(page.accounts.map { "\($0.name)  \($0.userRecordName)\n" }.joined())
+                Console.print(try cloud.shown(page.accounts.map { "\($0.name)  \($0.userRecordName)\n" }.joined()))
                 request.continuationMarker = page.continuationMarker
             } while request.continuationMarker != nil
         }

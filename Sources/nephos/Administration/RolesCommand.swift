@@ -55,12 +55,12 @@ struct RolesCommand {
         let members: [RoleRequest]
         switch action {
         case .list:
-            members = try cloud.administer("roles/list", ListRolesRequest(account: account), as: RolesResponse.self)
-                .members
+            let request = ListRolesRequest(account: try account.map(cloud.stored))
+            members = try cloud.administer("roles/list", request, as: RolesResponse.self).members
         case .assign, .revoke:
-            let request = RoleRequest(account: account ?? "", role: role)
+            let request = RoleRequest(account: try cloud.stored(account ?? ""), role: role)
             members = try cloud.administer("roles/\(action.rawValue)", request, as: RolesResponse.self).members
         }
-        Console.print(members.map { "\($0.account)  \($0.role)\n" }.joined())
+        Console.print(try cloud.shown(members.map { "\($0.account)  \($0.role)\n" }.joined()))
     }
 }

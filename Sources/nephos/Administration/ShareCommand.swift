@@ -45,11 +45,11 @@ struct ShareCommand {
 
     private static func list(_ arguments: Arguments) throws(UsageError) {
         let address = try CloudAddress(arguments, accountSignsIn: false)
-        let request = ListSharesRequest(account: arguments["--account"])
         try Cloud.run(on: address) { cloud in
+            let request = ListSharesRequest(account: try arguments["--account"].map(cloud.stored))
             let answer = try cloud.administer("shares/list", request, as: AccountSharesResponse.self)
             if answer.shares.isEmpty { Console.print("no shares\n") }
-            for share in answer.shares { Console.print(text(share)) }
+            for share in answer.shares { Console.print(try text(share, cloud)) }
         }
     }
 
@@ -155,13 +155,15 @@ struct ShareCommand {
         url.firstIndex(of: "#").map { String(url[url.index(after: $0)...]) }
     }
 
-    private static func text(_ share: AccountShare) -> String {
+    private static func text(_ share: AccountShare, _ cloud: Cloud) throws -> String {
         let what = share.rootRecordName.map { "record '\($0)'" } ?? "the whole zone"
         var lines = [
-            "\(share.account)  \(share.zoneName)  \(what)  share '\(share.recordName)'  /share/\(share.shortGUID)"
+            "\(try cloud.shown(share.account))  \(share.zoneName)  \(what)  share '\(share.recordName)'  /share/\(share.shortGUID)"
                 + "  public \(share.publicPermission)"
         ]
-        lines += share.participants.map { "    \($0.name)  \($0.role)  \($0.permission)  \($0.status)" }
+        lines += try share.participants.map {
+            "    \(try cloud.shown($0.name))  \($0.role)  \($0.permission)  \($0.status)"
+        }
         return lines.map(Console.printable).joined(separator: "\n") + "\n"
     }
 }
@@ -190,11 +192,12 @@ struct WhyCommand {
         guard arguments.words.count == 2, let owner = arguments["--owner"], let zone = arguments["--zone"] else {
             throw UsageError("name an account, a record, its --owner and its --zone. See 'nephos why --help'.")
         }
-        let request = ExplainAccessRequest(
-            account: arguments.words[0], owner: owner, zoneName: zone, recordName: arguments.words[1])
         try Cloud.run(on: try CloudAddress(arguments)) { cloud in
+            let request = ExplainAccessRequest(
+                account: try cloud.stored(arguments.words[0]), owner: try cloud.stored(owner), zoneName: zone,
+                recordName: arguments.words[1])
             let answer = try cloud.administer("access/explain", request, as: ExplainAccessResponse.self)
-            Console.print(answer.lines.map { Console.printable($0) + "\n" }.joined())
+            Console.print(try answer.lines.map { Console.printable(try cloud.shown($0)) + "\n" }.joined())
         }
     }
 }

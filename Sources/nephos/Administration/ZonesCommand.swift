@@ -81,20 +81,21 @@ struct ZonesCommand {
     private func run(on cloud: Cloud) throws {
         if let reason = action.reason {
             let account = account ?? ""
+            let stored = try cloud.stored(account)
             let named = zones.map { $0.map { "'\($0)'" }.joined(separator: ", ") }
             try confirmation.ask(
                 (named.map { zones?.count == 1 ? "the zone \($0)" : "the zones \($0)" } ?? "all custom zones")
                     + " of '\(account)', with their records")
-            let request = RemoveZonesRequest(account: account, zones: zones, reason: reason)
+            let request = RemoveZonesRequest(account: stored, zones: zones, reason: reason)
             let removed = try cloud.administer("zones/remove", request, as: AccountZonesResponse.self)
             if removed.zones.isEmpty { Console.print("no zones to remove\n") }
             for zone in removed.zones { Console.print("zone '\(zone.zoneName)' removed\n") }
             return
         }
-        var request = ListAccountZonesRequest(account: account)
+        var request = ListAccountZonesRequest(account: try account.map(cloud.stored))
         repeat {
             let page = try cloud.administer("zones/list", request, as: AccountZonesResponse.self)
-            Console.print(page.zones.map { "\($0.account)  \($0.zoneName)\n" }.joined())
+            Console.print(try page.zones.map { "\(try cloud.shown($0.account))  \($0.zoneName)\n" }.joined())
             request.continuationMarker = page.continuationMarker
         } while request.continuationMarker != nil
     }

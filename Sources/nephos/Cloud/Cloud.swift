@@ -30,6 +30,8 @@ final class Cloud {
     struct Local {
         let responder: Responder
         let service: NephosService
+        /// The installation of a stopped production server; nil for the local CloudKit.
+        var installation: Installation?
     }
 
     let address: CloudAddress
@@ -70,20 +72,25 @@ final class Cloud {
             opened = nil
         case .dataDirectory(let path):
             guard access(path, F_OK) == 0 else { throw Failure(message: "there is no directory \(path).") }
-            let stores = try DataDirectory(path: path, options: SQLiteOptions(log: ServiceEnvironment.system.log))
-            container = try Self.container(address, in: stores, path)
+            let stores = try Self.stores(in: path)
+            let installation = try Self.installation(in: stores)
+            container = try Self.container(address, in: stores, installation, path)
             // This service runs no background jobs. The server decides, for instance, how long tombstones are kept.
             let service = NephosService(
                 stores: stores,
                 configuration: ServiceConfiguration(deletionRetention: nil, worksInBackground: false))
-            local = Local(responder: Responder(service), service: service)
+            local = Local(responder: Responder(service), service: service, installation: installation)
             opened = stores
         }
     }
 
     /// Returns the container that the address selects, which must exist.
-    private static func container(_ address: CloudAddress, in stores: DataDirectory, _ path: String) throws -> String {
-        let known = try stores.existingStores().filter { $0.environment == address.environment }.map(\.container)
+    private static func container(
+        _ address: CloudAddress, in stores: DataDirectory, _ installation: Installation?, _ path: String
+    ) throws -> String {
+        let known =
+            try installation.map(containers)
+            ?? stores.existingStores().filter { $0.environment == address.environment }.map(\.container)
         let list = known.isEmpty ? "none" : known.joined(separator: ", ")
         guard let container = address.container else {
             if known.count == 1 { return known[0] }
@@ -150,7 +157,8 @@ final class Cloud {
     /// Checks that the container and the account of the database exist, because reading must not create them.
     func checkExists() throws {
         guard let account = address.databaseAccount else { return try checkContainerExists() }
-        _ = try administer("zones/list", ListAccountZonesRequest(account: account), as: AccountZonesResponse.self)
+        _ = try administer(
+            "zones/list", ListAccountZonesRequest(account: try storedSignIn(account)), as: AccountZonesResponse.self)
     }
 
     /// Returns the names of all accounts in the container.
@@ -162,7 +170,11 @@ final class Cloud {
         var request = ListAccountsRequest()
         repeat {
             let page = try administer("accounts/list", request, as: AccountsResponse.self)
-            accounts += page.accounts
+            accounts += try page.accounts.map { account in
+                var account = account
+                account.name = try shown(account.name)
+                return account
+            }
             request.continuationMarker = page.continuationMarker
         } while request.continuationMarker != nil
         return accounts
@@ -198,6 +210,8 @@ final class Cloud {
                     clientErrorCode: error.clientErrorCode)
             }
             return try Answer(decoding: body)
+        } catch let failure as Failure {
+            throw Failure(message: try shown(failure.message), clientErrorCode: failure.clientErrorCode)
         } catch let error as WireError {
             throw Failure(message: "the answer, of status \(status), cannot be read: \(error)")
         }
@@ -220,7 +234,7 @@ final class Cloud {
         var request = HTTPRequest(
             method: body == nil ? .get : .post, target: target, host: "localhost", body: body ?? [],
             takesAdditions: true)
-        request.authorization = isAdministration ? nil : address.token.flatMap(AuthorizationHeader.value)
+        request.authorization = isAdministration ? nil : try signInToken().flatMap(AuthorizationHeader.value)
         let response = waiting { [request] in await responder.respond(to: request) }
         return (response.status, response.body)
     }
@@ -228,7 +242,11 @@ final class Cloud {
     /// Closes everything that this object opened, in the right order.
     func close() {
         guard let opened, let service = local?.service else { return }
-        waiting { await service.close() }
+        let installation = local?.installation
+        waiting {
+            await service.close()
+            await installation?.close()
+        }
         opened.close()
     }
 }

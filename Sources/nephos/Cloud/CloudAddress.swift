@@ -35,7 +35,11 @@ struct CloudAddress {
             CommandOption(
                 "--database", "NAME", "public, private or shared. Default: private"),
             CommandOption(
-                "--account", "NAME", "Sign in as the account NAME of the local CloudKit. Default: your user name"),
+                "--account", "NAME",
+                """
+                Sign in as the account NAME of the local CloudKit, by default your
+                user name, or of a production server whose --data it is.
+                """),
         ]
 
     var place: Place
@@ -44,6 +48,8 @@ struct CloudAddress {
     var database: String
     /// The token of the account whose database is accessed; nil without an account.
     var token: String?
+    /// Whether the account is the user of this machine, as no other was named.
+    private(set) var isDefaultAccount = false
     /// The credentials of administrators' requests.
     let credentials: ServerCredentials
     var apiToken: String
@@ -72,17 +78,34 @@ struct CloudAddress {
             guard !arguments.has(ServerCredentials.tokenOption.name) else {
                 throw UsageError("'--account' and '\(ServerCredentials.tokenOption.name)' exclude each other.")
             }
-            token = "dev:\(account)"
+            token = Self.token(ofAccount: account)
+        } else if credentials.isAnonymous || credentials.token != nil {
+            token = credentials.token
         } else {
-            token = credentials.isAnonymous ? nil : credentials.token ?? "dev:\(Self.userName)"
+            token = Self.token(ofAccount: Self.userName)
+            isDefaultAccount = true
         }
         apiToken = Self.variable("NEPHOS_API_TOKEN") ?? "nephos"
     }
 
     /// The name of the account whose private or shared database is accessed, in the local CloudKit; nil without one.
     var databaseAccount: String? {
-        guard database != "public", let token, token.hasPrefix("dev:") else { return nil }
+        database == "public" ? nil : localAccount
+    }
+
+    /// The name of the account that the token signs in by name; nil for other tokens, and without one.
+    var localAccount: String? {
+        guard let token, token.hasPrefix("dev:") else { return nil }
         return String(token.dropFirst(4))
+    }
+
+    /// The token that signs in to the local CloudKit by name.
+    static func token(ofAccount name: String) -> String { "dev:\(name)" }
+
+    /// Signs in as another account of the local CloudKit.
+    mutating func signIn(as account: String) {
+        token = Self.token(ofAccount: account)
+        isDefaultAccount = false
     }
 
     /// Returns the request target of an action, such as `records/query`.

@@ -118,7 +118,8 @@ struct ExportCommand {
 
     private func privateDatabase(of account: String, _ address: CloudAddress) -> CloudAddress {
         var address = address
-        (address.database, address.token) = ("private", "dev:\(account)")
+        address.database = "private"
+        address.signIn(as: account)
         return address
     }
 

@@ -14,6 +14,8 @@ struct ImportCommand {
         say otherwise. A record of the same name is replaced,
         except for its encrypted values and files that the export has no place for.
         Records that refer to each other may stand in any order.
+        An account is the one of that name: in the data of a production server it has to
+        exist, and its user record has another name than where the export was made.
         FILE may be -, for standard input. 'nephos dev --import FILE' does it at the start.
 
         Options:
@@ -72,7 +74,7 @@ struct ImportCommand {
         // Only tokens of `nephos dev` name accounts as the header of an export does.
         let isOther = address.token.map { !$0.hasPrefix("dev:") } ?? false
         if !signsIn, !isOther, let account = header.account {
-            address.token = "dev:\(account)"
+            address.signIn(as: account)
         }
         guard address.database != "shared" else {
             throw UsageError("records are imported into the private or the public database.")

@@ -19,9 +19,16 @@ struct DirectorySchema: SchemaPlace {
         guard status.st_mode & S_IFMT == S_IFDIR else { throw SchemaFailure("\(path) is a file, not a directory.") }
         let directory: DataDirectory
         let containers: [String]
+        // The containers of a production server are made by 'nephos containers create' alone.
+        let isProduction: Bool
         do {
             directory = try DataDirectory(path: path, options: SQLiteOptions(log: ServiceEnvironment.system.log))
-            containers = Set(try directory.existingStores().map(\.container)).sorted()
+            let installation = try Cloud.installation(in: directory)
+            containers =
+                try installation.map(Cloud.containers)
+                ?? Set(try directory.existingStores().map(\.container)).sorted()
+            isProduction = installation != nil
+            waiting { await installation?.close() }
         } catch let error as StorageError where error.code == .inUse {
             throw SchemaFailure(
                 "\(error.message) If that is a running server, reach it with --url instead of --data, for example "
@@ -35,7 +42,7 @@ struct DirectorySchema: SchemaPlace {
         guard let container = container ?? (containers.count == 1 ? containers[0] : nil) else {
             throw SchemaFailure("which container of \(path)? Give --container ID; \(has).")
         }
-        if !mayMakeContainer && !containers.contains(container) {
+        if !mayMakeContainer || isProduction, !containers.contains(container) {
             let meant = Suggestion.text(for: container, among: containers)
             throw SchemaFailure("\(path) has no container '\(container)'; \(has).\(meant)")
         }

@@ -60,4 +60,68 @@ import Testing
             #expect(found.output.contains("  the installation's entry 'x' of kind session cannot be read"))
         }
     }
+
+    @Test func `commands on the data know accounts by the names of the installation`() async throws {
+        try await withTemporaryDirectory { directory in
+            let served = try Served(directory.appendingPathComponent("data"))
+            try await served.start()
+            let apiToken = try await served.prepare(accounts: "ada@example.org", "bob@example.org")
+            let ada = try await served.signIn("ada@example.org")
+            try await served.save("a", apiToken: apiToken, token: ada)
+            let zone = #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Z"}}}]}"#
+            #expect(try await served.send("zones/modify", zone, apiToken: apiToken, token: ada).status == 200)
+            let running = try await served.run("query", "Note", "--account", "ada@example.org")
+            #expect(running.status == 1 && running.errors.contains("is in use by process"))
+            #expect(running.errors.contains("--url URL"))
+            try await served.stop()
+
+            #expect(try await served.output("query", "Note", "--account", "Ada@example.org").hasPrefix("a in "))
+            for arguments in [["query", "Note"], ["zones", "list"], ["share", "list"], ["export"]] {
+                let arguments = arguments + ["--account", "nobody@example.org", "--data", served.data]
+                let unknown = try await StartedNephos(arguments).finish()
+                #expect(unknown.status == 1 && unknown.errors.contains("no account 'nobody@example.org'"))
+            }
+            let nameless = try await served.run("query", "Note")
+            #expect(nameless.status == 2 && nameless.errors.contains("which account of the production server?"))
+            let absent = try await served.run("query", "Note", "--account", "bob@example.org")
+            #expect(absent.status == 1 && absent.errors.contains("no account 'bob@example.org'"))
+            #expect(try await served.output("query", "Note", "--database", "public") == "")
+            #expect(try await served.output("zones", "list") == "ada@example.org  Z")
+            let listed = try await served.output("accounts", "list", "--container", Self.container)
+            #expect(listed.contains(/^ada@example\.org  _[0-9a-f]{32}$/), "\(listed)")
+            let why = try await served.output(
+                "why", "ada@example.org", "a", "--owner", "ada@example.org", "--zone", "_defaultZone")
+            #expect(why.contains("ada@example.org") && !why.contains("id:"), "\(why)")
+            let elsewhere = try await served.run("schema", "import", "--container", "iCloud.other", "/dev/null")
+            #expect(elsewhere.status != 0 && elsewhere.errors.contains("has no container 'iCloud.other'"))
+        }
+    }
+
+    @Test func `an export of one installation is imported into another by the names of accounts`() async throws {
+        try await withTemporaryDirectory { directory in
+            let (first, second) = (
+                try Served(directory.appendingPathComponent("first")),
+                try Served(directory.appendingPathComponent("second"))
+            )
+            let file = directory.appendingPathComponent("all.jsonl").path
+            try await first.start()
+            let apiToken = try await first.prepare(accounts: "ada@example.org")
+            try await first.save("a", apiToken: apiToken, token: try await first.signIn("ada@example.org"))
+            try await first.stop()
+            try await first.output("export", "--all", "--output", file)
+            #expect(try String(contentsOfFile: file, encoding: .utf8).contains(#""account":"ada@example.org""#))
+
+            try await second.start()
+            let other = try await second.prepare(accounts: "bob@example.org")
+            try await second.stop()
+            let refused = try await second.run("import", file)
+            #expect(refused.status == 1 && refused.errors.contains("no account 'ada@example.org'"))
+            try await second.output("accounts", "create", "--no-password", "ada@example.org")
+            try await second.output("import", file)
+            try await second.start()
+            let session = try await second.signIn("ada@example.org")
+            #expect(try await second.records(apiToken: other, token: session) == ["a"])
+            try await second.stop()
+        }
+    }
 }
