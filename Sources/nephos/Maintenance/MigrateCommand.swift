@@ -20,7 +20,9 @@ struct MigrateCommand {
         Usage: nephos migrate --from PLACE --to PLACE [OPTIONS]
 
         Copies every row, reads it again and compares, and keeps a store only whole. IDs,
-        change tokens and what waits to be done go on where they were. No server may run.
+        change tokens and what waits to be done go on where they were, and so do the
+        sessions of a production server, whose accounts and API tokens move with the
+        first container. No server may run.
         The stores at the first place stay as they are: start no server there again.
 
         The files of assets stay where they are: start the server with the same --data, or
@@ -89,9 +91,16 @@ struct MigrateCommand {
     }
 
     private static func move(from source: Place, to target: Place, only container: String?) throws {
-        let stores = try source.existingStores().filter { container == nil || $0.container == container }
+        let all = try source.existingStores()
+        var stores = all.filter { container == nil || $0.container == container }
         guard !stores.isEmpty else {
             throw Cloud.Failure(message: "there is \(container.map { "no container \($0)" } ?? "no store") to move.")
+        }
+        // A container's accounts are known by their IDs, and their names are the installation's.
+        if all.contains(.installation), !stores.contains(.installation),
+            try !target.existingStores().contains(.installation)
+        {
+            stores.append(.installation)
         }
         for id in stores.sorted(by: { ($0.container, $0.environment) < ($1.container, $1.environment) }) {
             let (from, to) = (try source.image(of: id), try target.image(of: id))

@@ -1,7 +1,10 @@
 import Foundation
+import NephosPostgresTesting
 import NephosSQLite
 import NephosStorage
 import Testing
+
+@testable import NephosPostgres
 
 /// The operator's commands on the data of a production server.
 @Suite struct ProductionDataTests {
@@ -122,6 +125,49 @@ import Testing
             let session = try await second.signIn("ada@example.org")
             #expect(try await second.records(apiToken: other, token: session) == ["a"])
             try await second.stop()
+        }
+    }
+
+    @Test(.overPostgreSQL) func `accounts, tokens and sessions move to PostgreSQL and back`() async throws {
+        let name = "served_\(UInt32.random(in: .min ... .max))"
+        let text = try TestCluster.text.get()
+        let host = try #require(text.firstMatch(of: /host=(\S+)/)).1
+        let options = PostgresOptions(acceptsUnsafeServer: true)
+        let admin = try PostgresConnection(try PostgresAddress(text), options, damage: nil)
+        try admin.execute("CREATE DATABASE \(name) ENCODING 'UTF8' TEMPLATE template0")
+        admin.close()
+        let address = "postgresql://nephos@/\(name)?host=\(host)"
+        let unsafe = "--accept-unsafe-storage"
+        func migrate(_ from: String, _ to: String, _ options: String...) async throws {
+            let moved = try await StartedNephos(["migrate", "--from", from, "--to", to, unsafe] + options).finish()
+            #expect(moved.status == 0, "\(moved.errors)")
+            #expect(moved.output.contains(/nephos, installation: \d+ rows/))
+        }
+        try await withTemporaryDirectory { directory in
+            let first = try Served(directory.appendingPathComponent("first"))
+            try await first.start()
+            let apiToken = try await first.prepare(accounts: "ada@example.org")
+            let session = try await first.signIn("ada@example.org")
+            try await first.save("a", apiToken: apiToken, token: session)
+            try await first.stop()
+            // The accounts move with the first container.
+            try await migrate(first.data, address, "--container", Self.container)
+
+            let second = try Served(
+                directory.appendingPathComponent("second"), storage: ["--storage", address, unsafe])
+            try await second.start()
+            #expect(try await second.records(apiToken: apiToken, token: session) == ["a"])
+            try await second.save("b", apiToken: apiToken, token: session)
+            let verified = try await second.output("verify", "--storage", address, unsafe)
+            #expect(verified.contains(/nephos, installation: \d+ entries/))
+            try await second.stop()
+
+            let third = try Served(directory.appendingPathComponent("third"))
+            try await migrate(address, third.data)
+            try await third.start()
+            #expect(try await third.records(apiToken: apiToken, token: session) == ["a", "b"])
+            try await third.stop()
+            try await third.output("verify")
         }
     }
 }
