@@ -7,6 +7,9 @@ package enum Access: Sendable {
     case development
     /// The same beyond this machine, for everybody with the access token.
     case developmentElsewhere(AccessToken)
+    /// The rules of commands on the data of a stopped `nephos serve`: everybody by the ID of an account of the
+    /// installation, with the address to which invitations to it go.
+    case stoppedProduction(Installation)
     /// The rules of `nephos serve`: API tokens, sessions and roles of an installation. The URL is the one address of the
     /// service, such as `https://cloud.example.org`, without a trailing slash.
     case production(Installation, url: PublicURL)
@@ -15,6 +18,7 @@ package enum Access: Sendable {
         switch self {
         case .development: DevelopmentAccess()
         case .developmentElsewhere(let token): DevelopmentAccess(token: token)
+        case .stoppedProduction(let installation): DevelopmentAccess(names: installation)
         case .production(let installation, let url): ProductionAccess(installation: installation, url: url)
         }
     }
@@ -53,6 +57,8 @@ protocol ServerAccess: Sendable {
 struct DevelopmentAccess: ServerAccess {
     /// The secret that every request needs; nil on the loopback.
     var token: AccessToken?
+    /// The installation whose accounts sign in by their IDs; nil where accounts are names.
+    var names: Installation?
 
     func check(_ request: HTTPRequest) throws(Refusal) {
         guard let token else { return try LoopbackGuard.check(request) }
@@ -71,7 +77,12 @@ struct DevelopmentAccess: ServerAccess {
     func caller(
         _ request: HTTPRequest, _ target: RequestTarget, _ path: DatabasePath
     ) async throws(Refusal) -> SignedInCaller {
-        SignedInCaller(account: try account(of: request, target), isDeveloper: true)
+        let account = try account(of: request, target)
+        var address: String?
+        if let account, let names {
+            do throws(ServiceError) { address = try await names.naming(account) } catch { throw Refusal(error) }
+        }
+        return SignedInCaller(account: account, address: address, isDeveloper: true)
     }
 
     func administrator(_ request: HTTPRequest, _ target: RequestTarget) async throws(Refusal) -> Administrator {

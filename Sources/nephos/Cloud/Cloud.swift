@@ -79,7 +79,8 @@ final class Cloud {
             let service = NephosService(
                 stores: stores,
                 configuration: ServiceConfiguration(deletionRetention: nil, worksInBackground: false))
-            local = Local(responder: Responder(service), service: service, installation: installation)
+            let responder = Responder(service, access: installation.map(Access.stoppedProduction) ?? .development)
+            local = Local(responder: responder, service: service, installation: installation)
             opened = stores
         }
     }

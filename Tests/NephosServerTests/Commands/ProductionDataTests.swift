@@ -100,6 +100,33 @@ import Testing
         }
     }
 
+    @Test func `an account accepts an invitation to its name, and shares show the names of accounts`() async throws {
+        try await withTemporaryDirectory { directory in
+            let served = try Served(directory.appendingPathComponent("data"))
+            try await served.start()
+            let apiToken = try await served.prepare(accounts: "ada@example.org", "bob@example.org", "eve@example.org")
+            let ada = try await served.signIn("ada@example.org")
+            let zone = #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Z"}}}]}"#
+            #expect(try await served.send("zones/modify", zone, apiToken: apiToken, token: ada).status == 200)
+            let share = """
+                {"zoneID":{"zoneName":"Z"},"operations":[{"operationType":"create","record":{
+                 "recordName":"cloudkit.zoneshare","recordType":"cloudkit.share","fields":{},"publicPermission":"NONE",
+                 "participants":[{"userIdentity":{"lookupInfo":{"emailAddress":"bob@example.org"}},
+                 "permission":"READ_ONLY","type":"USER"}]}}]}
+                """
+            let saved = try await served.send("records/modify", share, apiToken: apiToken, token: ada)
+            let guid = String(try #require(saved.text.firstMatch(of: /"shortGUID":"([^"]+)"/), "\(saved.text)").1)
+            try await served.stop()
+            let refused = try await served.run("share", "accept", guid, "--account", "eve@example.org")
+            #expect(refused.status == 1 && refused.errors.contains("not among the share's participants"))
+            let accepted = try await served.output("share", "accept", guid, "--account", "bob@example.org")
+            #expect(accepted.hasPrefix("accepted: zone Z "))
+            let listed = try await served.output("share", "list")
+            #expect(listed.hasPrefix("ada@example.org  Z  the whole zone") && !listed.contains("id:"), "\(listed)")
+            #expect(listed.contains("    bob@example.org  PRIVATE_USER  READ_ONLY  ACCEPTED"))
+        }
+    }
+
     @Test func `an export of one installation is imported into another by the names of accounts`() async throws {
         try await withTemporaryDirectory { directory in
             let (first, second) = (
