@@ -10,8 +10,8 @@ import NephosThreads
 package final class Installation: Sendable {
     let engine: any StorageEngine
     let environment: ServiceEnvironment
-    /// Hashes passwords. A hash takes much memory, and callers need no account to cause one.
-    let passwordPool = BlockingPool("password", .init(threads: 2))
+    /// Hashes passwords, after other work: a hash takes much memory and time, and callers need no account to cause one.
+    let passwordPool = BlockingPool("password", .init(threads: 2, hasLowPriority: true))
     let signInPlaces = SignInPlaces()
     let apiTokens = RecheckedCache<APIToken>(limit: Limits.cachedCredentials)
     let sessions = RecheckedCache<SignedInSession>(limit: Limits.cachedCredentials)

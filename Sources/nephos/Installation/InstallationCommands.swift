@@ -181,7 +181,7 @@ enum AdminsCommand {
     }
 }
 
-/// `nephos users`: the accounts of a production server.
+/// `nephos accounts`: the accounts of a production server.
 enum InstallationAccounts {
     static let actions = [
         InstallationAction(

@@ -28,12 +28,11 @@ import Testing
 
     @Test func `a change of a container is in the audit with its caller, and a look is not`() async throws {
         let server = try await ProductionServer()
-        let before = try await server.installation.auditedEvents().count
         for path in ["/nephos/schema/export", "/nephos/schema/reset"] {
             let route = try #require(Routes.table.first { $0.path == path })
             #expect(await server.send(route, as: .developer).status == 200)
         }
-        let events = try await server.installation.auditedEvents().dropFirst(before)
+        let events = try await server.installation.auditedEvents().filter { $0.event.hasPrefix("/nephos") }
         #expect(events.map(\.event) == ["/nephos/schema/reset"])
         #expect(events.map(\.object) == [ProductionServer.container] && events.first?.actor.hasPrefix("id:") == true)
         await server.close()

@@ -22,7 +22,8 @@ import Testing
             let copied = try await served.output("backup", backup)
             #expect(copied.contains("\(Self.container), development: 3 records"))
             #expect(copied.contains(/nephos, installation: \d+ entries/) && !copied.contains("sessions"))
-            let status = try await TestConnection(path: "\(served.data)/nephos.sock").request("GET", "/status")
+            let status = try await TestConnection(path: "\(served.data)/nephos.sock").request(
+                "GET", "/status", headers: ["Host": "localhost"])
             #expect(status.text.contains(Self.container) && !status.text.contains("installation"))
             #expect(try await served.stop() == "", "a container that a command made is not logged at its first write")
 

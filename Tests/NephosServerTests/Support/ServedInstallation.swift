@@ -68,7 +68,7 @@ final class ServedInstallation {
     func send(_ action: String, _ body: String, apiToken: String, token: String) async throws -> TestResponse {
         try await TestConnection(path: "\(data)/nephos.sock").request(
             "POST", "\(Self.database)/\(action)?ckAPIToken=\(apiToken)",
-            headers: ["Authorization": "Bearer \(token)"], body: body)
+            headers: ["Authorization": "Bearer \(token)", "Host": "localhost"], body: body)
     }
 
     func save(_ record: String, apiToken: String, token: String) async throws {

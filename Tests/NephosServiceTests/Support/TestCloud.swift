@@ -56,6 +56,9 @@ final class TestCloud: Sendable {
 
         private let sleepers = Mutex<[UUID: (due: Int64, continuation: CheckedContinuation<Void, Never>)]>([:])
 
+        /// The number of sleeps that wait for the clock.
+        var sleeping: Int { sleepers.withLock(\.count) }
+
         func sleep(until due: Int64) async throws {
             let id = UUID()
             await withTaskCancellationHandler {
