@@ -8,9 +8,17 @@ import NephosStorage
 struct ServeCommand {
     static let defaultData = "/var/lib/nephos"
 
+    static let socketOption = CommandOption(
+        "--socket", "FILE",
+        """
+        The socket for administration, where several servers share DIR.
+        Default: nephos.sock in DIR
+        """)
+
     static let options = [
         CommandOption(
             "--data", "DIR", "Keep the data in DIR, also the socket for administration. Default: \(defaultData)"),
+        socketOption,
         CommandOption(
             "--url", "URL",
             """
@@ -70,6 +78,7 @@ struct ServeCommand {
     private let settings: ServerSettings
     private let data: String
     private let url: PublicURL
+    private let socket: String
     private let listeners: ServeListeners
     /// In milliseconds.
     private let drain: Int64
@@ -88,6 +97,7 @@ struct ServeCommand {
         let arguments = try Arguments(arguments, options: Self.options + ServerSettings.options, command: "serve")
         data = arguments["--data"] ?? Self.defaultData
         settings = try ServerSettings(arguments, data: data)
+        socket = arguments["--socket"] ?? Self.socketPath(in: data)
         guard let text = arguments["--url"] else {
             throw UsageError(
                 "'nephos serve' needs '--url URL', the public address, such as --url https://cloud.example.org.")
@@ -115,7 +125,7 @@ struct ServeCommand {
         let installation = try await Installation.open(stores, settings.environment)
         try await settings.check(stores, except: .installation)
         // After the lock of the data: a second server leaves the first one's socket alone.
-        let sockets = [network, try ListeningSocket.unix(path: Self.socketPath(in: data))]
+        let sockets = [network, try ListeningSocket.unix(path: socket)]
         let delivery = settings.notifications.delivery(now: settings.environment.now)
         // No key of a device is kept for others: the first device of an account makes its list.
         var configuration = settings.configuration(delivery.outlets, escrowsKeys: false)

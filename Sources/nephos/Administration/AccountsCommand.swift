@@ -35,7 +35,7 @@ struct AccountsCommand {
         where it runs; elsewhere those of a container of the local CloudKit.
 
         Options:
-        \(CommandOption.help(options))
+        \(CommandOption.help(production.flatMap(\.options) + options))
 
         """
 

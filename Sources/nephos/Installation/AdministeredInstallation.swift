@@ -13,6 +13,7 @@ import NephosWire
 final class AdministeredInstallation {
     static let options = [
         CommandOption("--data", "DIR", "The data directory of the server. Default: \(ServeCommand.defaultData)"),
+        ServeCommand.socketOption,
         CommandOption(
             "--url", "URL", "A server elsewhere; the token is that of an administrator's session."),
         ServerCredentials.tokenOption,
@@ -86,7 +87,7 @@ final class AdministeredInstallation {
             return
         }
         let data = arguments["--data"] ?? ServeCommand.defaultData
-        let socket = ServeCommand.socketPath(in: data)
+        let socket = arguments["--socket"] ?? ServeCommand.socketPath(in: data)
         // A server that was killed leaves its socket.
         switch access(socket, F_OK) == 0 ? Self.request(socket, .get, "/health") : nil {
         case .success: place = .socket(socket)

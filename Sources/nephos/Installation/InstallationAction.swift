@@ -20,7 +20,8 @@ struct InstallationAction: Sendable {
         let width = (actions.map(\.name.count).max() ?? 0) + 2
         let usages = actions.enumerated().map { index, action in
             let start = index == 0 ? "Usage: nephos" : "       nephos"
-            return "\(start) \(command) \(action.name)  [OPTIONS]\(action.words.isEmpty ? "" : " \(action.words)")"
+            let name = action.name + String(repeating: " ", count: width - action.name.count)
+            return "\(start) \(command) \(name)[OPTIONS]\(action.words.isEmpty ? "" : " \(action.words)")"
         }
         let lines = actions.map { action in
             "  \(action.name)\(String(repeating: " ", count: width - action.name.count))\(action.summary)"
