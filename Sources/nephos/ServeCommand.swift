@@ -157,9 +157,11 @@ struct ServeCommand {
                 "there is no directory \(data): make it for the server's user, or name another with '--data DIR'")
         }
         var status = stat()
-        guard stat(data, &status) == 0, status.st_mode & 0o022 == 0 else {
+        guard stat(data, &status) == 0, status.st_mode & 0o022 == 0,
+            status.st_uid == geteuid() || status.st_uid == 0
+        else {
             throw StorageError(
-                .inputOutput, "other users may change \(data): only the server's user may (chmod 700)")
+                .inputOutput, "other users may change \(data): it is to be the server's user's (chown, chmod 700)")
         }
     }
 

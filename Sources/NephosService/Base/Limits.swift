@@ -368,6 +368,8 @@ package enum Limits {
     static let signInsOfNetwork = 16
     /// The maximum number of devices that an account is known to have signed in from.
     static let knownDevices = 20
+    /// The maximum number of an account's sessions: one more ends the one that expires first.
+    static let sessionsOfAccount = 200
     /// The longest time in milliseconds after which an API token expires.
     static let longestAPIToken: Int64 = 100 * 366 * 24 * 60 * 60 * 1000
     /// The time in milliseconds for which a session lasts after its last use: CloudKit Web Services, web auth tokens.

@@ -20,9 +20,10 @@ struct FailedSignIns: StoredEntry, Hashable {
         return lastAt + min(1000 << Int64(min(count - free, 20)), Self.longestWait)
     }
 
-    /// The failures after another attempt at `now`. A day without attempts ends the count.
+    /// The failures after another attempt at `now`. Each quarter of an hour without attempts takes one off the count.
     func adding(at now: Int64) -> FailedSignIns {
-        FailedSignIns(count: now - lastAt > Self.lifetime ? 1 : count + 1, lastAt: max(now, lastAt))
+        let faded = max(0, count - Int(max(0, now - lastAt) / Self.longestWait))
+        return FailedSignIns(count: faded + 1, lastAt: max(now, lastAt))
     }
 
     static let longestWait: Int64 = 15 * 60 * 1000

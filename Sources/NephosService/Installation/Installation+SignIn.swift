@@ -49,7 +49,7 @@ extension Installation {
         .authenticationFailed, .notAuthenticated, "the name or the password is wrong")
 
     /// The hash of no password, which is verified for names that do not exist.
-    private static let noPassword = PasswordHash.make(SecretToken.randomName()) ?? ""
+    static let noPassword = PasswordHash.make(SecretToken.randomName()) ?? ""
 
     /// Signs in.
     /// - Throws: `notAuthenticated` for a wrong name or password, or an API token that allows no sign-in;
@@ -143,6 +143,7 @@ extension Installation {
                 label: String(request.label.prefix(100)), signedInAt: now, expiresAt: expiry,
                 keepsSignedIn: request.keepsSignedIn, epoch: try transaction.tokenEpoch())
             try transaction.put(session, hash: secret.hash)
+            try transaction.endOldSessions(of: account, keeping: Limits.sessionsOfAccount)
             try transaction.put(
                 KnownDevice(), KnownDevice.name(account, device.hash),
                 expiresAt: now + Limits.knownDeviceLifetime)

@@ -41,7 +41,12 @@ package final class Installation: Sendable {
             if !hasSecret {
                 try await engine.write(of: [.everyone]) { _ = try StoreSecret.findOrMake(environment, in: $0) }
             }
-            return Installation(engine, environment)
+            let installation = Installation(engine, environment)
+            // The first unknown name is to take no longer than the next.
+            guard try await !installation.passwordPool.run({ noPassword }).isEmpty else {
+                throw StorageError(.other, "there is no memory to hash passwords")
+            }
+            return installation
         } catch {
             await engine.close()
             throw error

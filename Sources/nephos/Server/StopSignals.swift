@@ -25,9 +25,15 @@ struct StopSignals {
 
     /// Waits for a signal and returns its number; nil on time-out.
     func wait(seconds: Int) -> Int32? {
+        // A certificate's renewal sends SIGHUP, which is too late for a stopping process and no reason to end at once.
         var set = set
-        var time = timespec(tv_sec: seconds, tv_nsec: 0)
-        let signal = sigtimedwait(&set, nil, &time)
-        return signal > 0 ? signal : nil
+        sigdelset(&set, SIGHUP)
+        let end = time(nil) + seconds
+        while true {
+            var left = timespec(tv_sec: max(0, end - time(nil)), tv_nsec: 0)
+            let signal = sigtimedwait(&set, nil, &left)
+            if signal > 0 { return signal }
+            if errno != EINTR { return nil }
+        }
     }
 }
