@@ -13,6 +13,8 @@ package struct PublicURL: Hashable, Sendable {
     package init?(_ text: String) {
         guard let url = URLComponents(string: text), let scheme = url.scheme?.lowercased(),
             scheme == "https" || scheme == "http", let host = url.host?.lowercased(), !host.isEmpty,
+            // Browsers send an international name in its xn-- form.
+            host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "%") }),
             url.percentEncodedPath.isEmpty || url.percentEncodedPath == "/", url.query == nil, url.fragment == nil,
             url.user == nil, url.password == nil, url.port.map({ (1...65_535).contains($0) }) ?? true
         else { return nil }

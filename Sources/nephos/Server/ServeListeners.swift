@@ -12,10 +12,10 @@ final class ServeListeners: Sendable {
     private let files: (certificate: String, key: String)?
     /// The certificate of the start; nil for plain HTTP.
     let credentials: TLSCredentials?
+    /// The server once it runs, and the certificate that it serves or is going to serve.
+    private let served: Mutex<(server: HTTPServer?, credentials: TLSCredentials?)>
     /// The proxies that are believed about their clients.
     let proxies: TrustedProxies
-    /// The server, once it runs: SIGHUP gives it another certificate.
-    private let server = Mutex<HTTPServer?>(nil)
 
     init(_ arguments: Arguments, _ url: PublicURL) throws(UsageError) {
         address = arguments["--listen"] ?? "127.0.0.1:8484"
@@ -26,6 +26,7 @@ final class ServeListeners: Sendable {
         } catch {
             throw UsageError("\(error.description).")
         }
+        served = Mutex((nil, credentials))
         do throws(InvalidProxy) {
             proxies = try TrustedProxies(arguments.all("--trust-proxy"))
         } catch {
@@ -72,19 +73,28 @@ final class ServeListeners: Sendable {
         return network
     }
 
-    func started(_ server: HTTPServer) { self.server.withLock { $0 = server } }
+    /// Gives a server that started the certificate that was read meanwhile.
+    func started(_ server: HTTPServer) {
+        let current = served.withLock { served in
+            served.server = server
+            return served.credentials
+        }
+        if let current, current !== credentials { server.reload(current) }
+    }
 
     // MARK: The certificate
 
     /// Reads the certificate and key again, for the connections from now on. A pair that cannot be used leaves the
     /// former one.
     func reload(_ log: DevLog) {
-        guard let files, let server = server.withLock({ $0 }) else {
-            return log.note("there is no certificate to read again")
-        }
+        guard let files else { return log.note("there is no certificate to read again") }
         do throws(TLSFailure) {
             let credentials = try Self.read(files)
-            server.reload(credentials)
+            let server = served.withLock { served in
+                served.credentials = credentials
+                return served.server
+            }
+            server?.reload(credentials)
             log.note("the certificate was read again; it is valid until \(credentials.expiry)")
             warn(of: credentials, log)
         } catch {
@@ -92,10 +102,11 @@ final class ServeListeners: Sendable {
         }
     }
 
-    /// Warns daily of a certificate that is about to expire, until the task is cancelled.
+    /// Warns daily of a served certificate that is about to expire, until the task is cancelled. The files may have a
+    /// newer one, which SIGHUP has the server read.
     func watchExpiry(_ log: DevLog) async {
         while !Task.isCancelled {
-            if let files, let credentials = try? Self.read(files) { warn(of: credentials, log) }
+            if let current = served.withLock({ $0.credentials }) { warn(of: current, log) }
             do { try await Task.sleep(for: .seconds(24 * 60 * 60)) } catch { return }
         }
     }

@@ -124,6 +124,7 @@ import Testing
 
     @Test(arguments: [
         "", "cloud.example.org", "ftp://a", "https://", "https://a/b", "https://u@a", "https://a?b", "https://a#b",
+        "https://münchen.example",
     ])
     func `what is no public URL is refused`(_ text: String) { #expect(PublicURL(text) == nil) }
 }
