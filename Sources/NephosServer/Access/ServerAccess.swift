@@ -1,7 +1,7 @@
 package import NephosService
 import NephosWire
 
-/// Who may reach a server, and as whom.
+/// The authentication of a server: which callers it accepts, and as which accounts.
 package enum Access: Sendable {
     /// The rules of `nephos dev`: everybody on this machine, by name.
     case development

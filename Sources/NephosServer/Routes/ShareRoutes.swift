@@ -75,26 +75,8 @@ enum ShareRoutes {
     }
 
     private static func page(_ content: String, status: Int = 200) -> HTTPResponse {
-        let html = """
-            <!DOCTYPE html>
-            <html lang="en"><head><meta charset="utf-8"><title>Shared with you</title>
-            <meta name="viewport" content="width=device-width"><style>body{font:16px/1.5 sans-serif;margin:3em auto;\
-            max-width:30em;padding:0 1em}</style></head><body>
-            \(content)
-            </body></html>
-
-            """
-        return HTTPResponse(
-            status: status,
-            headers: [
-                HTTPHeader("Content-Type", "text/html; charset=UTF-8"),
-                HTTPHeader(
-                    "Content-Security-Policy",
-                    "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; "
-                        + "base-uri 'none'"),
-                HTTPHeader("X-Frame-Options", "DENY"), HTTPHeader("Referrer-Policy", "no-referrer"),
-                HTTPHeader("X-Content-Type-Options", "nosniff"), HTTPHeader("Cache-Control", "no-store"),
-            ], body: Array(html.utf8))
+        HTMLPage(title: "Shared with you", width: "30em", referrerPolicy: "no-referrer")
+            .response(content, status: status)
     }
 }
 

@@ -91,28 +91,10 @@ struct SignInPage {
             script: "'nonce-\(nonce)'")
     }
 
+    /// The form is sent with the origin of this page.
     private func page(_ content: String, status: Int = 200, script: String = "'none'") -> HTTPResponse {
-        let html = """
-            <!DOCTYPE html>
-            <html lang="en"><head><meta charset="utf-8"><title>Sign in</title>
-            <meta name="viewport" content="width=device-width"><style>body{font:16px/1.5 sans-serif;margin:3em auto;\
-            max-width:24em;padding:0 1em}input:not([type=checkbox]){width:100%;font:inherit}</style></head><body>
-            \(content)
-            </body></html>
-
-            """
-        return HTTPResponse(
-            status: status,
-            headers: [
-                HTTPHeader("Content-Type", "text/html; charset=UTF-8"),
-                HTTPHeader(
-                    "Content-Security-Policy",
-                    "default-src 'none'; style-src 'unsafe-inline'; script-src \(script); form-action 'self'; "
-                        + "frame-ancestors 'none'; base-uri 'none'"),
-                // The form is sent with the origin of this page.
-                HTTPHeader("X-Frame-Options", "DENY"), HTTPHeader("Referrer-Policy", "same-origin"),
-                HTTPHeader("X-Content-Type-Options", "nosniff"), HTTPHeader("Cache-Control", "no-store"),
-            ], body: Array(html.utf8))
+        HTMLPage(title: "Sign in", width: "24em", referrerPolicy: "same-origin")
+            .response(content, status: status, script: script)
     }
 
     private static func escaped(_ text: String) -> String { SharePageText.escaped(text) }

@@ -32,7 +32,7 @@ struct FailedSignIns: StoredEntry, Hashable {
 }
 
 /// What is counted for an attempt: the network, and the name, or in its place the device that the account signed in from
-/// before. So who guesses a name's password locks no such device out.
+/// before. So guesses of a name's password do not lock out such a device.
 package struct SignInCounters {
     /// The allowances of a name or device, and of a network for names and for known devices.
     private static let (freeOfName, freeOfNetwork, freeOfNetworkForDevices) = (5, 30, 300)

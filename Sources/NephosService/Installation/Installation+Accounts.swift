@@ -134,8 +134,8 @@ extension StorageReader {
 }
 
 extension StorageTransaction {
-    /// Has an account's devices be new ones at their next sign-in.
-    /// - Parameter kept: the number of devices that stay, those that signed in last.
+    /// Evicts the known devices of an account, the least recently used ones first.
+    /// - Parameter kept: the number of devices that stay.
     func forgetDevices(of account: String, keeping kept: Int = 0) throws {
         var devices: [InstallationEntry] = []
         for (name, _) in try entries(KnownDevice.self, prefix: "\(account)/") {
@@ -146,7 +146,7 @@ extension StorageTransaction {
         }
     }
 
-    /// Ends the sessions of an account that expire first, but for `kept`.
+    /// Evicts the sessions of an account that expire first, down to `kept` sessions.
     func endOldSessions(of account: String, keeping kept: Int) throws {
         let names = try entries(AccountSession.self, prefix: "\(account)/").map(\.name)
         guard names.count > kept else { return }
