@@ -72,6 +72,9 @@ struct ServeCommand {
         Options:
         \(CommandOption.help(options.dropLast() + ServerSettings.storageAndTimes + DevLog.options + options.suffix(1)))
 
+        Rates and quotas:
+        \(CommandOption.help(RateOptions.options + QuotaOptions.options))
+
         \(ServerSettings.help)
         """
 
@@ -80,6 +83,8 @@ struct ServeCommand {
     private let url: PublicURL
     private let socket: String
     private let listeners: ServeListeners
+    private let rates: RateOptions
+    private let quotas: QuotaOptions
     /// In milliseconds.
     private let drain: Int64
 
@@ -94,7 +99,9 @@ struct ServeCommand {
     }
 
     init(_ arguments: [String]) throws(UsageError) {
-        let arguments = try Arguments(arguments, options: Self.options + ServerSettings.options, command: "serve")
+        let arguments = try Arguments(
+            arguments, options: Self.options + RateOptions.options + QuotaOptions.options + ServerSettings.options,
+            command: "serve")
         data = arguments["--data"] ?? Self.defaultData
         settings = try ServerSettings(arguments, data: data)
         socket = arguments["--socket"] ?? Self.socketPath(in: data)
@@ -108,6 +115,8 @@ struct ServeCommand {
         }
         self.url = url
         listeners = try ServeListeners(arguments, url)
+        rates = try RateOptions(arguments)
+        quotas = try QuotaOptions(arguments)
         drain =
             try arguments["--drain"].map { text throws(UsageError) in
                 try DurationArgument.parse(text, option: "--drain")
@@ -122,7 +131,7 @@ struct ServeCommand {
         SQLiteLibrary.dedicate()
         let stores = try await settings.stores(isStopping)
         try Self.checkIsProduction(stores, data)
-        let installation = try await Installation.open(stores, settings.environment)
+        let installation = try await Installation.open(stores, settings.environment, rates: rates.rates)
         try await settings.check(stores, except: .installation)
         // After the lock of the data: a second server leaves the first one's socket alone.
         let sockets = [network, try ListeningSocket.unix(path: socket)]
@@ -130,6 +139,7 @@ struct ServeCommand {
         // No key of a device is kept for others: the first device of an account makes its list.
         var configuration = settings.configuration(delivery.outlets, escrowsKeys: false)
         configuration.logsContainers = false
+        quotas.apply(to: &configuration)
         let service = NephosService(stores: stores, environment: settings.environment, configuration: configuration)
         let responder = Responder(
             service, access: .production(installation, url: url), log: settings.log.observer())

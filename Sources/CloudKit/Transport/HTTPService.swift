@@ -18,6 +18,7 @@ final class HTTPService: CloudService {
     private let certificates: String?
     /// The address of the service as error messages show it.
     private let host: String
+    private let throttle = Throttle()
     let hasAccount: Bool
     let environmentName: CloudKitEnvironment.Name
 
@@ -50,6 +51,18 @@ final class HTTPService: CloudService {
     }
 
     func send<Request, Response>(
+        _ endpoint: Endpoint<Request, Response>, _ request: Request, _ call: ServiceCall
+    ) async throws(ServiceFailure) -> Response {
+        try throttle.check(endpoint.path)
+        do throws(ServiceFailure) {
+            return try await sent(endpoint, request, call)
+        } catch {
+            throttle.note(error, of: endpoint.path)
+            throw error
+        }
+    }
+
+    private func sent<Request, Response>(
         _ endpoint: Endpoint<Request, Response>, _ request: Request, _ call: ServiceCall
     ) async throws(ServiceFailure) -> Response {
         let address = address(endpoint, call)
@@ -88,7 +101,7 @@ final class HTTPService: CloudService {
                 isInDoubt = isInDoubt || error.mayHaveBeenCarriedOut
                 // While one server shuts down, no server may answer until its successor has started.
                 guard isInDoubt, error.mayPass else { throw error.failure }
-                do { try await Task.sleep(for: pause) } catch { throw .cancelled }
+                do { try await Task.sleep(for: max(pause, error.askedPause)) } catch { throw .cancelled }
             }
         }
         return try await exchange(request, call, over: Self.requests)
@@ -212,6 +225,12 @@ final class HTTPService: CloudService {
         /// Whether a retry may succeed.
         var mayPass: Bool {
             if case .transport(.networkFailure, _, _) = failure { !isLasting } else { isAnswerLost || isPassing }
+        }
+
+        /// The pause that the service asks for.
+        var askedPause: Duration {
+            guard case .refused(let error) = failure else { return .zero }
+            return .seconds(error.retryAfter ?? 0)
         }
 
         /// Whether the server could not tell the outcome or is shutting down. Another server may then answer at once.

@@ -37,6 +37,11 @@ struct ProductionAccess: ServerAccess {
         }
     }
 
+    func admit(_ request: HTTPRequest) throws(Refusal) {
+        guard request.localUser == nil else { return }
+        do throws(ServiceError) { try known.admit(address: request.client) } catch { throw Refusal(error) }
+    }
+
     func mayRead(_ origin: String, _ request: HTTPRequest, _ target: RequestTarget?) async -> Bool {
         if origin == url.text { return true }
         guard let target else { return false }

@@ -28,6 +28,8 @@ package enum Access: Sendable {
 protocol ServerAccess: Sendable {
     /// Checks the headers that say where a request comes from.
     func check(_ request: HTTPRequest) throws(Refusal)
+    /// Counts a request that `check` accepts. Refuses it above the rate of its address.
+    func admit(_ request: HTTPRequest) throws(Refusal)
     /// Returns whether web pages of an origin may read the answer to a request that `check` accepts.
     func mayRead(_ origin: String, _ request: HTTPRequest, _ target: RequestTarget?) async -> Bool
     /// Returns the caller of a request to a container.
@@ -71,6 +73,8 @@ struct DevelopmentAccess: ServerAccess {
         }
         try token.check(request)
     }
+
+    func admit(_ request: HTTPRequest) throws(Refusal) {}
 
     func mayRead(_ origin: String, _ request: HTTPRequest, _ target: RequestTarget?) async -> Bool { true }
 

@@ -145,6 +145,7 @@ package final class Responder: Sendable {
     ) async throws(Refusal) -> HTTPResponse {
         // This also answers for unknown paths, because a page's script sees the 404 only after a successful preflight.
         if request.method == .options { return CrossOrigin.preflight(route) }
+        try access.admit(request)
         guard let target else { throw Refusal(.badRequest, "the path's percent-encoding is not valid UTF-8") }
         guard let route else { throw try unknownPath(target) }
         guard route.answers(request.method) else { throw .methodNotAllowed(route.allowedMethods) }

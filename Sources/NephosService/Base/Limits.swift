@@ -361,6 +361,8 @@ package enum Limits {
     static let credentialRecheck: Int64 = 5 * 1000
     /// The maximum number of cached sessions, and of cached API tokens.
     static let cachedCredentials = 20_000
+    /// The maximum number of callers of a kind whose rates a server knows.
+    static let limitedCallers = 200_000
     /// The difference in milliseconds of the machine's clock and the database's from which on a server does not start.
     static let clockDifference: Int64 = 60 * 1000
     /// The maximum number of sign-ins under way, and of those from one network: each hashes a password.

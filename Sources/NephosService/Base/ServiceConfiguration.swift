@@ -21,6 +21,11 @@ package struct ServiceConfiguration: Sendable {
     /// The maximum number of bytes of all files per database.
     package var assetBytesPerDatabase = Limits.assetBytesPerDatabase
 
+    /// The maximum number of bytes of the records of a private database, and of the public one; nil for no limit. Files
+    /// have limits of their own.
+    package var recordBytesPerAccount: Int64?
+    package var recordBytesPerContainer: Int64?
+
     /// Whether the service holds the keys of encrypted values in escrow, so that each of an account's devices gets them
     /// without another device.
     package var escrowsKeys = false

@@ -27,6 +27,7 @@ extension NephosService {
             } catch let repeated as RequestKey.Repeated {
                 return repeated.response
             }
+            store.noteSaves(applied.savedBytes, full: applied.full)
             if applied.leftEvents { store.fanOut.wake() }
             if let schema = applied.schema, let (moment, version) = applied.cached {
                 store.schemas.remember(schema, at: version, asOf: moment)
@@ -64,7 +65,7 @@ extension NephosService {
                 try store.watched.refresh(transaction)
                 let inputs = try ModifyRecords.Inputs(
                     accounts: store.accounts, indexes: store.indexes.definitions(in: transaction),
-                    notifier: store.notifier, lookups: store.lookups, cascades: found)
+                    notifier: store.notifier, lookups: store.lookups, cascades: found, quota: store.quota)
                 var applied = try modify.run(
                     schema: store.schemas.schema(asOf: moment, transaction), inputs, in: transaction)
                 if applied.schema != nil {

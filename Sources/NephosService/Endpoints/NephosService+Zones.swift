@@ -37,10 +37,12 @@ extension NephosService {
         _ request: ModifyZonesRequest, _ context: RequestContext
     ) async throws(ServiceError) -> ZonesResponse {
         try await perform(context) { store, caller in
-            let modify = ModifyZones(request: request, caller: caller, environment: self.environment)
+            let quotaRefusal = caller.owner.flatMap { store.quota.refusal(of: $0) }
+            let modify = ModifyZones(
+                request: request, caller: caller, environment: self.environment, quotaRefusal: quotaRefusal)
             try modify.validate()
             let environment = self.environment
-            let (response, leftEvents) = try await store.write(by: caller) { transaction in
+            let applied = try await store.write(by: caller) { transaction in
                 try store.watched.refresh(transaction)
                 let leaving = LeaveShares(
                     caller: caller, environment: environment,
@@ -49,9 +51,13 @@ extension NephosService {
                     notifier: store.notifier)
                 return try modify.apply(store.notifier, leaving, in: transaction)
             }
-            if leftEvents { store.fanOut.wake() }
+            if let owner = caller.owner {
+                store.noteSaves(
+                    [owner: Int64(applied.newZones) * RecordQuota.rowOverhead], full: applied.isFull ? [owner] : [])
+            }
+            if applied.leftEvents { store.fanOut.wake() }
             store.background.wake()
-            return response
+            return ZonesResponse(zones: applied.results)
         }
     }
 

@@ -125,7 +125,10 @@ extension Installation {
             apiToken.isValid(container: container, environment: environment.rawValue, at: self.environment.now())
         else { throw .invalidAPIToken }
         try apiToken.checkOrigin(origin)
-        guard let token else { return SignedInCaller() }
+        guard let token else {
+            try rates.admit(apiToken: text)
+            return SignedInCaller()
+        }
         guard apiToken.allowsSignIn else {
             throw ServiceError(.authenticationFailed, .notAuthenticated, "the API token allows no sign-in")
         }
@@ -133,6 +136,7 @@ extension Installation {
         guard session.session.container == container, session.session.environment == environment.rawValue else {
             throw .sessionIsOver
         }
+        try rates.admit(account: session.session.account)
         let isDeveloper =
             session.roles[container] == .developer || session.roles[StoredRole.everyContainer] == .administrator
         return SignedInCaller(
@@ -175,6 +179,7 @@ extension Installation {
     package func administrator(_ token: String) async throws(ServiceError) -> Administrator {
         let session = try await session(token)
         guard session.session.container == nil else { throw .sessionIsOver }
+        try rates.admit(account: session.session.account)
         return .account(
             id: session.session.account, roles: session.roles, signedInAt: session.session.signedInAt)
     }

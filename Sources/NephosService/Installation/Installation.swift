@@ -16,17 +16,20 @@ package final class Installation: Sendable {
     let apiTokens = RecheckedCache<APIToken>(limit: Limits.cachedCredentials)
     let sessions = RecheckedCache<SignedInSession>(limit: Limits.cachedCredentials)
     let lostEpochs: LostEpochs
+    let rates: RateLimiters
 
-    private init(_ engine: any StorageEngine, _ environment: ServiceEnvironment) {
+    private init(_ engine: any StorageEngine, _ environment: ServiceEnvironment, _ rates: RequestRates) {
         self.engine = engine
+        self.rates = RateLimiters(rates)
         self.environment = environment.following(engine)
         lostEpochs = LostEpochs(log: environment.log)
     }
 
     /// Opens the installation's store, and creates it on first use.
+    /// - Parameter rates: the rates above which requests are refused.
     /// - Throws: `StorageError`.
     package static func open(
-        _ provider: any StoreProvider, _ environment: ServiceEnvironment = .system
+        _ provider: any StoreProvider, _ environment: ServiceEnvironment = .system, rates: RequestRates = RequestRates()
     ) async throws -> Installation {
         let engine = try await BlockingPool.disk.run { try provider.open(.installation) }
         do {
@@ -41,7 +44,7 @@ package final class Installation: Sendable {
             if !hasSecret {
                 try await engine.write(of: [.everyone]) { _ = try StoreSecret.findOrMake(environment, in: $0) }
             }
-            let installation = Installation(engine, environment)
+            let installation = Installation(engine, environment, rates)
             // The first unknown name is to take no longer than the next.
             guard try await !installation.passwordPool.run({ noPassword }).isEmpty else {
                 throw StorageError(.other, "there is no memory to hash passwords")

@@ -131,6 +131,10 @@ final class ModifyRecords: Sendable {
         var shortGUIDs: [Int: String] = [:]
         /// The number of bytes stored as the request's outcome, for a repetition of the request.
         var outcomeBytes = 0
+        /// The bytes that were saved, by the owner of the database.
+        var savedBytes: [OwnerID: Int64] = [:]
+        /// The owners of databases without quota left, to which saves were refused.
+        var full: Set<OwnerID> = []
         /// The memory reserved for the records of the response.
         var room: AnswersInMemory.Room?
 
@@ -147,6 +151,7 @@ final class ModifyRecords: Sendable {
         let notifier: Notifier
         let lookups: RateLimit
         let cascades: FoundCascades
+        let quota: RecordQuota
     }
 
     func run(schema: Schema, _ inputs: Inputs, in transaction: StorageTransaction) throws -> Applied {
@@ -191,6 +196,7 @@ final class ModifyRecords: Sendable {
             knowsKeys: request.wantsServerRecord && !request.lacksKeys, names: Set(names),
             sharedChanges: SharedChanges(inputs.notifier.watched), environment: environment,
             invitations: InvitationCount(inputs.lookups), found: inputs.cascades,
+            quotaRefusal: inputs.quota.refusal(of: row.key.owner),
             makeSequence: { try transaction.nextSequence() })
     }
 
@@ -209,6 +215,7 @@ final class ModifyRecords: Sendable {
         }
         let outcomes = try plan.apply(batch, in: transaction)
         for (index, outcome) in zip(indexes, outcomes) { applied.outcomes[index] = outcome }
+        note(outcomes, of: batch, &applied)
         if !plan.additions.isEmpty {
             if plan.schema.beginsToSeal(after: schema) {
                 try transaction.insert(KeyAttentionJob(about: .container).row)
@@ -223,6 +230,19 @@ final class ModifyRecords: Sendable {
             applied.shortGUIDs[index] = try batch.findOrMakeShortGUID(of: record, in: transaction)
         }
         try keepClientChangeToken(batch.zone, outcomes, in: transaction)
+    }
+
+    /// Notes what the quota of the zone's owner is to know.
+    private func note(_ outcomes: [RecordOutcome], of batch: ZoneBatch, _ applied: inout Applied) {
+        let owner = batch.zone.key.owner
+        for outcome in outcomes {
+            switch outcome {
+            case .saved(let row):
+                applied.savedBytes[owner, default: 0] += Int64(row.fields.count) + RecordQuota.rowOverhead
+            case .refused(let error, _) where error == batch.quotaRefusal: applied.full.insert(owner)
+            default: break
+            }
+        }
     }
 
     /// Refuses operations on record names that are reserved for the system. The caller must not change another user's

@@ -7,6 +7,8 @@ struct ModifyZones {
     var request: ModifyZonesRequest
     var caller: Caller
     var environment: ServiceEnvironment
+    /// The refusal of new zones; nil while the caller's database has quota left.
+    var quotaRefusal: ServiceError?
 
     func validate() throws(ServiceError) {
         if request.operations.count > Limits.operationsPerRequest {
@@ -26,41 +28,57 @@ struct ModifyZones {
         }
     }
 
+    struct Applied {
+        var results: [ZoneResult] = []
+        var newZones = 0
+        /// Whether a zone was refused because the database has no quota left.
+        var isFull = false
+        /// Whether change events were stored, so that subscribers must be notified.
+        var leftEvents = false
+    }
+
     func apply(
         _ notifier: Notifier, _ leaving: LeaveShares, in transaction: StorageTransaction
-    ) throws -> (response: ZonesResponse, leftEvents: Bool) {
-        var results: [ZoneResult] = []
-        var leftEvents = false
+    ) throws -> Applied {
+        var applied = Applied()
         for operation in request.operations {
             let address = caller.address(operation.zoneID)
             if caller.scope == .shared {
-                results.append(try leave(address, operation, leaving, &leftEvents, transaction))
+                applied.results.append(try leave(address, operation, leaving, &applied.leftEvents, transaction))
                 continue
             }
             guard address.isOwn, let owner = caller.owner else {
-                results.append(failure(.badDatabase("a zone of another owner cannot be modified"), operation.zoneID))
+                applied.results.append(
+                    failure(.badDatabase("a zone of another owner cannot be modified"), operation.zoneID))
                 continue
             }
             switch operation.operationType {
             case .create:
                 var isNew = false
-                let zone = try make(address.zoneName, owner, &isNew, transaction)
+                guard let zone = try findOrMake(address.zoneName, owner, &isNew, transaction) else {
+                    applied.isFull = true
+                    applied.results.append(failure(quotaRefusal ?? .internalError, operation.zoneID))
+                    continue
+                }
+                if isNew { applied.newZones += 1 }
                 if isNew, operation.encryptionScope == .perZone, !ZoneRules.isDefault(zone.name) {
                     try PerZone.set(zone.key, in: transaction)
                 }
-                if try isNew && notifier.notify(ofNew: zone, by: caller.origin, transaction) { leftEvents = true }
-                results.append(.zone(try ZoneRegistry.dictionary(zone, for: caller, transaction)))
+                if try isNew && notifier.notify(ofNew: zone, by: caller.origin, transaction) {
+                    applied.leftEvents = true
+                }
+                applied.results.append(.zone(try ZoneRegistry.dictionary(zone, for: caller, transaction)))
             case .delete:
                 guard let zone = try transaction.zone(owner: owner, named: address.zoneName) else {
                     let error = try ZoneRegistry.notFound(address, caller, .toRead, transaction)
-                    results.append(failure(error, operation.zoneID))
+                    applied.results.append(failure(error, operation.zoneID))
                     continue
                 }
-                if try notifier.notify(ofDeleted: zone, by: caller.origin, transaction) { leftEvents = true }
-                results.append(try delete(zone, transaction))
+                if try notifier.notify(ofDeleted: zone, by: caller.origin, transaction) { applied.leftEvents = true }
+                applied.results.append(try delete(zone, transaction))
             }
         }
-        return (ZonesResponse(zones: results), leftEvents)
+        return applied
     }
 
     private func leave(
@@ -75,10 +93,12 @@ struct ModifyZones {
         return .zone(ZoneDictionary(zoneID: zone.zoneID(for: caller), atomic: true, deleted: true))
     }
 
-    private func make(
+    /// - Returns: the zone; nil if it does not exist and the database has no quota left.
+    private func findOrMake(
         _ name: String, _ owner: OwnerID, _ isNew: inout Bool, _ transaction: StorageTransaction
-    ) throws -> ZoneRow {
+    ) throws -> ZoneRow? {
         if let zone = try transaction.zone(owner: owner, named: name) { return zone }
+        if quotaRefusal != nil { return nil }
         isNew = true
         return try transaction.insertZone(owner: owner, name: name, sequence: try transaction.nextSequence())
     }

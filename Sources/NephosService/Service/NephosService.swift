@@ -62,6 +62,7 @@ package final class NephosService: Sendable {
             await store.fanOut.settle()
             await store.indexBuilder.settle()
             await store.dispatcher.settle()
+            await store.measuring.waitUntilIdle()
         }
     }
 

@@ -22,12 +22,14 @@ final class Store: Sendable {
     let background: BackgroundWork
     let indexBuilder: IndexBuilder
     let watched = SubscriptionIndex()
+    let quota: RecordQuota
+    let measuring = WorkLoop()
     let lookups = RateLimit(perMinute: Limits.participantLookupsPerMinute)
     let notifier: Notifier
     let longPolls: LongPollRegistry
     let fanOut: NotificationFanOut
     let dispatcher: OutboxDispatcher
-    private let environment: ServiceEnvironment
+    let environment: ServiceEnvironment
     private let worksInBackground: Bool
     /// Returns the name of a new account's user record, for an account name; nil for random names.
     private let userRecordName: (@Sendable (String) -> String)?
@@ -44,6 +46,8 @@ final class Store: Sendable {
         validity = prepared.validity
         tokens = AssetTokens(key: key, place: id)
         assets = StoreAssets(files, engine, environment, databaseLimit: configuration.assetBytesPerDatabase)
+        quota = RecordQuota(
+            privateLimit: configuration.recordBytesPerAccount, publicLimit: configuration.recordBytesPerContainer)
         let environment = environment.following(engine)
         self.environment = environment
         worksInBackground = configuration.worksInBackground
@@ -202,6 +206,7 @@ final class Store: Sendable {
         await fanOut.close()
         await dispatcher.close()
         await indexBuilder.close()
+        await measuring.close()
         await engine.close()
         assets.close()
     }

@@ -24,6 +24,8 @@ struct ZoneBatch {
     let invitations: InvitationCount
     /// The large cascades that were found before the write began.
     let found: FoundCascades
+    /// The refusal of saves that make the owner's database larger; nil while it has quota left.
+    let quotaRefusal: ServiceError?
     /// Returns a new change sequence.
     let makeSequence: () throws -> Int64
 

@@ -13,7 +13,7 @@ package enum SQL: Int, CaseIterable, Sendable {
     case expiredZones, forgetZone, forgottenZones, noteForgottenZone
     case expiredTombstones, removeTombstone, notePurge
     case recordByName, recordsByNames, expectedRecords, expectedSharedRecords, recordByNumber, recordNumber,
-        recordsAfter
+        recordsAfter, recordSizes
     case putRecord, updateRecord, purgeRecords
     case referencesTo, referencesToAny, referencesToAfter, referencesFrom, referencesBelow
     case insertReference, removeReference, removeReferencesFromAny, purgeReferencesOfRecords, purgeReferences
@@ -198,6 +198,11 @@ package enum SQL: Int, CaseIterable, Sendable {
             "SELECT \(Self.recordColumns) FROM record WHERE id = $1 AND owner = $2 AND zone = $3"
         case .recordNumber:
             "SELECT id FROM record WHERE owner = $1 AND zone = $2 AND name = $3"
+        case .recordSizes:
+            """
+            SELECT sequence, length(fields) FROM record WHERE owner = $1 AND zone = $2 AND sequence > $3
+            ORDER BY sequence LIMIT $4
+            """
         case .recordsAfter:
             """
             SELECT \(Self.recordColumns) FROM record WHERE owner = $1 AND zone = $2 AND sequence > $3

@@ -307,6 +307,17 @@ package class StorageReader {
         try records(zone: zone, after: sequence, limit: limit, size: .max)
     }
 
+    /// The number of the zone's records and tombstones written after `sequence`, the bytes of their fields, and the
+    /// last's sequence: of the first `limit`. The fields are not read.
+    package final func recordSizes(
+        zone: ZoneKey, after sequence: Int64, limit: Int
+    ) throws -> (count: Int, bytes: Int64, lastSequence: Int64) {
+        let sizes = try rows(.recordSizes, bind: { try $0.bind(zone).bind(sequence).bind(limit: limit) }) {
+            (sequence: $0.integer(0), size: $0.integer(1))
+        }
+        return (sizes.count, sizes.reduce(0) { $0 + $1.size }, sizes.last?.sequence ?? sequence)
+    }
+
     /// Whether the zone has a record or tombstone written after `sequence`.
     package final func hasRecord(zone: ZoneKey, after sequence: Int64) throws -> Bool {
         var isFound = false

@@ -182,6 +182,22 @@ extension StorageConformance {
     ]
 
     static let changes: [StorageCheck] = [
+        .engine("The sizes of records are those of one zone, in pieces, tombstones included") { engine in
+            let (zone, other) = (try await engine.makeZone(), try await engine.makeZone("Other"))
+            for (name, size) in [("a", 10), ("b", 0), ("c", 300)] {
+                try await engine.save(zone, name, fields: String(repeating: "x", count: size), isDeleted: size == 0)
+                try await engine.save(other, name, fields: "{}")
+            }
+            let ends = try await engine.read { try $0.records(zone: zone, after: 0, limit: 9) }.map(\.sequence)
+            func sizes(_ zone: ZoneKey, _ after: Int64, _ limit: Int) async throws -> [Int64] {
+                let sizes = try await engine.read { try $0.recordSizes(zone: zone, after: after, limit: limit) }
+                return [Int64(sizes.count), sizes.bytes, sizes.lastSequence]
+            }
+            try expect(try await sizes(zone, 0, 2), equals: [2, 10, ends[1]])
+            try expect(try await sizes(zone, ends[1], 2), equals: [1, 300, ends[2]])
+            try expect(try await sizes(zone, ends[2], 2), equals: [0, 0, ends[2]])
+            try expect(Array(try await sizes(other, 0, 9).prefix(2)), equals: [3, 6])
+        },
         .engine("Changes come in the order of their sequences, after the one given, up to the limit") { engine in
             let zone = try await engine.makeZone()
             let other = try await engine.makeZone("Other")

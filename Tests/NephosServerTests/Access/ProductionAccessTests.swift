@@ -38,6 +38,57 @@ import Testing
         await server.close()
     }
 
+    private static func lookup() throws -> Route {
+        try #require(Routes.table.first { $0.path == "users/current" })
+    }
+
+    @Test func `an account above its rate waits, and no other caller`() async throws {
+        var rates = RequestRates.off
+        rates.perAccount = 1
+        let server = try await ProductionServer(rates: rates)
+        let lookup = try Self.lookup()
+        var last = await server.send(lookup, as: .session)
+        for _ in 0..<20 where last.status == 200 { last = await server.send(lookup, as: .session) }
+        #expect(last.status == 429)
+        #expect(last.headers.contains { $0.name == "Retry-After" && $0.value == "1" })
+        let error = try ErrorDictionary(decoding: last.parts.flatMap { Array($0.buffer) })
+        #expect(error.serverErrorCode == .throttled && 0...1 ~= error.retryAfter ?? -1)
+        #expect(await server.send(lookup, as: .otherAccount).status == 200)
+        #expect(await server.send(lookup, as: .apiToken).status == 421)
+        #expect(await server.send(lookup, as: .forgedSession).status == 421)
+        await server.close()
+    }
+
+    @Test func `an API token's rate is that of requests without a session`() async throws {
+        var rates = RequestRates.off
+        rates.perAPIToken = 1
+        let server = try await ProductionServer(rates: rates)
+        let lookup = try Self.lookup()
+        for _ in 0..<10 { #expect(await server.send(lookup, as: .apiToken).status == 421) }
+        #expect(await server.send(lookup, as: .apiToken).status == 429)
+        #expect(await server.send(lookup, as: .session).status == 200)
+        #expect(await server.send(lookup, as: .page).status == 421)
+        await server.close()
+    }
+
+    @Test func `an address above its rate waits for anything, and the socket never`() async throws {
+        var rates = RequestRates.off
+        rates.perAddress = 1
+        let server = try await ProductionServer(rates: rates)
+        func health(_ client: [UInt8], user: UInt32? = nil) async -> Int {
+            var request = HTTPRequest(
+                method: .get, target: "/health", host: user == nil ? "cloud.example.org" : "localhost")
+            (request.client, request.localUser) = (client, user)
+            return await server.responder.respond(to: request).status
+        }
+        for _ in 0..<10 { #expect(await health([192, 0, 2, 1]) == 200) }
+        #expect(await health([192, 0, 2, 1]) == 429)
+        #expect(await health([192, 0, 2, 2]) == 200)
+        #expect(await health([0x20, 1, 0xD, 0xB8, 0, 0, 0, 1]) == 200)
+        for _ in 0..<20 { #expect(await health([], user: 0) == 200) }
+        await server.close()
+    }
+
     @Test func `the administration has one path`() async throws {
         let server = try await ProductionServer()
         for target in [

@@ -37,11 +37,11 @@ final class ProductionServer: Sendable {
     private let clock = Clock()
     private let callers = Mutex<[Caller: Credentials]>([:])
 
-    init() async throws {
+    init(rates: RequestRates = RequestRates()) async throws {
         let stores = MemoryStores()
         var environment = ServiceEnvironment.system
         environment.now = { [clock] in clock.now.withLock { $0 } }
-        installation = try await Installation.open(stores, environment)
+        installation = try await Installation.open(stores, environment, rates: rates)
         service = NephosService(stores: stores, environment: environment)
         let url = try #require(PublicURL(Self.url))
         responder = Responder(service, access: .production(installation, url: url))
