@@ -30,6 +30,9 @@ struct NephosCommand: Sendable {
             name: "admins", summary: "Give accounts roles in the administration of the server, and take them.",
             help: AdminsCommand.help, main: { arguments throws(UsageError) in try AdminsCommand.main(arguments) }),
         NephosCommand(
+            name: "audit", summary: "See the sign-ins, the administration and the refusals of the last year.",
+            help: AuditCommand.help, main: { arguments throws(UsageError) in try AuditCommand.main(arguments) }),
+        NephosCommand(
             name: "status", summary: "See what a running server holds.",
             help: StatusCommand.help, main: { arguments throws(UsageError) in try StatusCommand.main(arguments) }),
         NephosCommand(

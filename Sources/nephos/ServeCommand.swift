@@ -148,12 +148,14 @@ struct ServeCommand {
             credentials: listeners.credentials, proxies: listeners.proxies, drain: drain)
         let upkeep: [@Sendable () async -> Void] = [
             { await installation.purgeExpired() },
+            { await installation.chainAudit() },
             { [listeners, settings] in await listeners.watchExpiry(settings.log) },
         ]
         try await served.serve(sockets, until: stops, upkeep: upkeep) { server in
             listeners.started(server)
             Console.print("nephos: serving \(url.text) (production)\n")
         }
+        await installation.finishAudit()
         await installation.close()
     }
 

@@ -103,6 +103,13 @@ struct ProductionAccess: ServerAccess {
         }
     }
 
+    func noteRefusal(
+        _ route: Route, of container: String, by administrator: Administrator?, _ request: HTTPRequest
+    ) {
+        let address = SignInCounters.network(request.client) ?? ""
+        known.noteRefusal(route.path, container, by: administrator?.actor(address: address), address: address)
+    }
+
     func baseURL(_ request: HTTPRequest) -> String { url.text }
 
     func signInURL(_ request: HTTPRequest, _ target: RequestTarget?) -> String? {

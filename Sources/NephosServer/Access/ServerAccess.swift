@@ -43,6 +43,9 @@ protocol ServerAccess: Sendable {
     func audit(
         _ route: Route, of container: String, by administrator: Administrator, _ request: HTTPRequest
     ) async throws(Refusal)
+    /// Notes for the audit that a request of the administration was refused.
+    /// - Parameter administrator: the caller; nil for one without a session.
+    func noteRefusal(_ route: Route, of container: String, by administrator: Administrator?, _ request: HTTPRequest)
     /// The prefix of the addresses in answers, without a trailing slash.
     func baseURL(_ request: HTTPRequest) -> String
     /// The URL of the page at which people sign in; nil if none is known.
@@ -98,6 +101,10 @@ struct DevelopmentAccess: ServerAccess {
     func audit(
         _ route: Route, of container: String, by administrator: Administrator, _ request: HTTPRequest
     ) async throws(Refusal) {}
+
+    func noteRefusal(
+        _ route: Route, of container: String, by administrator: Administrator?, _ request: HTTPRequest
+    ) {}
 
     func baseURL(_ request: HTTPRequest) -> String {
         request.host.map { "\(request.isSecure ? "https" : "http")://\($0)" } ?? ""

@@ -5,7 +5,7 @@ import NephosWire
 enum InstallationRoutes {
     static let component = "installation"
 
-    static let table: [Route] = accounts + containers + apiTokens + sessions + roles
+    static let table: [Route] = accounts + containers + apiTokens + sessions + roles + audit
 
     private static let accounts: [Route] = [
         .installation("accounts/create") { (message: NewAccount, call) async throws(ServiceError) in
@@ -92,6 +92,17 @@ enum InstallationRoutes {
         },
     ]
 
+    private static let audit: [Route] = [
+        .installation("audit/list", .viewInstallation) { (message: AuditStart, call) async throws(ServiceError) in
+            try await call.installation.audit(after: max(0, message.batch ?? 0))
+        },
+        .installation("audit/verify", .viewInstallation) { (message: NotedHead, call) async throws(ServiceError) in
+            let noted = message.head.map(AuditHead.init)
+            if let noted, noted == nil { throw .noHead }
+            return try await call.installation.verifyAudit(noted ?? nil)
+        },
+    ]
+
     /// A call of the administration, with what its messages need.
     struct Call {
         let service: NephosService
@@ -134,6 +145,8 @@ enum InstallationRoutes {
         var role: String
         var container: String?
     }
+    private struct AuditStart: Decodable { var batch: Int64? }
+    private struct NotedHead: Decodable { var head: String? }
     private struct RevokedRole: Decodable {
         var account: String
         var container: String?
@@ -176,6 +189,8 @@ extension ServiceError {
     fileprivate static func missing(_ name: String) -> ServiceError {
         ServiceError(.badRequest, .invalidArguments, "the request has no '\(name)'")
     }
+    fileprivate static let noHead = ServiceError(
+        .badRequest, .invalidArguments, "the head is a number and a hash as the log has it, such as 17:2c26…")
     fileprivate static let unknownEnvironment = ServiceError(
         .badRequest, .invalidArguments, "the environment is 'development' or 'production'")
     fileprivate static let unknownRole = ServiceError(

@@ -166,15 +166,31 @@ package final class Responder: Sendable {
     ) async throws(Refusal) -> Administrator? {
         let container = target.components.count > 2 ? target.components[2] : ""
         guard let right = route.access.right(container: container) else { return nil }
-        let administrator = try await access.administrator(request, target)
-        do throws(ServiceError) {
-            try administrator.check(right, at: service.environment.now())
-        } catch {
-            throw Refusal(error)
-        }
+        let administrator = try await administrator(request, target, route, right, container)
         if route.access == .view || route.access == .change { try await access.checkExists(container: container) }
         if route.access == .change { try await access.audit(route, of: container, by: administrator, request) }
         return administrator
+    }
+
+    /// Returns the caller of the administration, who has the right. The audit notes refusals.
+    private func administrator(
+        _ request: HTTPRequest, _ target: RequestTarget, _ route: Route, _ right: AdministrationRight,
+        _ container: String
+    ) async throws(Refusal) -> Administrator {
+        var administrator: Administrator?
+        do throws(Refusal) {
+            let caller = try await access.administrator(request, target)
+            administrator = caller
+            do throws(ServiceError) {
+                try caller.check(right, at: service.environment.now())
+            } catch {
+                throw Refusal(error)
+            }
+            return caller
+        } catch {
+            access.noteRefusal(route, of: container, by: administrator, request)
+            throw error
+        }
     }
 
     /// Returns the refusal of an unrouted path. A defect in the path of a database or container is reported ahead of an

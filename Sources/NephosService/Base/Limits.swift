@@ -384,6 +384,10 @@ package enum Limits {
     static let knownDeviceLifetime: Int64 = 365 * 24 * 60 * 60 * 1000
     /// The time in milliseconds for which the audit keeps events.
     static let auditRetention: Int64 = 366 * 24 * 60 * 60 * 1000
+    /// The time in milliseconds after which an event of the audit is chained.
+    static let auditInterval: Int64 = 60 * 1000
+    static let eventsPerAuditBatch = 500
+    static let auditBatchesPerPage = 20
     /// The maximum number of the installation's entries per statement, and per transaction that purges them.
     static let entriesPerRead = 1000
     static let entriesPerPurge = 1000

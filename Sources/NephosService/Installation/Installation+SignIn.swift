@@ -64,7 +64,12 @@ extension Installation {
         // Before anything is counted: a refusal for lack of room is no failed guess.
         guard signInPlaces.take(network) else { throw .tooManySignIns }
         defer { signInPlaces.giveBack(network) }
-        return try await signIn(request, name, place)
+        do throws(ServiceError) {
+            return try await signIn(request, name, place)
+        } catch {
+            if error.code == .throttled { refusals.note("sign-in throttled", address: network) }
+            throw error
+        }
     }
 
     private func signIn(_ request: SignIn, _ name: String, _ place: APIToken?) async throws(ServiceError) -> SignedIn {
@@ -84,6 +89,8 @@ extension Installation {
         let hash = found?.account.password ?? Self.noPassword
         guard try await verify(request.password, hash), let found, found.account.password != nil else {
             environment.log("a sign-in failed from \(SignInCounters.network(request.address) ?? "an unknown address")")
+            refusals.note(
+                "sign-in refused", object: found?.id ?? "", address: SignInCounters.network(request.address) ?? "")
             throw Self.wrong
         }
         let newHash = PasswordHash.isOutdated(hash) ? try await hashed(request.password) : nil

@@ -17,6 +17,7 @@ package final class Installation: Sendable {
     let sessions = RecheckedCache<SignedInSession>(limit: Limits.cachedCredentials)
     let lostEpochs: LostEpochs
     let rates: RateLimiters
+    let refusals = RefusalCounts()
 
     private init(_ engine: any StorageEngine, _ environment: ServiceEnvironment, _ rates: RequestRates) {
         self.engine = engine

@@ -5,7 +5,8 @@ package import NephosStorage
 /// - every entry can be decoded;
 /// - every account has its name, and every name its account;
 /// - every session has its account, and its entry among the account's sessions, and the other way round;
-/// - every role has its account, and every API token its container.
+/// - every role has its account, and every API token its container;
+/// - every batch of the audit has the hash of the one before.
 ///
 /// Entries that have expired are counted only, as a purge removes them one by one.
 package struct InstallationVerification: Sendable {
@@ -69,6 +70,8 @@ package struct InstallationVerification: Sendable {
             case .failedSignIns: try unread(FailedSignIns.self, entry)
             case .knownDevice: try unread(KnownDevice.self, entry)
             case .audit: try unread(AuditedEvent.self, entry)
+            case .auditBatch: try reader.problem(ofBatch: entry)
+            case .auditHead: try unread(AuditHead.self, entry)
             }
         } catch let error as StorageError where error.code == .damaged {
             return error.message

@@ -19,8 +19,12 @@ package struct InstallationEntry: Hashable, Sendable {
         case failedSignIns = 8
         /// A device that signed in, by the account's ID and the hash of the device's secret.
         case knownDevice = 9
-        /// An event of the audit, by its time.
+        /// An event of the audit that no batch has yet, by its time.
         case audit = 10
+        /// A batch of the audit, by its number.
+        case auditBatch = 12
+        /// The number and hash of the last batch of the audit.
+        case auditHead = 13
     }
 
     package var kind: Kind

@@ -37,6 +37,8 @@ final class AdministeredInstallation {
         var label: String?
         var role: String?
         var after: String?
+        var batch: Int64?
+        var head: String?
     }
 
     /// An answer of the administration. Each action has some of the members.
@@ -51,6 +53,12 @@ final class AdministeredInstallation {
         var apiTokens: [APITokenSummary]?
         var sessions: [SessionSummary]?
         var roles: [RoleSummary]?
+        var events: [AuditedEvent]?
+        var next: Int64?
+        var batches: Int?
+        var since: Int64?
+        var head: String?
+        var problem: String?
     }
 
     private enum Place {

@@ -30,6 +30,7 @@ import Testing
         .viewInstallation: [
             "/", "/status", "/metrics", "/installation/accounts/list", "/installation/containers/list",
             "/installation/api-tokens/list", "/installation/sessions/list", "/installation/roles/list",
+            "/installation/audit/list", "/installation/audit/verify",
         ],
         .administer: [
             "/installation/accounts/create", "/installation/accounts/set-password", "/installation/accounts/delete",

@@ -32,7 +32,7 @@ import Testing
             let route = try #require(Routes.table.first { $0.path == path })
             #expect(await server.send(route, as: .developer).status == 200)
         }
-        let events = try await server.installation.auditedEvents().filter { $0.event.hasPrefix("/nephos") }
+        let events = try await server.installation.audit(after: 0).events.filter { $0.event.hasPrefix("/nephos") }
         #expect(events.map(\.event) == ["/nephos/schema/reset"])
         #expect(events.map(\.object) == [ProductionServer.container] && events.first?.actor.hasPrefix("id:") == true)
         await server.close()

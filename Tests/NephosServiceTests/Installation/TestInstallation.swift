@@ -17,22 +17,29 @@ struct TestInstallation {
     let clock = TestCloud.Clock()
     let installation: Installation
 
-    init(_ stores: any StoreProvider = MemoryStores()) async throws {
+    /// - Parameter failsForLog: whether a line of the log fails the test.
+    init(_ stores: any StoreProvider = MemoryStores(), failsForLog: Bool = true) async throws {
         self.stores = stores
-        installation = try await Self.open(stores, clock)
+        installation = try await Self.open(stores, clock, failsForLog: failsForLog)
     }
 
-    private static func open(_ stores: any StoreProvider, _ clock: TestCloud.Clock) async throws -> Installation {
+    private static func open(
+        _ stores: any StoreProvider, _ clock: TestCloud.Clock, failsForLog: Bool
+    ) async throws -> Installation {
         try await Installation.open(
             stores,
             ServiceEnvironment(
                 now: { clock.now }, makeUUID: { clock.makeUUID() },
-                log: { line in if !line.hasPrefix("a sign-in failed") { Issue.record("\(line)") } },
+                log: { line in
+                    if failsForLog, !line.hasPrefix("a sign-in failed") { Issue.record("\(line)") }
+                },
                 sleepUntil: { try await clock.sleep(until: $0) }))
     }
 
     /// The same installation by another server.
-    func again() async throws -> Installation { try await Self.open(stores, clock) }
+    func again() async throws -> Installation {
+        try await Self.open(stores, clock, failsForLog: false)
+    }
 
     /// Makes the container, an account with the password, and an API token.
     /// - Returns: the API token.
