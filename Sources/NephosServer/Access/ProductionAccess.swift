@@ -115,8 +115,9 @@ struct ProductionAccess: ServerAccess {
     func signInURL(_ request: HTTPRequest, _ target: RequestTarget?) -> String? {
         guard let token = target?.parameter("ckAPIToken")?.readings.first, SignInPage.isToken(token) else { return nil }
         // The page gives the token of the session to this origin alone.
-        let origin = request.origin.map { "&origin=" + PercentEncoding.encode($0) } ?? ""
-        return "\(url.text)\(SignInPage.path)?ckAPIToken=\(token)\(origin)"
+        return known.signInText(apiToken: token, origin: request.origin).map {
+            "\(url.text)\(SignInPage.path)?request=\($0)"
+        }
     }
 
     func account(_ request: HTTPRequest, _ target: RequestTarget) -> String? {

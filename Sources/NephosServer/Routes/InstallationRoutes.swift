@@ -42,8 +42,8 @@ enum InstallationRoutes {
             }
             return try await call.installation.createAPIToken(
                 container: message.container, environment: environment, name: message.name ?? "",
-                origins: message.origins ?? [], allowsSignIn: message.allowsSignIn ?? true, lifetime: message.lifetime,
-                by: call.actor)
+                origins: message.origins ?? [], allowsSignIn: message.allowsSignIn ?? true,
+                callback: message.callback, lifetime: message.lifetime, by: call.actor)
         },
         .installation("api-tokens/list", .viewInstallation) {
             (message: OptionalContainer, call) async throws(ServiceError) in
@@ -127,6 +127,7 @@ enum InstallationRoutes {
         var name: String?
         var origins: [String]?
         var allowsSignIn: Bool?
+        var callback: String?
         var lifetime: Int64?
     }
     private struct RevokedToken: Decodable { var token: String }

@@ -21,9 +21,8 @@ enum ShareRoutes {
 
     private static func answer(_ routed: RoutedRequest) async throws(Refusal) -> HTTPResponse {
         let guid = routed.target.components.last ?? ""
-        // The page of a server with sessions leads to the app, which knows who is signed in.
-        if routed.access.installation != nil {
-            return routed.request.method == .post ? page(SharePageText.refused, status: 403) : page(SharePageText.inApp)
+        if let installation = routed.access.installation {
+            return try await ProductionSharePage(routed, installation, guid: guid).answer()
         }
         let form = form(routed.request)
         let account = try account(form ?? routed.target, routed.request)
@@ -42,7 +41,8 @@ enum ShareRoutes {
             guard
                 let share = try await routed.service.sharePage(guid, account: account, requestID: routed.requestID)
             else { return page(SharePageText.unknown, status: 404) }
-            return page(SharePageText.share(share, account: account))
+            let field = "<input type=\"hidden\" name=\"account\" value=\"\(SharePageText.escaped(account))\">"
+            return page(SharePageText.share(share, fields: field))
         } catch {
             throw Refusal(error)
         }
@@ -84,7 +84,6 @@ enum ShareRoutes {
 enum SharePageText {
     static let unknown = "<h1>Nothing here</h1><p>There is no share of this address, or it is not yours to see.</p>"
     static let refused = "<h1>Not accepted</h1><p>Open the page again and accept the share there.</p>"
-    static let inApp = "<h1>Shared with you</h1><p>Open this page's address in the app.</p>"
     static let accepted = "<h1>Accepted</h1><p>You find it in the app, in your shared database.</p>"
 
     /// - Parameter account: the initial value of the form; nil for none.
@@ -97,7 +96,8 @@ enum SharePageText {
             """
     }
 
-    static func share(_ share: SharePage, account: String) -> String {
+    /// - Parameter fields: the hidden fields of the form.
+    static func share(_ share: SharePage, fields: String) -> String {
         let title = shown(share.title ?? "Untitled")
         let what =
             share.permission == .readWrite ? "You can see and change it." : "You can see it, and not change it."
@@ -107,7 +107,7 @@ enum SharePageText {
         if share.hasAccepted { return head + " You have accepted it: open it in the app.</p>" }
         return """
             \(head) \(what)</p>
-            <form method="post"><input type="hidden" name="account" value="\(escaped(account))">
+            <form method="post">\(fields)
             <input type="hidden" name="token" value="\(escaped(share.token))"><button>Accept</button></form>
             <p>Or open this page's address in the app.</p>
             """

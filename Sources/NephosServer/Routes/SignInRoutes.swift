@@ -8,6 +8,9 @@ enum SignInRoutes {
             guard let installation = routed.access.installation else { return .text(DevelopmentSignIn.page) }
             return try await SignInPage(routed, installation).answer()
         },
+        Route([.get, .post], AccountPage.path, bodyLimit: 16 * 1024, access: .open) { routed throws(Refusal) in
+            try await AccountPage(routed, try routed.installation).answer()
+        },
         Route([.post], "/installation/sessions/sign-in", bodyLimit: 16 * 1024, access: .open) {
             routed throws(Refusal) in
             let installation = try routed.installation

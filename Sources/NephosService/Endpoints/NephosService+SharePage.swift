@@ -19,10 +19,10 @@ extension NephosService {
     /// Returns the page of the share whose URL ends in `guid`, in any container; nil if there is no such share or the
     /// account may not see it.
     package func sharePage(
-        _ guid: String, account name: String, requestID: String
+        _ guid: String, account name: String, address: String? = nil, requestID: String
     ) async throws(ServiceError) -> SharePage? {
         guard let store = try await store(ofShare: guid, requestID) else { return nil }
-        let context = pageContext(store, name, requestID)
+        let context = pageContext(store, name, address, requestID)
         return try await perform(context) { store, caller in
             let account = try caller.requireAccount()
             return try await store.read(by: caller) { reader in
@@ -47,10 +47,10 @@ extension NephosService {
     /// Accepts a share on the share's page.
     /// - Returns: whether the share was accepted; false if the token is not the token of the account's page.
     package func acceptShare(
-        _ guid: String, account name: String, token: String, requestID: String
+        _ guid: String, account name: String, address: String? = nil, token: String, requestID: String
     ) async throws(ServiceError) -> Bool {
         guard let store = try await store(ofShare: guid, requestID) else { return false }
-        let context = pageContext(store, name, requestID)
+        let context = pageContext(store, name, address, requestID)
         let isGenuine = try await perform(context) { _, caller in
             caller.tokenCodec.content(of: token, for: .shareAcceptance, of: Array(guid.utf8)) != nil
         }
@@ -60,11 +60,16 @@ extension NephosService {
         return false
     }
 
-    private func pageContext(_ store: StoreID, _ account: String, _ requestID: String) -> RequestContext {
-        RequestContext(
+    /// - Parameter address: the address to which invitations of the account go; nil where that is its name.
+    private func pageContext(
+        _ store: StoreID, _ account: String, _ address: String?, _ requestID: String
+    ) -> RequestContext {
+        var context = RequestContext(
             container: store.container,
             environment: ContainerEnvironment(rawValue: store.environment) ?? .development, scope: .public,
             account: account, requestID: requestID)
+        context.address = address
+        return context
     }
 
     /// Finds the store of a share by the routing key at the start of the GUID, because the URL names no container; nil

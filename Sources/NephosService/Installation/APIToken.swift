@@ -1,3 +1,4 @@
+import FoundationEssentials
 import NephosStorage
 
 /// An API token of a container and environment (CloudKit Web Services, API tokens). It is no secret: web pages contain
@@ -13,12 +14,49 @@ struct APIToken: StoredEntry, Hashable {
     var origins: [String]
     /// Whether people may sign in with the token; otherwise it only reads public records.
     var allowsSignIn: Bool
+    /// The URL to which browsers go after a sign-in, with the web auth token; nil where it goes to the app's window.
+    var callback: String?
     var createdAt: Int64
     /// The time in milliseconds since 1970 at which the token expires; nil for never.
     var expiresAt: Int64?
 
     func isValid(container: String, environment: String, at now: Int64) -> Bool {
         self.container == container && self.environment == environment && expiresAt.map { now < $0 } ?? true
+    }
+}
+
+/// The rules of the URL to which a browser goes after a sign-in.
+package enum SignInCallback {
+    private static let longest = 2000
+
+    /// - Throws: `invalidArguments` unless the text is an `https` URL without a fragment; `http` is for localhost alone.
+    static func check(_ text: String) throws(ServiceError) {
+        let isPlain = text.utf8.allSatisfy { byte in
+            // What no escape, header or attribute needs quotes for.
+            byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "'")
+                && byte != UInt8(ascii: "<") && byte != UInt8(ascii: ">") && byte != UInt8(ascii: "\\")
+                && byte != UInt8(ascii: "#") && byte != UInt8(ascii: ";")
+        }
+        guard isPlain, text.utf8.count <= longest, let url = URLComponents(string: text), url.host?.isEmpty == false,
+            url.user == nil, url.password == nil
+        else {
+            throw .invalid(
+                "'\(Identifier.excerpt(text))' is not a URL for a sign-in's end: it is absolute, without '#'")
+        }
+        try WebOrigin.check(origin(of: text))
+    }
+
+    /// The origin of a checked URL.
+    package static func origin(of text: String) -> String {
+        let parts = text.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
+        guard parts.count > 2 else { return text }
+        return "\(parts[0])//\(parts[2].prefix { $0 != "?" })"
+    }
+
+    /// The URL with the web auth token under both of its names (CloudKit Web Services, redirect flow).
+    package static func url(_ callback: String, token: String) -> String {
+        let mark = callback.contains("?") ? "&" : "?"
+        return "\(callback)\(mark)ckWebAuthToken=\(token)&ckSession=\(token)"
     }
 }
 

@@ -10,6 +10,7 @@ package struct APITokenSummary: Codable, Hashable, Sendable {
     package var name: String
     package var origins: [String]
     package var allowsSignIn: Bool
+    package var callback: String?
     package var createdAt: Int64
     package var expiresAt: Int64?
 }
@@ -37,19 +38,21 @@ extension Installation {
     /// Makes an API token of a container.
     /// - Parameters:
     ///   - origins: the origins of the web pages that may use it; empty for programs alone.
+    ///   - callback: the URL to which browsers go after a sign-in; nil to pass the token to the app's window.
     ///   - lifetime: the time in milliseconds after which it expires; nil for never.
     package func createAPIToken(
         container: String, environment: ContainerEnvironment, name: String, origins: [String], allowsSignIn: Bool,
-        lifetime: Int64?, by actor: AuditActor
+        callback: String? = nil, lifetime: Int64?, by actor: AuditActor
     ) async throws(ServiceError) -> APITokenSummary {
         for origin in origins { try WebOrigin.check(origin) }
+        if let callback { try SignInCallback.check(callback) }
         guard lifetime.map({ (1...Limits.longestAPIToken).contains($0) }) ?? true else {
             throw .invalid("an API token expires after a time of up to 100 years")
         }
         let now = self.environment.now()
         let token = APIToken(
             container: container, environment: environment.rawValue, name: name, origins: origins,
-            allowsSignIn: allowsSignIn, createdAt: now, expiresAt: lifetime.map { now + $0 })
+            allowsSignIn: allowsSignIn, callback: callback, createdAt: now, expiresAt: lifetime.map { now + $0 })
         let text = SecretToken.randomName()
         try await write { transaction in
             guard try transaction.entry(StoredContainer.self, container) != nil else {
@@ -82,8 +85,8 @@ extension Installation {
     private static func summary(_ text: String, _ token: APIToken) -> APITokenSummary {
         APITokenSummary(
             token: text, container: token.container, environment: token.environment, name: token.name,
-            origins: token.origins, allowsSignIn: token.allowsSignIn, createdAt: token.createdAt,
-            expiresAt: token.expiresAt)
+            origins: token.origins, allowsSignIn: token.allowsSignIn, callback: token.callback,
+            createdAt: token.createdAt, expiresAt: token.expiresAt)
     }
 }
 

@@ -9,6 +9,8 @@ package struct SessionSummary: Codable, Hashable, Sendable {
     package var account: String
     package var container: String?
     package var environment: String?
+    /// Whether the session is a browser's at the server's own pages; nil for no.
+    package var isOfBrowser: Bool?
     package var label: String
     package var signedInAt: Int64
     package var expiresAt: Int64
@@ -70,7 +72,8 @@ extension Installation {
                 else { return nil }
                 return SessionSummary(
                     id: hash, account: name, container: session.container, environment: session.environment,
-                    label: session.label, signedInAt: session.signedInAt, expiresAt: session.expiresAt)
+                    isOfBrowser: session.isOfBrowser, label: session.label, signedInAt: session.signedInAt,
+                    expiresAt: session.expiresAt)
             }
         }
     }
@@ -178,7 +181,7 @@ extension Installation {
     /// Returns the administrator whose session the token belongs to.
     package func administrator(_ token: String) async throws(ServiceError) -> Administrator {
         let session = try await session(token)
-        guard session.session.container == nil else { throw .sessionIsOver }
+        guard session.session.container == nil, session.session.isOfBrowser != true else { throw .sessionIsOver }
         try rates.admit(account: session.session.account)
         return .account(
             id: session.session.account, roles: session.roles, signedInAt: session.session.signedInAt)
@@ -203,7 +206,7 @@ extension Installation {
     }
 
     /// Returns the session of a token, and moves its expiry if half of its lifetime is over.
-    private func session(_ token: String) async throws(ServiceError) -> SignedInSession {
+    func session(_ token: String) async throws(ServiceError) -> SignedInSession {
         guard let hash = SecretToken(token)?.hash else { throw .sessionIsOver }
         return try await session(hash: hash)
     }

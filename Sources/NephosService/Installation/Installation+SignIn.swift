@@ -18,6 +18,10 @@ package struct SignIn: Sendable {
     package var keepsSignedIn: Bool
     /// The network address of the caller; empty if unknown.
     package var address: [UInt8]
+    /// Whether the browser is signed in to the server's own pages, too.
+    package var startsBrowserSession = false
+    /// The former token of the browser, whose session ends.
+    package var formerBrowserToken: String?
 
     package init(
         name: String, password: String, apiToken: String?, origin: String? = nil, device: String? = nil,
@@ -41,6 +45,8 @@ package struct SignedIn: Sendable {
     /// The secret by which the device is known at its next sign-in.
     package var device: String
     package var expiresAt: Int64
+    /// The token of the browser's own session; nil if none began.
+    package var browserToken: String?
 }
 
 extension Installation {
@@ -88,9 +94,7 @@ extension Installation {
         }
         let hash = found?.account.password ?? Self.noPassword
         guard try await verify(request.password, hash), let found, found.account.password != nil else {
-            environment.log("a sign-in failed from \(SignInCounters.network(request.address) ?? "an unknown address")")
-            refusals.note(
-                "sign-in refused", object: found?.id ?? "", address: SignInCounters.network(request.address) ?? "")
+            noteFailure(of: found?.id, request.address)
             throw Self.wrong
         }
         let newHash = PasswordHash.isOutdated(hash) ? try await hashed(request.password) : nil
@@ -99,10 +103,31 @@ extension Installation {
             request, found.id, hash, newHash, place, isKnown ? device ?? SecretToken() : SecretToken(), counters)
     }
 
-    /// The container and environment that the sign-in is for; nil for the administration.
-    private func place(of request: SignIn) async throws(ServiceError) -> APIToken? {
+    private func noteFailure(of account: String?, _ address: [UInt8]) {
+        let network = SignInCounters.network(address) ?? ""
+        environment.log("a sign-in failed from \(network.isEmpty ? "an unknown address" : network)")
+        refusals.note("sign-in refused", object: account ?? "", address: network)
+    }
+
+    /// Checks the password of an account that is signed in, and counts like a sign-in.
+    func checkPassword(_ password: String, of browser: BrowserSession, address: [UInt8]) async throws(ServiceError) {
+        let now = environment.now()
+        let counters = SignInCounters(name: browser.name, address: address, knownDevice: nil)
+        let hash = try await write { transaction in
+            try counters.begin(at: now, in: transaction)
+            return try transaction.entry(InstallationAccount.self, browser.account)?.password
+        }
+        guard try await verify(password, hash ?? Self.noPassword), hash != nil else {
+            noteFailure(of: browser.account, address)
+            throw Self.wrong
+        }
+        try await write { try counters.succeed(in: $0) }
+    }
+
+    /// The container and environment that the sign-in is for; nil for the administration, and for the server's own pages.
+    func place(of request: SignIn) async throws(ServiceError) -> APIToken? {
         guard let text = request.apiToken else {
-            // The administration has no pages elsewhere.
+            // Neither the administration nor the server's own pages have pages elsewhere.
             guard request.origin == nil else {
                 throw ServiceError(
                     .authenticationFailed, .notAuthenticated, "web pages do not sign in to the administration")
@@ -132,9 +157,11 @@ extension Installation {
         _ request: SignIn, _ account: String, _ hash: String, _ newHash: String?, _ place: APIToken?,
         _ device: SecretToken, _ counters: SignInCounters
     ) async throws(ServiceError) -> SignedIn {
-        let secret = SecretToken()
+        let (secret, browserSecret) = (SecretToken(), SecretToken())
         let now = environment.now()
         let expiry = now + StoredSession.lifetime(keepsSignedIn: request.keepsSignedIn)
+        // A browser at the server's own pages needs no other session.
+        let isOfAnApp = place != nil || !request.startsBrowserSession
         try await write { transaction in
             guard var current = try transaction.entry(InstallationAccount.self, account), current.password == hash
             else {
@@ -145,25 +172,52 @@ extension Installation {
                 try transaction.put(current, account)
             }
             try counters.succeed(in: transaction)
-            let session = StoredSession(
-                account: account, container: place?.container, environment: place?.environment,
-                label: String(request.label.prefix(100)), signedInAt: now, expiresAt: expiry,
-                keepsSignedIn: request.keepsSignedIn, epoch: try transaction.tokenEpoch())
-            try transaction.put(session, hash: secret.hash)
-            try transaction.endOldSessions(of: account, keeping: Limits.sessionsOfAccount)
+            if isOfAnApp { try self.begin(request, account, place, secret, isOfBrowser: false, in: transaction) }
+            if request.startsBrowserSession {
+                try transaction.endSession(request.formerBrowserToken, of: account)
+                try self.begin(request, account, nil, browserSecret, isOfBrowser: true, in: transaction)
+            }
             try transaction.put(
                 KnownDevice(), KnownDevice.name(account, device.hash),
                 expiresAt: now + Limits.knownDeviceLifetime)
             try transaction.forgetDevices(of: account, keeping: Limits.knownDevices)
-            try self.audit(
-                "signed in", place.map { "\($0.container) \($0.environment)" } ?? "administration",
-                by: AuditActor(name: account, address: SignInCounters.network(request.address) ?? ""), in: transaction)
         }
-        return SignedIn(token: secret.text(), device: device.text(), expiresAt: expiry)
+        return SignedIn(
+            token: isOfAnApp ? secret.text() : "", device: device.text(), expiresAt: expiry,
+            browserToken: request.startsBrowserSession ? browserSecret.text() : nil)
+    }
+
+    /// Stores a new session.
+    func begin(
+        _ request: SignIn, _ account: String, _ place: APIToken?, _ secret: SecretToken, isOfBrowser: Bool,
+        in transaction: StorageTransaction
+    ) throws {
+        let now = environment.now()
+        let session = StoredSession(
+            account: account, container: place?.container, environment: place?.environment,
+            label: String(request.label.prefix(100)), signedInAt: now,
+            expiresAt: now + StoredSession.lifetime(keepsSignedIn: request.keepsSignedIn),
+            keepsSignedIn: request.keepsSignedIn, epoch: try transaction.tokenEpoch(),
+            isOfBrowser: isOfBrowser ? true : nil)
+        try transaction.put(session, hash: secret.hash)
+        try transaction.endOldSessions(of: account, keeping: Limits.sessionsOfAccount)
+        let object = place.map { "\($0.container) \($0.environment)" } ?? (isOfBrowser ? "pages" : "administration")
+        try audit(
+            "signed in", object,
+            by: AuditActor(name: account, address: SignInCounters.network(request.address) ?? ""), in: transaction)
     }
 }
 
 extension StorageTransaction {
+    /// Ends the session of a token, if it is one of the account.
+    func endSession(_ token: String?, of account: String) throws {
+        guard let hash = token.flatMap(SecretToken.init)?.hash,
+            try entry(StoredSession.self, hash)?.account == account
+        else { return }
+        try removeInstallationEntry(.session, hash)
+        try removeInstallationEntry(.accountSession, AccountSession.name(account, hash))
+    }
+
     func put(_ session: StoredSession, hash: String) throws {
         try put(session, hash, expiresAt: session.expiresAt)
         try put(AccountSession(), AccountSession.name(session.account, hash), expiresAt: session.expiresAt)

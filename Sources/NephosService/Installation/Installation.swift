@@ -18,9 +18,14 @@ package final class Installation: Sendable {
     let lostEpochs: LostEpochs
     let rates: RateLimiters
     let refusals = RefusalCounts()
+    /// The key that authenticates the texts that the installation gives out.
+    let key: AuthenticationKey
 
-    private init(_ engine: any StorageEngine, _ environment: ServiceEnvironment, _ rates: RequestRates) {
+    private init(
+        _ engine: any StorageEngine, _ environment: ServiceEnvironment, _ key: AuthenticationKey, _ rates: RequestRates
+    ) {
         self.engine = engine
+        self.key = key
         self.rates = RateLimiters(rates)
         self.environment = environment.following(engine)
         lostEpochs = LostEpochs(log: environment.log)
@@ -41,11 +46,12 @@ package final class Installation: Sendable {
                     "this machine's clock differs from the database's by \(engine.clockOffset / 1000) seconds: set it")
             }
             // The token epoch is beside the secret, and advances only where there is one.
-            let hasSecret = try await engine.read { try StoreSecret.find($0) != nil }
-            if !hasSecret {
-                try await engine.write(of: [.everyone]) { _ = try StoreSecret.findOrMake(environment, in: $0) }
+            var key = try await engine.read { try StoreSecret.find($0) }
+            if key == nil {
+                key = try await engine.write(of: [.everyone]) { try StoreSecret.findOrMake(environment, in: $0) }
             }
-            let installation = Installation(engine, environment, rates)
+            guard let key else { throw StorageError(.other, "the installation has no secret") }
+            let installation = Installation(engine, environment, key, rates)
             // The first unknown name is to take no longer than the next.
             guard try await !installation.passwordPool.run({ noPassword }).isEmpty else {
                 throw StorageError(.other, "there is no memory to hash passwords")
@@ -65,6 +71,11 @@ package final class Installation: Sendable {
 
     /// Returns a random text that no page can guess.
     package static func makeNonce() -> String { SecretToken.randomName() }
+
+    /// Returns the token of a page's forms, which only who knows the browser's secret can make.
+    package static func formToken(of page: String, secret: String) -> String {
+        SecretToken.hash(of: "\(secret) \(page)")
+    }
 
     /// Returns once no server accepts sessions that ended before.
     func waitForRecheck() async throws {

@@ -16,6 +16,8 @@ struct StoredSession: StoredEntry {
     /// The store's token epoch in which the session began. A database that may lack the end of a session begins another
     /// epoch.
     var epoch: Int64
+    /// Whether the session is a browser's at the server's own pages; nil for no.
+    var isOfBrowser: Bool?
 
     /// The time for which a session lasts without use (CloudKit Web Services, web auth tokens).
     var lifetime: Int64 { Self.lifetime(keepsSignedIn: keepsSignedIn) }

@@ -31,6 +31,7 @@ final class AdministeredInstallation {
         var name: String?
         var origins: [String]?
         var allowsSignIn: Bool?
+        var callback: String?
         var lifetime: Int64?
         var token: String?
         var session: String?

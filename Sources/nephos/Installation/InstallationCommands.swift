@@ -13,6 +13,12 @@ private enum Option {
         programs alone.
         """
     ).repeatable
+    static let callback = CommandOption(
+        "--callback", "URL",
+        """
+        Where browsers go after a sign-in, with the web auth token, in place of the
+        app's window.
+        """)
     static let readOnly = CommandOption("--read-only", nil, "The token allows no sign-in: it reads public records.")
     static let expires = CommandOption("--expires", "TIME", "The token expires after TIME, such as 90d. Default: never")
     static let name = CommandOption("--name", "TEXT", "A name for people.")
@@ -61,7 +67,8 @@ enum APITokensCommand {
         InstallationAction(
             name: "create", summary: "Make a token, and print it.",
             options: [
-                Option.container, Option.environment, Option.origin, Option.readOnly, Option.expires, Option.name,
+                Option.container, Option.environment, Option.origin, Option.callback, Option.readOnly, Option.expires,
+                Option.name,
             ]
         ) {
             let lifetime = try $1["--expires"].map { text throws(UsageError) in
@@ -71,7 +78,8 @@ enum APITokensCommand {
                 "api-tokens/create",
                 .init(
                     container: try $1.require(Option.container), environment: try environment($1), name: $1["--name"],
-                    origins: $1.all("--origin"), allowsSignIn: !$1.has("--read-only"), lifetime: lifetime))
+                    origins: $1.all("--origin"), allowsSignIn: !$1.has("--read-only"), callback: $1["--callback"],
+                    lifetime: lifetime))
             Console.print("\(made.token ?? "")\n")
         },
         InstallationAction(
@@ -81,7 +89,8 @@ enum APITokensCommand {
             if tokens.isEmpty { Console.print("no API tokens\n") }
             for token in tokens {
                 let origins = token.origins.isEmpty ? "programs" : token.origins.joined(separator: " ")
-                let reads = token.allowsSignIn ? "" : ", read-only"
+                let reads =
+                    (token.allowsSignIn ? "" : ", read-only") + (token.callback.map { ", back to \($0)" } ?? "")
                 Console.print(
                     "\(token.token)  \(token.container), \(token.environment): \(origins)\(reads)"
                         + "\(token.name.isEmpty ? "" : "  \(Console.printable(token.name))")\n")
@@ -121,7 +130,8 @@ enum SessionsCommand {
             if sessions.isEmpty { Console.print("no sessions\n") }
             for session in sessions {
                 let place =
-                    session.container.map { "\($0), \(session.environment ?? "")" } ?? "the administration"
+                    session.container.map { "\($0), \(session.environment ?? "")" }
+                    ?? (session.isOfBrowser == true ? "the server's pages" : "the administration")
                 Console.print(
                     "\(session.id)  \(place)\(session.label.isEmpty ? "" : "  \(Console.printable(session.label))")\n")
             }

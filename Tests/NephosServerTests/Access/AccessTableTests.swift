@@ -8,7 +8,10 @@ import Testing
 @Suite struct AccessTableTests {
     /// What each route asks of its callers. A new route needs its row here.
     private static let rows: [RouteAccess: Set<String>] = [
-        .open: ["/health", "/ready", "/sign-in", "/installation/sessions/sign-in", "/installation/sessions/sign-out"],
+        .open: [
+            "/health", "/ready", "/sign-in", "/account", "/installation/sessions/sign-in",
+            "/installation/sessions/sign-out",
+        ],
         .url: [AssetPath.upload, AssetPath.download, "/courier", "/share"],
         .container: [
             "records/modify", "records/lookup", "records/query", "records/changes", "records/accept", "records/resolve",

@@ -129,40 +129,6 @@ import Testing
         await server.close()
     }
 
-    @Test func `the page of the sign-in keeps the device in a cookie, and passes the token to the app's page alone`()
-        async throws
-    {
-        let server = try await ProductionServer()
-        let token = try #require(
-            try await server.installation.apiTokenSummaries(container: ProductionServer.container)
-                .first { $0.origins == [ProductionServer.page] }
-        ).token
-        func send(_ origin: String, form: String?, sender: String? = ProductionServer.url) async -> HTTPResponse {
-            var request = HTTPRequest(
-                method: form == nil ? .get : .post,
-                target: "/sign-in?ckAPIToken=\(token)&origin=\(PercentEncoding.encode(origin))",
-                host: "cloud.example.org", origin: form == nil ? nil : sender, body: Array((form ?? "").utf8))
-            request.isSecure = true
-            return await server.responder.respond(to: request)
-        }
-        #expect(await send(ProductionServer.page, form: nil).status == 200)
-        #expect(await send("https://evil.example.org", form: nil).status == 401)
-        let form = "account=lovelace&password=" + ProductionServer.password.replacing(" ", with: "+")
-        #expect(await send(ProductionServer.page, form: form, sender: "https://evil.example.org").status == 403)
-        #expect(await send(ProductionServer.page, form: form, sender: nil).status == 403)
-        let done = await send(ProductionServer.page, form: form)
-        let cookie = done.headers.first { $0.name == "Set-Cookie" }?.value ?? ""
-        #expect(
-            cookie.hasPrefix("__Host-nephos-device=") && cookie.hasSuffix("; Secure") && cookie.contains("HttpOnly"))
-        #expect(DeviceCookie(isSecure: true).value(in: "a=b; " + cookie) != nil)
-        #expect(DeviceCookie(isSecure: true).value(in: "nephos-device=x; a=b") == nil)
-        let page = String(decoding: done.body, as: UTF8.self)
-        #expect(page.contains("\"\(ProductionServer.page)\")") && !page.contains("\"*\""))
-        let wrong = await send(ProductionServer.page, form: "account=%3Cb%3E&password=x")
-        #expect(wrong.status == 403 && !String(decoding: wrong.body, as: UTF8.self).contains("<b>"))
-        await server.close()
-    }
-
     @Test(arguments: [
         ("https://cloud.example.org", "https://cloud.example.org"),
         ("https://Cloud.Example.org:443/", "https://cloud.example.org"),

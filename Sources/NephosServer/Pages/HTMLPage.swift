@@ -6,8 +6,12 @@ struct HTMLPage {
     /// The value of `Referrer-Policy`.
     let referrerPolicy: String
 
-    /// - Parameter script: the source of scripts in the content security policy; none by default.
-    func response(_ content: String, status: Int = 200, script: String = "'none'") -> HTTPResponse {
+    /// - Parameters:
+    ///   - script: the source of scripts in the content security policy; none by default.
+    ///   - destination: an origin elsewhere to which the answer to the page's form leads; nil for none.
+    func response(
+        _ content: String, status: Int = 200, script: String = "'none'", destination: String? = nil
+    ) -> HTTPResponse {
         let html = """
             <!DOCTYPE html>
             <html lang="en"><head><meta charset="utf-8"><title>\(title)</title>
@@ -24,7 +28,7 @@ struct HTMLPage {
                 HTTPHeader("Content-Type", "text/html; charset=UTF-8"),
                 HTTPHeader(
                     "Content-Security-Policy",
-                    "default-src 'none'; style-src 'unsafe-inline'; script-src \(script); form-action 'self'; "
+                    "default-src 'none'; style-src 'unsafe-inline'; script-src \(script); form-action 'self'\(destination.map { " \($0)" } ?? ""); "
                         + "frame-ancestors 'none'; base-uri 'none'"),
                 HTTPHeader("X-Frame-Options", "DENY"), HTTPHeader("Referrer-Policy", referrerPolicy),
                 HTTPHeader("X-Content-Type-Options", "nosniff"), HTTPHeader("Cache-Control", "no-store"),

@@ -1,0 +1,89 @@
+import NephosService
+import NephosWire
+
+/// The page of an account: its sessions, its password, signing out. It works without a script.
+struct AccountPage {
+    static let path = "/account"
+
+    private let page: OwnPage
+    private let installation: Installation
+
+    init(_ routed: RoutedRequest, _ installation: Installation) {
+        self.installation = installation
+        page = OwnPage(routed, installation, name: Self.path)
+    }
+
+    func answer() async throws(Refusal) -> HTTPResponse {
+        guard let session = try await page.session() else {
+            return page.redirect(to: SignInPage.address(returningTo: Self.path))
+        }
+        guard page.routed.request.method == .post else { return try await show(session) }
+        let form = try page.form()
+        do throws(ServiceError) {
+            switch form.field("action") {
+            case "sign-out":
+                try await installation.endSessions(of: session, id: session.id, address: address)
+                return page.signingOut(page.redirect(to: Self.path))
+            case "end": try await installation.endSessions(of: session, id: form.field("session"), address: address)
+            case "end-all":
+                try await installation.endSessions(of: session, id: nil, address: address)
+                return page.signingOut(page.redirect(to: Self.path))
+            case "password":
+                try await installation.changePassword(
+                    of: session, from: form.field("password"), to: form.field("new"), address: address)
+                return page.signingOut(page.redirect(to: Self.path))
+            default: throw ServiceError(.badRequest, .invalidArguments, "the form has an unknown action")
+            }
+        } catch {
+            let status = error.code == .throttled ? 429 : error.code == .authenticationFailed ? 403 : 400
+            return try await show(session, error.reason, status: status)
+        }
+        return page.redirect(to: Self.path)
+    }
+
+    private var address: [UInt8] { page.routed.request.client }
+
+    // MARK: Content
+
+    private func show(
+        _ session: BrowserSession, _ problem: String? = nil, status: Int = 200
+    ) async throws(Refusal) -> HTTPResponse {
+        let sessions: [SessionSummary]
+        do throws(ServiceError) {
+            sessions = try await installation.sessionSummaries(ofAccountNamed: session.name)
+        } catch {
+            throw Refusal(error)
+        }
+        return page.page(
+            "Account",
+            """
+            <h1>\(OwnPage.escaped(session.name))</h1>\(OwnPage.alert(problem))
+            \(button("sign-out", "Sign out"))
+            <h2>Sessions</h2><ul>\(sessions.map { row($0, session) }.joined())</ul>
+            \(button("end-all", "End all sessions"))
+            <h2>Password</h2><form method="post">\(page.formField)<input type="hidden" name="action" value="password">
+            <p><label>Present password<br><input name="password" type="password" autocomplete="current-password" \
+            required></label></p>
+            <p><label>New password<br><input name="new" type="password" autocomplete="new-password" required></label></p>
+            <p><button>Change it, and end all sessions</button></p></form>
+            """, status: status)
+    }
+
+    private func button(_ action: String, _ label: String, _ fields: String = "") -> String {
+        """
+        <form method="post">\(page.formField)<input type="hidden" name="action" value="\(action)">\(fields)\
+        <button>\(label)</button></form>
+        """
+    }
+
+    private func row(_ summary: SessionSummary, _ session: BrowserSession) -> String {
+        let place =
+            summary.container.map { "\($0), \(summary.environment ?? "")" }
+            ?? (summary.isOfBrowser == true ? "these pages" : "administration")
+        let label = summary.label.isEmpty ? "" : " (\(summary.label))"
+        let text = OwnPage.escaped("\(place)\(label), since \(LogTime.text(summary.signedInAt).prefix(10))")
+        if summary.id == session.id { return "<li>\(text): this one</li>" }
+        let field = "<input type=\"hidden\" name=\"session\" value=\"\(summary.id)\">"
+        return "<li>\(text) \(button("end", "End", field))</li>"
+    }
+}

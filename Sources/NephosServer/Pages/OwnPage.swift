@@ -1,0 +1,116 @@
+import NephosService
+import NephosWire
+
+/// What the server's own pages have in common: cookies, forms, the browser's session.
+///
+/// A form is accepted from this server's pages alone: it has the origin of this server, and a token that is bound to the
+/// browser and the page.
+struct OwnPage: Sendable {
+    let routed: RoutedRequest
+    let installation: Installation
+    private let isSecure: Bool
+    private let cookies: String
+    private let secret: FormSecret
+    /// What the page is for. Forms of one page are none of another.
+    let name: String
+
+    init(_ routed: RoutedRequest, _ installation: Installation, name: String) {
+        self.routed = routed
+        self.installation = installation
+        self.name = name
+        isSecure = routed.access.baseURL(routed.request).hasPrefix("https:")
+        cookies = routed.request.cookie ?? ""
+        secret = FormSecret(PageCookie.form(isSecure: isSecure).value(in: cookies))
+    }
+
+    var device: String? { PageCookie.device(isSecure: isSecure).value(in: cookies) }
+    var browserToken: String? { PageCookie.session(isSecure: isSecure).value(in: cookies) }
+
+    /// The session of the browser; nil if it is not signed in.
+    func session() async throws(Refusal) -> BrowserSession? {
+        do throws(ServiceError) {
+            return try await installation.browserSession(browserToken)
+        } catch {
+            throw Refusal(error)
+        }
+    }
+
+    // MARK: Forms
+
+    /// The hidden field of a form.
+    var formField: String { "<input type=\"hidden\" name=\"form\" value=\"\(secret.token(of: name))\">" }
+
+    /// Returns the fields of a form that this page sent.
+    func form() throws(Refusal) -> RequestTarget {
+        guard routed.request.origin == routed.access.baseURL(routed.request) else {
+            throw Refusal(.accessDenied, "the form was not sent by the page of this server")
+        }
+        guard let form = RequestTarget("/?" + String(decoding: routed.request.body, as: UTF8.self)) else {
+            throw Refusal(.badRequest, "the form cannot be read")
+        }
+        guard !secret.isNew, form.field("form") == secret.token(of: name) else {
+            throw Refusal(.accessDenied, "the form is not this browser's: open the page again, and allow its cookies")
+        }
+        return form
+    }
+
+    // MARK: Responses
+
+    /// Returns a page with this browser's cookie for forms.
+    /// - Parameters:
+    ///   - script: the source of scripts in the content security policy.
+    ///   - destination: an origin elsewhere to which the answer to the page's form leads; nil for none.
+    func page(
+        _ title: String, _ content: String, status: Int = 200, script: String = "'none'", destination: String? = nil
+    ) -> HTTPResponse {
+        var response = HTMLPage(title: title, width: "24em", referrerPolicy: "same-origin")
+            .response(content, status: status, script: script, destination: destination)
+        if secret.isNew { response.headers.append(PageCookie.form(isSecure: isSecure).header(secret.secret)) }
+        return response
+    }
+
+    /// Leads the browser to another page. An empty fragment replaces one that the present address has: that of a share
+    /// has a key.
+    func redirect(to url: String) -> HTTPResponse {
+        HTTPResponse(
+            status: 303,
+            headers: [
+                HTTPHeader("Location", "\(url)#"), HTTPHeader("Cache-Control", "no-store"),
+                HTTPHeader("Referrer-Policy", "no-referrer"),
+            ], body: [])
+    }
+
+    /// Adds the cookies of a sign-in.
+    func signingIn(_ signedIn: SignedIn, keepsSignedIn: Bool, _ response: HTTPResponse) -> HTTPResponse {
+        var response = response
+        if !signedIn.device.isEmpty {
+            // The device is known at its next sign-in: strangers' guesses do not delay it.
+            response.headers.append(
+                PageCookie.device(isSecure: isSecure).header(signedIn.device, lifetime: 365 * 86_400))
+        }
+        if let token = signedIn.browserToken {
+            response.headers.append(
+                PageCookie.session(isSecure: isSecure).header(token, lifetime: keepsSignedIn ? 365 * 86_400 : nil))
+        }
+        return response
+    }
+
+    /// Removes the cookie of the browser's session.
+    func signingOut(_ response: HTTPResponse) -> HTTPResponse {
+        var response = response
+        response.headers.append(PageCookie.session(isSecure: isSecure).header("", lifetime: 0))
+        return response
+    }
+
+    static func escaped(_ text: String) -> String { SharePageText.escaped(text) }
+
+    /// Returns a message about what went wrong; empty for none.
+    static func alert(_ problem: String?) -> String {
+        problem.map { "<p role=\"alert\">\(escaped($0)).</p>" } ?? ""
+    }
+}
+
+extension RequestTarget {
+    /// Returns the value of a form's field; empty if it has none.
+    func field(_ name: StaticString) -> String { parameter(name)?.readings.first ?? "" }
+}

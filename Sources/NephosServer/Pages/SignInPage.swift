@@ -1,0 +1,158 @@
+import NephosService
+import NephosWire
+
+/// The page at which people sign in: for an app (CloudKit Web Services, `redirectURL`), or for a page of this server. It
+/// works without a script. After the sign-in the token goes to the callback of the API token, or by `postMessage` to the
+/// app's window, to the app's origin alone.
+struct SignInPage {
+    static let path = "/sign-in"
+
+    /// Whether a text has the form of an API token.
+    static func isToken(_ text: String) -> Bool {
+        text.utf8.count == 64
+            && text.utf8.allSatisfy { byte in
+                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                    || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
+            }
+    }
+
+    /// Returns the address of the sign-in for a page of this server.
+    static func address(returningTo path: String) -> String { "\(Self.path)?return=\(PercentEncoding.encode(path))" }
+
+    private enum Purpose {
+        case app(SignInRequest, callback: String?)
+        case ownPage(String)
+    }
+
+    private let page: OwnPage
+    private let purpose: Purpose
+    private let installation: Installation
+    /// Whether another account than the browser's is to sign in.
+    private let isForOther: Bool
+
+    init(_ routed: RoutedRequest, _ installation: Installation) async throws(Refusal) {
+        self.installation = installation
+        isForOther = routed.target.parameter("other") != nil
+        if let text = routed.target.parameter("request")?.readings.first {
+            guard let request = installation.signInRequest(text) else {
+                throw Refusal(.authenticationFailed, "the address of the sign-in has expired: go back to the app")
+            }
+            page = OwnPage(routed, installation, name: text)
+            purpose = .app(request, callback: try await Self.callback(request, installation))
+            return
+        }
+        let path = routed.target.parameter("return")?.readings.first ?? AccountPage.path
+        guard path == AccountPage.path || ProductionSharePage.isPath(path) else {
+            throw Refusal(.badRequest, "a sign-in leads to pages of this server alone")
+        }
+        page = OwnPage(routed, installation, name: "\(Self.path) \(path)")
+        purpose = .ownPage(path)
+    }
+
+    private static func callback(_ request: SignInRequest, _ installation: Installation) async throws(Refusal)
+        -> String?
+    {
+        if let origin = request.origin, !(await installation.allows(origin: origin, apiToken: request.apiToken)) {
+            throw Refusal(ServiceError.invalidAPIToken)
+        }
+        do throws(ServiceError) {
+            return try await installation.callback(ofAPIToken: request.apiToken)
+        } catch {
+            throw Refusal(error)
+        }
+    }
+
+    func answer() async throws(Refusal) -> HTTPResponse {
+        let session = isForOther ? nil : try await page.session()
+        guard page.routed.request.method == .post else {
+            if let session, case .ownPage(let path) = purpose, !session.account.isEmpty {
+                return page.redirect(to: path)
+            }
+            return show(session, nil)
+        }
+        let form = try page.form()
+        let keepsSignedIn = form.field("keep") == "on"
+        do throws(ServiceError) {
+            if form.field("action") == "continue", let session, case .app(let request, _) = purpose {
+                let signedIn = try await installation.signIn(
+                    session, apiToken: request.apiToken, origin: request.origin, keepsSignedIn: keepsSignedIn,
+                    address: page.routed.request.client)
+                return finished(signedIn)
+            }
+            let signedIn = try await installation.signIn(signIn(form, keepsSignedIn: keepsSignedIn))
+            return page.signingIn(signedIn, keepsSignedIn: keepsSignedIn, finished(signedIn))
+        } catch {
+            guard error.code == .authenticationFailed || error.code == .throttled else { throw Refusal(error) }
+            return show(nil, error.reason, status: error.code == .throttled ? 429 : 403)
+        }
+    }
+
+    private func signIn(_ form: RequestTarget, keepsSignedIn: Bool) -> SignIn {
+        var (apiToken, origin): (String?, String?) = (nil, nil)
+        if case .app(let request, _) = purpose { (apiToken, origin) = (request.apiToken, request.origin) }
+        var request = SignIn(
+            name: form.field("account"), password: form.field("password"), apiToken: apiToken, origin: origin,
+            device: page.device, label: "browser", keepsSignedIn: keepsSignedIn, address: page.routed.request.client)
+        request.startsBrowserSession = true
+        request.formerBrowserToken = page.browserToken
+        return request
+    }
+
+    // MARK: Content
+
+    private func show(_ session: BrowserSession?, _ problem: String?, status: Int = 200) -> HTTPResponse {
+        page.page("Sign in", session.map(offer) ?? form(problem), status: status, destination: destination)
+    }
+
+    /// The origin to which the form leads after the sign-in, besides this server.
+    private var destination: String? {
+        guard case .app(_, let callback?) = purpose else { return nil }
+        return SignInCallback.origin(of: callback)
+    }
+
+    private static let keep = "<p><label><input type=\"checkbox\" name=\"keep\"> Keep me signed in</label></p>"
+
+    /// The form for a browser that is signed in.
+    private func offer(_ session: BrowserSession) -> String {
+        """
+        <h1>Sign in</h1><form method="post">\(page.formField)<input type="hidden" name="action" value="continue">\
+        \(Self.keep)<p><button>Continue as \(OwnPage.escaped(session.name))</button></p></form>
+        <form method="get">\(target)<input type="hidden" name="other" value="1"><p><button>Use another account</button>\
+        </p></form>
+        """
+    }
+
+    /// The hidden field that a form by GET repeats.
+    private var target: String {
+        let (field, value) = if case .ownPage(let path) = purpose { ("return", path) } else { ("request", page.name) }
+        return "<input type=\"hidden\" name=\"\(field)\" value=\"\(OwnPage.escaped(value))\">"
+    }
+
+    private func form(_ problem: String?) -> String {
+        """
+        <h1>Sign in</h1>\(OwnPage.alert(problem))<form method="post">\(page.formField)
+        <p><label>Name or e-mail address<br><input name="account" autocomplete="username" required autofocus></label></p>
+        <p><label>Password<br><input name="password" type="password" autocomplete="current-password" required></label></p>
+        \(Self.keep)<p><button>Sign in</button></p></form>
+        """
+    }
+
+    private func finished(_ signedIn: SignedIn) -> HTTPResponse {
+        switch purpose {
+        case .ownPage(let path): page.redirect(to: path)
+        case .app(_, let callback?): page.redirect(to: SignInCallback.url(callback, token: signedIn.token))
+        case .app(let request, nil): messagePage(signedIn, request.origin)
+        }
+    }
+
+    /// The page that passes the token to the app's window, as an object with both names of the token.
+    private func messagePage(_ signedIn: SignedIn, _ origin: String?) -> HTTPResponse {
+        let content = "<h1>Signed in</h1><p>You can close this page.</p>"
+        guard let origin else { return page.page("Sign in", content) }
+        let nonce = Installation.makeNonce()
+        let message = "{ckWebAuthToken: \"\(signedIn.token)\", ckSession: \"\(signedIn.token)\"}"
+        let script = "if (window.opener) { window.opener.postMessage(\(message), \"\(origin)\"); window.close(); }"
+        return page.page(
+            "Sign in", "\(content)<script nonce=\"\(nonce)\">\(script)</script>", script: "'nonce-\(nonce)'")
+    }
+}

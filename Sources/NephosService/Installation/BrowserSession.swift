@@ -1,0 +1,72 @@
+import NephosCrypto
+import NephosStorage
+import NephosWire
+
+/// A session of a browser at the server's own pages: of sign-ins, shares and the account. It signs in to no container and
+/// to no administration.
+package struct BrowserSession: Hashable, Sendable {
+    /// The account's ID.
+    package var account: String
+    /// The account's canonical name.
+    package var name: String
+    /// The name of the session, which is no secret.
+    package var id: String
+}
+
+extension Installation {
+    /// Returns the browser session of a token; nil if there is none or it is over.
+    package func browserSession(_ token: String?) async throws(ServiceError) -> BrowserSession? {
+        guard let token else { return nil }
+        do throws(ServiceError) {
+            let session = try await session(token)
+            guard session.session.isOfBrowser == true else { return nil }
+            try rates.admit(account: session.session.account)
+            return BrowserSession(account: session.session.account, name: session.name, id: session.hash)
+        } catch {
+            if error.clientCode == .notAuthenticated { return nil }
+            throw error
+        }
+    }
+
+    /// Begins a session for an app without the password, as the browser is signed in.
+    /// - Throws: `notAuthenticated` if the browser's session ended, or for an API token that allows no sign-in.
+    package func signIn(
+        _ browser: BrowserSession, apiToken: String, origin: String?, keepsSignedIn: Bool, address: [UInt8]
+    ) async throws(ServiceError) -> SignedIn {
+        let request = SignIn(
+            name: browser.name, password: "", apiToken: apiToken, origin: origin, label: "browser",
+            keepsSignedIn: keepsSignedIn, address: address)
+        let place = try await place(of: request)
+        let secret = SecretToken()
+        let expiry = environment.now() + StoredSession.lifetime(keepsSignedIn: keepsSignedIn)
+        try await write { transaction in
+            guard try transaction.entry(StoredSession.self, browser.id) != nil else { throw ServiceError.sessionIsOver }
+            try self.begin(request, browser.account, place, secret, isOfBrowser: false, in: transaction)
+        }
+        return SignedIn(token: secret.text(), device: "", expiresAt: expiry)
+    }
+
+    /// The URL to which the browser goes after a sign-in; nil where the token goes to the app's window.
+    package func callback(ofAPIToken text: String) async throws(ServiceError) -> String? {
+        try await apiToken(text)?.callback
+    }
+
+    /// Replaces the password of an account that knows the present one. All sessions end, also the browser's.
+    /// - Throws: `notAuthenticated` for a wrong password; `requestRateLimited` after too many of them.
+    package func changePassword(
+        of browser: BrowserSession, from old: String, to new: String, address: [UInt8]
+    ) async throws(ServiceError) {
+        try PasswordRules.check(new, of: browser.name)
+        try await checkPassword(old, of: browser, address: address)
+        try await setPassword(
+            new, ofAccountNamed: browser.name,
+            by: AuditActor(name: browser.account, address: SignInCounters.network(address) ?? ""))
+    }
+
+    /// Ends one session of the browser's account, or all of them.
+    package func endSessions(of browser: BrowserSession, id: String?, address: [UInt8]) async throws(ServiceError) {
+        _ = try await endSessions(
+            ofAccountNamed: browser.name, id: id,
+            by: AuditActor(name: browser.account, address: SignInCounters.network(address) ?? ""))
+    }
+}
