@@ -77,9 +77,7 @@ package struct AccountDevices: Sendable {
             guard !device.list.knowsSigner(keys.signing) else {
                 throw Failure(description: "the device with that code was approved already")
             }
-            var entry = Self.entry(device, .add, keys)
-            entry.author = device.signing.publicKey
-            let bytes = entry.signed(by: device.signing, in: device.place)
+            let bytes = device.list.entry(.add, keys, by: device.signing, in: device.place)
             return EnrollRequest(
                 position: device.list.count, entry: bytes, boxes: Self.boxes(device.accountKeys, for: [keys]),
                 message: secret.reply(ContentHash.of(bytes), device.place))
@@ -96,13 +94,12 @@ package struct AccountDevices: Sendable {
                 throw Failure(description: "this is the device '\(name)' itself: revoke it from another one")
             }
             let next = BoxKeyPair.random()
-            var entry = Self.entry(device, .revoke, keys)
-            entry.accountKeyVersion += 1
-            entry.accountKey = next.publicKey
+            let entry = device.list.entry(
+                .revoke, keys, accountKey: next.publicKey, by: device.signing, in: device.place)
             let staying = device.list.devices.filter { $0 != keys } + device.list.recoveryKeys
             return EnrollRequest(
-                position: device.list.count, entry: entry.signed(by: device.signing, in: device.place),
-                boxes: Self.boxes([entry.accountKeyVersion: next], for: staying))
+                position: device.list.count, entry: entry,
+                boxes: Self.boxes([device.list.accountKeyVersion + 1: next], for: staying))
         }
     }
 
@@ -114,7 +111,7 @@ package struct AccountDevices: Sendable {
                 throw Failure(description: "the recovery key cannot be made")
             }
             let keys = DeviceKeys(signing: signing.publicKey, box: box.publicKey)
-            let bytes = Self.entry(device, .recovery, keys).signed(by: device.signing, in: device.place)
+            let bytes = device.list.entry(.recovery, keys, by: device.signing, in: device.place)
             return EnrollRequest(
                 position: device.list.count, entry: bytes, boxes: Self.boxes(device.accountKeys, for: [keys]),
                 message: secret.reply(ContentHash.of(bytes), device.place))
@@ -143,10 +140,7 @@ package struct AccountDevices: Sendable {
             else { throw .transport(.internalError, "the account has another recovery key, or none") }
             let keys = try Self.accountKeys(in: answer, of: list, by: secret, place)
             let device = DeviceKeys(signing: own.publicKey, box: box.publicKey)
-            let entry = DeviceListEntry(
-                number: list.count, previous: list.hash, change: .add, device: device,
-                accountKeyVersion: list.accountKeyVersion, accountKey: list.accountKey, author: signing.publicKey
-            ).signed(by: signing, in: place)
+            let entry = list.entry(.add, device, by: signing, in: place)
             let after = try await service.send(
                 .enroll, EnrollRequest(position: list.count, entry: entry, boxes: Self.boxes(keys, for: [device])),
                 KeyRing.call)
@@ -236,15 +230,6 @@ package struct AccountDevices: Sendable {
             }
         }
         throw Failure(description: "other devices change the list all the time: try again")
-    }
-
-    private static func entry(
-        _ device: DeviceIdentity, _ change: DeviceListEntry.Change, _ keys: DeviceKeys
-    ) -> DeviceListEntry {
-        DeviceListEntry(
-            number: device.list.count, previous: device.list.hash, change: change, device: keys,
-            accountKeyVersion: device.list.accountKeyVersion, accountKey: device.list.accountKey,
-            author: device.signing.publicKey)
     }
 
     private static func boxes(_ keys: [Int64: BoxKeyPair], for devices: [DeviceKeys]) -> [AccountKeyBox] {

@@ -185,6 +185,20 @@ package struct DeviceList: Hashable, Sendable {
         return true
     }
 
+    /// Returns an entry that continues the list, signed by `author`.
+    /// - Parameter accountKey: the public half of the account's next key, which a revocation needs; nil for the present
+    ///   key.
+    package func entry(
+        _ change: DeviceListEntry.Change, _ device: DeviceKeys, accountKey next: [UInt8]? = nil,
+        by author: SigningKeyPair, in place: KeyPlace
+    ) -> [UInt8] {
+        DeviceListEntry(
+            number: count, previous: hash, change: change, device: device,
+            accountKeyVersion: accountKeyVersion + (next == nil ? 0 : 1), accountKey: next ?? accountKey,
+            author: author.publicKey
+        ).signed(by: author, in: place)
+    }
+
     /// Whether the entry has the right account key: the first key in the first entry, the next key in a revocation, and
     /// the current key in any other entry.
     private func hasNextKey(_ entry: DeviceListEntry) -> Bool {

@@ -1,40 +1,6 @@
 import Foundation
 import NephosCrypto
 
-/// The secrets of a device: its own keys, and the keys of its account.
-struct AccountSecrets: Hashable, Sendable, Codable {
-    /// The seed of the device's signing key pair. The next property is the device's secret key for boxes.
-    var signingSeed: Data
-    var boxSecretKey: Data
-    /// The X25519 secret keys of the account, by version (1, 2, 3, …).
-    var accountKeys: [Int64: Data]
-
-    /// Returns secrets for a new device of a new account.
-    static func random() -> AccountSecrets {
-        AccountSecrets(
-            signingSeed: Data(SigningKeyPair.random().seed), boxSecretKey: Data(BoxKeyPair.random().secretKey),
-            accountKeys: [1: Data(BoxKeyPair.random().secretKey)])
-    }
-
-    func encoded() -> [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        // Encoding data and numbers cannot fail.
-        return (try? encoder.encode(self)).map { [UInt8]($0) } ?? []
-    }
-
-    init?(decoding bytes: [UInt8]) {
-        guard let secrets = try? JSONDecoder().decode(AccountSecrets.self, from: Data(bytes)) else { return nil }
-        self = secrets
-    }
-
-    init(signingSeed: Data, boxSecretKey: Data, accountKeys: [Int64: Data]) {
-        self.signingSeed = signingSeed
-        self.boxSecretKey = boxSecretKey
-        self.accountKeys = accountKeys
-    }
-}
-
 /// The identity of this device as a member of its account, with its keys.
 struct DeviceIdentity: Sendable {
     let place: KeyPlace

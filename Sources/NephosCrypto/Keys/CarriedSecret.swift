@@ -1,23 +1,25 @@
-import NephosCrypto
-import NephosWire
-
 /// A secret that a person carries from one device to another: the one-time code that approves a device (80 bits), or
 /// the recovery key (256 bits). Both devices know the secret and the service does not, so the secret authenticates the
 /// sender of a sealed message.
-struct CarriedSecret: Hashable, Sendable {
-    let bytes: [UInt8]
+package struct CarriedSecret: Hashable, Sendable {
+    /// The secret itself.
+    package let bytes: [UInt8]
 
     private static let codeSize = 10
     private static let recoverySize = 32
     private static let checksumSize = 5
+    /// The size of the ID of a message that is sealed under the secret.
+    private static let idSize = 16
 
     private init(bytes: [UInt8]) { self.bytes = bytes }
 
-    static func code() -> CarriedSecret { CarriedSecret(bytes: RandomBytes.make(codeSize)) }
-    static func recoveryKey() -> CarriedSecret { CarriedSecret(bytes: RandomBytes.make(recoverySize)) }
+    /// Returns a new one-time code.
+    package static func code() -> CarriedSecret { CarriedSecret(bytes: RandomBytes.make(codeSize)) }
+    /// Returns a new recovery key.
+    package static func recoveryKey() -> CarriedSecret { CarriedSecret(bytes: RandomBytes.make(recoverySize)) }
 
     /// A secret from a stored code.
-    init?(code: [UInt8]) {
+    package init?(code: [UInt8]) {
         guard code.count == Self.codeSize else { return nil }
         self.init(bytes: code)
     }
@@ -28,9 +30,10 @@ struct CarriedSecret: Hashable, Sendable {
     private static let digits = Array("23456789ABCDEFGHJKMNPQRSTVWXYZ01".utf8)
 
     /// The secret in base 32, in groups of four digits. A recovery key ends with a checksum.
-    var text: String { Self.text(bytes.count == Self.codeSize ? bytes : bytes + Self.checksum(bytes)) }
+    package var text: String { Self.text(bytes.count == Self.codeSize ? bytes : bytes + Self.checksum(bytes)) }
 
-    static func text(_ bytes: [UInt8]) -> String {
+    /// The bytes in base 32, in groups of four digits.
+    package static func text(_ bytes: [UInt8]) -> String {
         var digits: [UInt8] = []
         var (bits, count) = (UInt64(0), 0)
         for byte in bytes {
@@ -48,7 +51,7 @@ struct CarriedSecret: Hashable, Sendable {
     }
 
     /// Nil for an invalid text: wrong digits, another length, or a recovery key with a wrong checksum.
-    init?(text: String) {
+    package init?(text: String) {
         var bytes: [UInt8] = []
         var (bits, count) = (UInt64(0), 0)
         for character in text.uppercased().utf8 where character != UInt8(ascii: "-") && character != UInt8(ascii: " ") {
@@ -72,7 +75,8 @@ struct CarriedSecret: Hashable, Sendable {
 
     private static func checksum(_ bytes: [UInt8]) -> [UInt8] { Array(ContentHash.of(bytes).prefix(checksumSize)) }
 
-    var isRecoveryKey: Bool { bytes.count == Self.recoverySize }
+    /// Whether the secret is a recovery key, and no one-time code.
+    package var isRecoveryKey: Bool { bytes.count == Self.recoverySize }
 
     // MARK: Derived values
 
@@ -80,39 +84,18 @@ struct CarriedSecret: Hashable, Sendable {
         ContentHash.of(place.secretContext(use, bytes).bytes)
     }
 
-    func id(_ place: KeyPlace) -> [UInt8] { Array(derived("id", place).prefix(DeviceMessage.idSize)) }
-    func key(_ place: KeyPlace) -> SealKey? { SealKey(derived("key", place)) }
-    func signing(_ place: KeyPlace) -> SigningKeyPair? { SigningKeyPair(seed: derived("sign", place)) }
-    func box(_ place: KeyPlace) -> BoxKeyPair? { BoxKeyPair(secretKey: derived("box", place)) }
+    /// The ID of the message that is sealed under the secret.
+    package func id(_ place: KeyPlace) -> [UInt8] { Array(derived("id", place).prefix(Self.idSize)) }
+    /// The key that seals that message.
+    package func key(_ place: KeyPlace) -> SealKey? { SealKey(derived("key", place)) }
+    /// The key pairs by which a recovery key is on the list of devices.
+    package func signing(_ place: KeyPlace) -> SigningKeyPair? { SigningKeyPair(seed: derived("sign", place)) }
+    package func box(_ place: KeyPlace) -> BoxKeyPair? { BoxKeyPair(secretKey: derived("box", place)) }
 
-    // MARK: Messages
+    // MARK: Replies
 
-    /// Returns the approval request of a device, sealed under this secret.
-    func request(_ device: DeviceKeys, _ place: KeyPlace) -> DeviceMessage? {
-        let sealed = key(place)?.seal(
-            device.signing + device.box, context: place.requestContext(), header: [RecordKey.format])
-        return sealed.map { DeviceMessage(id: id(place), request: $0) }
-    }
-
-    /// Returns the device of a request; nil if the request was not sealed under this secret.
-    func device(_ message: DeviceMessage, _ place: KeyPlace) -> DeviceKeys? {
-        guard message.request.first == RecordKey.format,
-            let keys = key(place)?.open(message.request.dropFirst(), context: place.requestContext()), keys.count == 64
-        else { return nil }
-        return DeviceKeys(signing: Array(keys.prefix(32)), box: Array(keys.suffix(32)))
-    }
-
-    /// Returns the reply that names the account's list: the hash of an entry, sealed under this secret.
-    func reply(_ hash: [UInt8], _ place: KeyPlace) -> DeviceMessage? {
-        let sealed = key(place)?.seal(hash, context: place.replyContext(), header: [RecordKey.format])
-        return sealed.map { DeviceMessage(id: id(place), reply: $0) }
-    }
-
-    /// Whether the reply was sealed under this secret and names this list.
-    func accepts(_ message: DeviceMessage, _ list: DeviceList, _ place: KeyPlace) -> Bool {
-        guard message.reply.first == RecordKey.format,
-            let hash = key(place)?.open(message.reply.dropFirst(), context: place.replyContext())
-        else { return false }
-        return list.hashes.contains(hash)
+    /// Returns the hash of an entry of the account's list, sealed under this secret, by which its bearer knows the list.
+    package func sealedReply(_ hash: [UInt8], _ place: KeyPlace) -> [UInt8]? {
+        key(place)?.seal(hash, context: place.replyContext(), header: [SealFormat.first])
     }
 }
