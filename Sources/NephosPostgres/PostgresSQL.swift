@@ -255,7 +255,7 @@ enum PostgresSQL {
     /// Changes of what the whole store has once.
     static let ofStore: Set<SQL> = [
         .setSecret, .insertRecordType, .putSchemaField, .insertIndexDefinition, .updateIndexDefinition,
-        .removeIndexDefinition, .markAccountDeleted,
+        .removeIndexDefinition, .markAccountDeleted, .renameAccount,
     ]
 
     /// Whether a statement changes something.

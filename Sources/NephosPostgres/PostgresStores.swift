@@ -189,6 +189,15 @@ package final class PostgresStores: StoreProvider {
         }
     }
 
+    /// Rewrites the table of keys, which is the only one with secrets. PostgreSQL's write-ahead log and its archive keep
+    /// the deleted rows until the server recycles them.
+    package func eraseDeletedRows() throws {
+        try connected { connection in
+            try connection.execute("SET statement_timeout = 0")
+            try connection.execute("VACUUM (FULL) wrapped_key")
+        }
+    }
+
     package func close() {
         looking.withLock { kept in
             kept?.close()

@@ -75,6 +75,20 @@ package final class DataDirectory: StoreProvider {
         }
     }
 
+    /// Rewrites the files, with their write-ahead logs (`VACUUM`).
+    package func eraseDeletedRows() throws {
+        for id in try existingStores() {
+            let connection = try Connection(path: try file(for: id), access: .writing)
+            defer { connection.close() }
+            try connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; VACUUM")
+            // The first column says whether the log could not be emptied.
+            guard try connection.number("PRAGMA wal_checkpoint(TRUNCATE)") == 0 else {
+                throw StorageError(
+                    .inUse, "Another process, such as a backup, reads the store \(id.container), \(id.environment).")
+            }
+        }
+    }
+
     package func close() {
         lock.release()
     }

@@ -34,6 +34,9 @@ package protocol StoreProvider: Sendable {
     var blanks: (any StoreProvider)? { get }
     /// The time that requests have spent in waits of the database's; nil if the engine serialises its writes.
     var waits: StorageWaits? { get }
+    /// Rewrites what had rows that were deleted, so that no free space has their content. No store may be open.
+    /// - Throws: `StorageError` `.inUse` if a reader keeps the former content.
+    func eraseDeletedRows() throws
     /// Closes the resources that all stores share. The stores must be closed before.
     func close()
 }
@@ -42,6 +45,7 @@ extension StoreProvider {
     package func exists(_ id: StoreID) throws -> Bool { try existingStores().contains(id) }
     package func storesWithWork() throws -> [StoreID]? { nil }
     package var keepsStores: Bool { false }
+    package func eraseDeletedRows() throws {}
     package var identity: String { "" }
     package var blanks: (any StoreProvider)? { nil }
     package var waits: StorageWaits? { nil }

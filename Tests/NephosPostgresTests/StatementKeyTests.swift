@@ -9,7 +9,7 @@ import Testing
     /// Transactions, the counter that only SQLite has, and accounts by their key.
     private let exceptions: Set<SQL> = [
         .savepoint, .releaseSavepoint, .rollbackToSavepoint, .lastSequence, .setLastSequence, .accountByID,
-        .markAccountDeleted,
+        .markAccountDeleted, .renameAccount,
     ]
 
     @Test func `every statement binds an owner, an account or its store`() {

@@ -1,7 +1,8 @@
 import Foundation
-import NephosSQLite
 import NephosStorage
 import Testing
+
+@testable import NephosSQLite
 
 @Suite struct DataDirectoryTests {
     private let temporary: TemporaryDirectory
@@ -27,6 +28,34 @@ import Testing
             #expect(try mode(directory) == 0o700, "\(directory)")
         }
         await engine.close()
+        directory.close()
+    }
+
+    @Test func `a deleted row leaves nothing in the file after a rewrite, and the others stay`() async throws {
+        let directory = try DataDirectory(path: path)
+        let zone = ZoneKey(owner: .everyone, id: 0)
+        let engine = try directory.open(store)
+        try await engine.write { transaction in
+            for id in ["deleted secret", "kept secret"] {
+                try transaction.put(KeyRow(zone: zone, kind: .escrow, subject: id, id: [], body: Array(id.utf8)))
+            }
+        }
+        await engine.close()
+        let file = try directory.file(for: store)
+        // Some builds of SQLite overwrite what is deleted by themselves.
+        let connection = try Connection(path: file, access: .writing)
+        try connection.execute("PRAGMA secure_delete = OFF; DELETE FROM wrapped_key WHERE subject = 'deleted secret'")
+        connection.close()
+        func has(_ text: String) throws -> Bool {
+            try Data(contentsOf: URL(fileURLWithPath: file)).range(of: Data(text.utf8)) != nil
+        }
+        #expect(try has("deleted secret"))
+        try directory.eraseDeletedRows()
+        #expect(try !has("deleted secret") && has("kept secret"))
+        #expect(!FileManager.default.fileExists(atPath: "\(file)-wal"))
+        let again = try directory.open(store)
+        #expect(try await again.read { try $0.keys(zone: zone, kind: .escrow).map(\.subject) } == ["kept secret"])
+        await again.close()
         directory.close()
     }
 

@@ -11,6 +11,7 @@ extension SQL {
             "\(Self.accounts) WHERE id > $1 AND \(Self.withinStore("id")) AND name IS NOT NULL ORDER BY id LIMIT $2"
         case .insertAccount: "INSERT INTO account (name, user_record_name) VALUES ($1, $2) RETURNING id"
         case .markAccountDeleted: "UPDATE account SET name = NULL WHERE id = $1 AND name IS NOT NULL"
+        case .renameAccount: "UPDATE account SET name = $1 WHERE id = $2 AND name IS NOT NULL"
         case .participationsOfAccount:
             """
             SELECT \(Self.participantColumns) FROM share_participant WHERE account > 0 AND account = $1
@@ -70,6 +71,14 @@ extension StorageTransaction {
     /// - Throws: `StorageError` `.constraint` if no live account has that ID.
     package func markAccountDeleted(id: Int64) throws {
         guard try change(.markAccountDeleted, { try $0.bind(owner: id) }) == 1 else {
+            throw StorageError(.constraint, "Account \(id) is not there, or was deleted.")
+        }
+    }
+
+    /// Gives an account another name. Its ID and its user record's name stay.
+    /// - Throws: `StorageError` `.constraint` if no live account has that ID, or if another account has the name.
+    package func renameAccount(id: Int64, to name: String) throws {
+        guard try change(.renameAccount, { try $0.bind(name).bind(owner: id) }) == 1 else {
             throw StorageError(.constraint, "Account \(id) is not there, or was deleted.")
         }
     }

@@ -5,7 +5,8 @@ package enum SQL: Int, CaseIterable, Sendable {
     case savepoint, releaseSavepoint, rollbackToSavepoint
     case lastSequence, setLastSequence
     case secret, setSecret, tokenEpoch, lostSequences
-    case accountByID, accountByName, accountByUserRecordName, accountsAfter, insertAccount, markAccountDeleted
+    case accountByID, accountByName, accountByUserRecordName, accountsAfter, insertAccount, markAccountDeleted,
+        renameAccount
     case participationsOfAccount, purgeMembershipsOfAccount, unforgetMemberships, removeOutboxOfAccount
     case zoneByName, zoneDeletion, zones, insertZone, markZoneDeleted, setClientChangeToken
     case zonesByChange, lastChangeOfZones, noteChange, deletedZones, lastDeletionOfZones, lastDeletedZone
@@ -100,7 +101,8 @@ package enum SQL: Int, CaseIterable, Sendable {
         case .setSecret: "INSERT INTO store_secret (id, secret) VALUES (1, $1) ON CONFLICT (id) DO NOTHING"
 
         case .accountByID, .accountByName, .accountByUserRecordName, .accountsAfter, .insertAccount,
-            .markAccountDeleted, .participationsOfAccount, .purgeMembershipsOfAccount, .unforgetMemberships,
+            .markAccountDeleted, .renameAccount, .participationsOfAccount, .purgeMembershipsOfAccount,
+            .unforgetMemberships,
             .removeOutboxOfAccount:
             accountText
 

@@ -77,6 +77,23 @@ extension StorageConformance {
             try await engine.write { try $0.markAccountDeleted(id: next.id) }
             try expect(try await engine.read { try $0.accounts(after: 0, limit: 10) }, equals: [bob])
         },
+        .engine("A renamed account keeps its id and its user record's name, and frees its name") { engine in
+            let anna = try await engine.write { try $0.insertAccount(name: "anna", userRecordName: "_a") }
+            let bob = try await engine.write { try $0.insertAccount(name: "bob", userRecordName: "_b") }
+            try await engine.write { try $0.renameAccount(id: anna.id, to: "id:1") }
+            let renamed = AccountRow(id: anna.id, name: "id:1", userRecordName: "_a")
+            let found = try await engine.read { [try $0.account(named: "id:1"), try $0.account(named: "anna")] }
+            try expect(found, equals: [renamed, nil])
+            try await expect(.constraint, "another account's name") {
+                try await engine.write { try $0.renameAccount(id: bob.id, to: "id:1") }
+            }
+            let next = try await engine.write { try $0.insertAccount(name: "anna", userRecordName: "_c") }
+            try await engine.write { try $0.markAccountDeleted(id: next.id) }
+            try await expect(.constraint, "a deleted account") {
+                try await engine.write { try $0.renameAccount(id: next.id, to: "id:2") }
+            }
+            try expect(try await engine.read { try $0.accounts(after: 0, limit: 10) }, equals: [renamed, bob])
+        },
         .engine("Accounts are listed by id, page by page") { engine in
             let accounts = try await engine.write { transaction in
                 try (1...5).map { try transaction.insertAccount(name: "n\($0)", userRecordName: "_\($0)") }
