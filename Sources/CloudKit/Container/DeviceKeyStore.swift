@@ -4,8 +4,8 @@ public import Foundation
 /// (`CloudKitEnvironment.keyStore`). Not part of Apple's API, because iCloud Keychain stores the keys on Apple's
 /// platforms.
 ///
-/// The store has one or two items for each account of each service. Read access to an item gives access to all data
-/// that the account can read. If an item is lost, the account has lost the device.
+/// The store has one or two items for each account of each container and environment. Read access to an item gives
+/// access to all data that the account can read. If an item is lost, the account has lost the device.
 public protocol DeviceKeyStore: AnyObject, Sendable {
     /// Reads an item, applies `body` and stores the result.
     ///

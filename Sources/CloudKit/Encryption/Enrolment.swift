@@ -90,7 +90,8 @@ struct Enrolment: Sendable {
         return .transport(
             .accountTemporarilyUnavailable,
             "This device has not been approved for the account's encrypted values: run 'nephos keys code' here, and"
-                + " 'nephos keys approve', which asks for the code, on a device that has",
+                + " 'nephos keys approve', which asks for the code, on a device that has"
+                + (approval.list.recoveryKeys.isEmpty ? "" : "; or 'nephos keys recover' here, with the recovery key"),
             retryAfter: Self.approvalRetryAfter)
     }
 

@@ -1,8 +1,8 @@
 import Foundation
 import NephosCrypto
 
-/// The items of a device in its key store: one item for each account of each service. Several processes may use them
-/// concurrently.
+/// The items of a device in its key store: one item for each account of each container and environment. Several
+/// processes may use them concurrently.
 struct KeptKeys: Sendable {
     /// The secrets and pins that an item contains.
     struct Contents: Hashable, Sendable, Codable {
@@ -64,21 +64,29 @@ struct KeptKeys: Sendable {
     }
 
     private let store: any DeviceKeyStore
+    /// The name of the item. It does not depend on the service's address, so that a device keeps its keys when that
+    /// changes. User record names are random, and so is every account's.
     private let item: String
+    /// The name that earlier versions gave the item, which depends on the service's address.
+    private let olderItem: String
 
-    /// - Parameter service: a name that distinguishes the service from other services.
+    /// - Parameter service: the name that earlier versions gave the service.
     init(in store: any DeviceKeyStore, service: String, _ place: KeyPlace) {
-        let name = ContentHash.of(
-            Array("\(service)\n\(place.container)\n\(place.environment)\n\(place.owner)".utf8))
+        func name(_ parts: String...) -> String {
+            ContentHash.of(Array(parts.joined(separator: "\n").utf8)).prefix(16)
+                .map { String(format: "%02x", $0) }.joined() + ".json"
+        }
         self.store = store
-        item = name.prefix(16).map { String(format: "%02x", $0) }.joined() + ".json"
+        item = name(place.container, place.environment, place.owner)
+        olderItem = name(service, place.container, place.environment, place.owner)
     }
 
     /// Reads the item, applies `body` and stores the result, under a lock that other processes respect. Nil stands for
     /// a missing item. Blocks.
     @discardableResult
     func update<Value>(_ body: (inout Contents?) -> Value) throws(Failure) -> Value {
-        try change(item) { (data: inout Data?) throws(Failure) in
+        try copyOlderItem()
+        return try change(item) { (data: inout Data?) throws(Failure) in
             let old = try data.map(decoded)
             var contents = old
             let value = body(&contents)
@@ -87,8 +95,18 @@ struct KeptKeys: Sendable {
         }
     }
 
+    /// Copies the item of an earlier version, if there is none of this one. Other programs may still use the earlier
+    /// version, so its item stays. One item at a time: a store may have one lock for all.
+    private func copyOlderItem() throws(Failure) {
+        guard try change(item, { (data: inout Data?) throws(Failure) in data }) == nil,
+            let older = try change(olderItem, { (data: inout Data?) throws(Failure) in data })
+        else { return }
+        try change(item) { (data: inout Data?) throws(Failure) in data = data ?? older }
+    }
+
     /// Backs up the item in the store, replacing an earlier backup. Blocks.
     func keepFormer() throws(Failure) {
+        try copyOlderItem()
         let former = try change(item) { (data: inout Data?) throws(Failure) in data }
         try change(item + ".former") { (data: inout Data?) throws(Failure) in data = former ?? data }
     }
