@@ -121,8 +121,8 @@ struct DevCommand {
             throw StorageError(
                 .otherVersion,
                 """
-                The data is a production server's: 'nephos serve' serves it. nephos dev would let everybody on this \
-                machine sign in as anybody.
+                The data is a production server's: 'nephos serve' serves it, and 'nephos accounts adopt' finishes what \
+                it began. nephos dev would let everybody on this machine sign in as anybody.
                 """)
         }
         try await settings.check(stores)

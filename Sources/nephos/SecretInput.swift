@@ -90,7 +90,7 @@ private let interruption = Atomic<Int32>(0)
 
 extension String {
     /// The text without spaces, tabs and carriage returns at both ends.
-    fileprivate var trimmingSpaces: String {
+    var trimmingSpaces: String {
         let isSpace = { (character: Character) in " \t\r".contains(character) }
         return String(drop(while: isSpace).reversed().drop(while: isSpace).reversed())
     }

@@ -194,8 +194,8 @@ struct ServeCommand {
             throw StorageError(
                 .otherVersion,
                 """
-                \(place) has the data of nephos dev, whose accounts are names without a password. Choose another place \
-                for a production server.
+                \(place) has the data of nephos dev, whose accounts are names without a password. \
+                'nephos accounts adopt' gives them accounts of a production server. Or choose another place.
                 """)
         }
     }

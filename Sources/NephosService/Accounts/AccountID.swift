@@ -11,6 +11,9 @@ package enum AccountID {
     /// Whether the name is of the form of an ID, which no name of an account has.
     package static func isOne(_ name: String) -> Bool { name.utf8.starts(with: prefix.utf8) }
 
+    /// Whether the name is an ID, and does not only begin as one.
+    static func isValid(_ name: String) -> Bool { firstRange(in: name[...]) == name.startIndex..<name.endIndex }
+
     /// Returns where the first ID is in a text; nil if there is none.
     static func firstRange(in text: Substring) -> Range<Substring.Index>? {
         var start = text.startIndex

@@ -12,8 +12,12 @@ struct AccountKeys {
 
     init(_ caller: Caller, escrows: Bool) throws(ServiceError) {
         let account = try caller.requireAccount()
+        self.init(of: account, in: caller.keyPlace(of: account), escrows: escrows)
+    }
+
+    init(of account: AccountRow, in place: KeyPlace, escrows: Bool) {
         self.account = account
-        place = caller.keyPlace(of: account)
+        self.place = place
         zone = Self.zone(of: account)
         self.escrows = escrows
     }

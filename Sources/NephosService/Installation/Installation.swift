@@ -32,13 +32,19 @@ package final class Installation: Sendable {
     }
 
     /// Opens the installation's store, and creates it on first use.
-    /// - Parameter rates: the rates above which requests are refused.
-    /// - Throws: `StorageError`.
+    /// - Parameters:
+    ///   - rates: the rates above which requests are refused.
+    ///   - duringAdoption: whether the names of `nephos dev` may still lack accounts.
+    /// - Throws: `StorageError`: `.otherVersion` if they do, and may not.
     package static func open(
-        _ provider: any StoreProvider, _ environment: ServiceEnvironment = .system, rates: RequestRates = RequestRates()
+        _ provider: any StoreProvider, _ environment: ServiceEnvironment = .system,
+        rates: RequestRates = RequestRates(), duringAdoption: Bool = false
     ) async throws -> Installation {
-        let engine = try await BlockingPool.disk.run { try provider.open(.installation) }
+        let (engine, others) = try await BlockingPool.disk.run {
+            (try provider.open(.installation), try provider.existingStores().filter { !$0.isInstallation })
+        }
         do {
+            if !duringAdoption { try await engine.read { try $0.checkIsAdopted(others) } }
             // Expiries are compared with the database's clock, and people's with this one.
             guard abs(engine.clockOffset) < Limits.clockDifference else {
                 throw StorageError(

@@ -6,7 +6,8 @@ package import NephosStorage
 /// - every account has its name, and every name its account;
 /// - every session has its account, and its entry among the account's sessions, and the other way round;
 /// - every role has its account, and every API token its container;
-/// - every batch of the audit has the hash of the one before.
+/// - every batch of the audit has the hash of the one before;
+/// - every name that is adopted has its account.
 ///
 /// Entries that have expired are counted only, as a purge removes them one by one.
 package struct InstallationVerification: Sendable {
@@ -72,6 +73,7 @@ package struct InstallationVerification: Sendable {
             case .audit: try unread(AuditedEvent.self, entry)
             case .auditBatch: try reader.problem(ofBatch: entry)
             case .auditHead: try unread(AuditHead.self, entry)
+            case .adoptedName: try problem(ofAdopted: entry.name, try .decoded(entry), reader)
             }
         } catch let error as StorageError where error.code == .damaged {
             return error.message
@@ -134,6 +136,13 @@ package struct InstallationVerification: Sendable {
     private static func problem(ofToken text: String, _ token: APIToken, _ reader: StorageReader) throws -> String? {
         if try reader.has(.container, token.container) { return nil }
         return "API token \(text): its container \(token.container) does not exist"
+    }
+
+    private static func problem(
+        ofAdopted name: String, _ adopted: AdoptedName, _ reader: StorageReader
+    ) throws -> String? {
+        guard let account = adopted.account, try !reader.has(.account, account) else { return nil }
+        return "the name '\(name)' became account \(account), which does not exist"
     }
 
     /// Returns the two parts of a name such as `ACCOUNT/HASH`.

@@ -1,14 +1,14 @@
 import CXXHash
 
 /// An XXH3 hash over a sequence of values: a non-cryptographic checksum, which detects damage but not forgery.
-struct Checksum {
-    private(set) var value: UInt64
+package struct Checksum {
+    package private(set) var value: UInt64
 
     init(_ bytes: UnsafeRawBufferPointer) {
         value = nephos_xxh3(bytes.baseAddress, bytes.count, 0)
     }
 
-    init(_ bytes: [UInt8]) {
+    package init(_ bytes: [UInt8]) {
         self = bytes.withUnsafeBytes { Checksum($0) }
     }
 

@@ -21,6 +21,8 @@ package struct InstallationEntry: Hashable, Sendable {
         case knownDevice = 9
         /// An event of the audit that no batch has yet, by its time.
         case audit = 10
+        /// The account that a name of `nephos dev` becomes, by the name, while stores are adopted.
+        case adoptedName = 11
         /// A batch of the audit, by its number.
         case auditBatch = 12
         /// The number and hash of the last batch of the audit.

@@ -18,12 +18,15 @@ struct AccountsCommand {
 
         Usage: nephos accounts create        [OPTIONS] NAME
                nephos accounts set-password  [OPTIONS] NAME
+               nephos accounts adopt         --data DIR [OPTIONS]
                nephos accounts list          [OPTIONS]
                nephos accounts delete        [OPTIONS] NAME
 
           create        Make an account of a production server. The password is asked for,
                         or is the first line of standard input.
           set-password  Replace the password of such an account, and end its sessions.
+          adopt         Give the names of nephos dev accounts of a production server. See
+                        'nephos accounts adopt --help'.
           list          Print the name of each account, and its ID; with --container, or
                         for the local CloudKit, the name of its user record instead.
           delete        Delete an account with its private database, its part in others'
@@ -37,10 +40,16 @@ struct AccountsCommand {
         Options:
         \(CommandOption.help(production.flatMap(\.options) + options))
 
+        Options of adopt:
+        \(CommandOption.help(AdoptCommand.options))
+
         """
 
     static func main(_ arguments: [String]) throws(UsageError) {
-        if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
+        if arguments.contains("--help") || arguments.contains("-h") {
+            return Console.print(arguments.first == "adopt" ? AdoptCommand.help : help)
+        }
+        if arguments.first == "adopt" { return try AdoptCommand.main(Array(arguments.dropFirst())) }
         if let name = arguments.first, production.contains(where: { $0.name == name }) {
             return try InstallationAction.main(arguments, of: "accounts", help: help, production)
         }

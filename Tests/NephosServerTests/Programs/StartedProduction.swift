@@ -19,7 +19,8 @@ final class StartedProduction {
     init(in directory: URL) async throws {
         self.directory = directory
         let data = directory.appendingPathComponent("data").path
-        try FileManager.default.createDirectory(atPath: data, withIntermediateDirectories: false)
+        // Data that was adopted is there already.
+        try FileManager.default.createDirectory(atPath: data, withIntermediateDirectories: true)
         certificate = try await TestCertificate()
         let sockets = try ListeningSocket.loopback(port: 0)
         port = sockets[0].port
@@ -72,11 +73,14 @@ final class StartedProduction {
         return try device(token: token, apiToken, keys: "\(person)-\(name)")
     }
 
-    func device(token: String, _ apiToken: String, keys: String) throws -> CKContainer {
+    func device(
+        token: String, _ apiToken: String, keys: String, of container: String = container,
+        in environment: CloudKitEnvironment.Name = .development
+    ) throws -> CKContainer {
         let environment = CloudKitEnvironment(
-            url: try #require(URL(string: url)), account: .token(token), apiToken: apiToken,
+            url: try #require(URL(string: url)), account: .token(token), apiToken: apiToken, name: environment,
             keyDirectory: directory.appendingPathComponent("keys-\(keys)"),
             certificateAuthorities: URL(fileURLWithPath: certificate.certificateFile))
-        return CKContainer(identifier: Self.container, service: environment.service(of: Self.container))
+        return CKContainer(identifier: container, service: environment.service(of: container))
     }
 }

@@ -67,6 +67,11 @@ import Testing
         } undo: {
             try $0.removeInstallationEntry(.accountName, "eve")
         }
+        try await expect("the name 'eve' became account id:0, which does not exist") {
+            try $0.put(AdoptedName(signInName: "eve", account: "id:0"), "eve")
+        } undo: {
+            try $0.removeInstallationEntry(.adoptedName, "eve")
+        }
     }
 
     @Test func `damaged entries of every kind are problems, and expired ones are not`() async throws {
