@@ -151,11 +151,10 @@ struct ServeCommand {
             { await installation.chainAudit() },
             { [listeners, settings] in await listeners.watchExpiry(settings.log) },
         ]
-        try await served.serve(sockets, until: stops, upkeep: upkeep) { server in
+        try await served.serve(sockets, until: stops, upkeep: upkeep, finish: installation.finishAudit) { server in
             listeners.started(server)
             Console.print("nephos: serving \(url.text) (production)\n")
         }
-        await installation.finishAudit()
         await installation.close()
     }
 

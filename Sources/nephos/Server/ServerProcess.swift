@@ -88,10 +88,11 @@ struct ServedService {
     /// - Parameters:
     ///   - sockets: the bound sockets, which this method owns.
     ///   - upkeep: the work of the background that ends with the server.
+    ///   - finish: called after the last answer, while the stores are open.
     ///   - ready: called with the port of the first socket, once requests are answered.
     func serve(
         _ sockets: [ListeningSocket], until stops: AsyncStream<Void>, upkeep: [@Sendable () async -> Void] = [],
-        _ ready: (HTTPServer) -> Void
+        finish: () async -> Void = {}, _ ready: (HTTPServer) -> Void
     ) async throws {
         var options = HTTPServer.Options()
         options.connectionLimit = OpenFiles.makeRoomForConnections()
@@ -119,6 +120,7 @@ struct ServedService {
         for task in tasks { task.cancel() }
         service.endPolls()
         await server.stop()
+        await finish()
         // The stop does not wait for deliveries in progress. They fail now and are retried after the next start.
         for client in clients { client.close() }
         await service.close()

@@ -124,7 +124,7 @@ import Testing
         let names = directory.appendingPathComponent("names")
         try Data(Self.names.map { "\($0) = \($1)\n" }.joined().utf8).write(to: names)
         let keys = directory.appendingPathComponent("recovery").path
-        let refused = try await run("serve", "--url", "https://a.org", data: data)
+        let refused = try await run("serve", "--url", "https://a.org", "--listen", "127.0.0.1:0", data: data)
         #expect(refused.status == 1 && refused.errors.contains("nephos accounts adopt"), "\(refused.errors)")
         let without = try await run("accounts", "adopt", "--names", names.path, "--yes", data: data)
         #expect(without.status == 1 && without.errors.contains("--recovery-keys DIR"), "\(without.errors)")

@@ -119,7 +119,9 @@ import Testing
                 "POST", "/database/1/iCloud.a/development/private/zones/modify?ckWebAuthToken=dev:ada",
                 body: #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Z"}}}]}"#)
             #expect(try await started.stop().status == 0)
-            let serve = try await StartedNephos(["serve", "--data", other, "--url", production.url]).finish()
+            let serve = try await StartedNephos([
+                "serve", "--data", other, "--url", production.url, "--listen", "127.0.0.1:0",
+            ]).finish()
             #expect(serve.status == 1 && serve.errors.contains("nephos dev"))
         }
     }
