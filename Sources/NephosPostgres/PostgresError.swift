@@ -18,7 +18,8 @@ struct PostgresError: Error {
             PQresultErrorField(result, code).map { String(cString: $0) } ?? ""
         }
         state = field(Int32(nephos_pg_diag_sqlstate))
-        let detail = field(Int32(nephos_pg_diag_detail))
+        // The detail of a violated constraint (class 23) has the row's values, which do not belong in a log.
+        let detail = state.hasPrefix("23") ? "" : field(Int32(nephos_pg_diag_detail))
         message = field(Int32(nephos_pg_diag_message)) + (detail.isEmpty ? "" : ": \(detail)")
         constraint = field(Int32(nephos_pg_diag_constraint))
     }

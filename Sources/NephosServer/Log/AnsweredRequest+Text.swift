@@ -7,9 +7,10 @@ extension AnsweredRequest {
     /// - Parameters:
     ///   - time: the time of the request in the format of `LogTime`.
     ///   - colours: whether the terminal shows colours.
-    package func line(time: String, colours: Bool) -> String {
+    ///   - showsRequestID: whether a line without an error has the request's identifier, too.
+    package func line(time: String, colours: Bool, showsRequestID: Bool = false) -> String {
         let paint = { (code: String, text: String) in colours ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text }
-        let who = Self.padded((account ?? "—").printable(limit: 24), 10)
+        let who = Self.padded((account ?? "—").printable(limit: showsRequestID ? 40 : 24), 10)
         // The line omits the environment `development`, which is the default.
         let store = container.map { $0 + (environment == "production" ? "/production" : "") }
         let place = Self.padded((store ?? "").printable(limit: 80), 22) + " " + Self.padded(database ?? "", 7)
@@ -21,8 +22,9 @@ extension AnsweredRequest {
             line += " " + (failedItems > 0 ? paint("33", text) : text)
         }
         if let errorCode {
-            line += paint("33", "  \(errorCode): \((reason ?? "").printable(limit: 300))") + " (\(requestID))"
+            line += paint("33", "  \(errorCode)" + (reason.map { ": \($0.printable(limit: 300))" } ?? ""))
         }
+        if errorCode != nil || showsRequestID { line += " (\(requestID))" }
         if stages.isSlow {
             let parts = stages.longest.map { "\($0.name) \($0.milliseconds) ms" }
             line += paint("33", "  slow: " + parts.joined(separator: ", "))

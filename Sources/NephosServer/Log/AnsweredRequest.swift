@@ -7,6 +7,10 @@ package struct AnsweredRequest: Hashable, Sendable {
     package var method: String
     /// The request's route, such as `records/modify`; its path if no route matches it.
     package var endpoint: String
+    /// Whether a route matches the request.
+    package var isRouted = true
+    /// Whether the request's credentials were accepted, and so its container exists.
+    package var isCallerKnown = false
     package var container: String?
     package var environment: String?
     /// The request's database: `public`, `private` or `shared`; nil if it names none.
@@ -42,6 +46,8 @@ final class RequestDetails: @unchecked Sendable {
     var environment: String?
     var database: String?
     var account: String?
+    /// Whether the caller's credentials were accepted.
+    var isCallerKnown = false
     /// The summaries of the request and of its answer.
     var summaries: [String] = []
 

@@ -46,6 +46,7 @@ extension RoutedRequest {
         let caller = try await access.caller(request, target, path)
         let account = caller.account
         details?.account = account
+        details?.isCallerKnown = true
         var context = RequestContext(
             container: path.container, environment: path.environment, scope: path.scope, account: account,
             clientID: target.parameter("clientId")?.readings.first,

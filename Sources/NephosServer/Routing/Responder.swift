@@ -110,8 +110,9 @@ package final class Responder: Sendable {
         let path = route == nil ? withoutSecrets(request.target.prefix { $0 != "?" }) : ""
         return AnsweredRequest(
             requestID: requestID, method: request.method.rawValue,
-            endpoint: route?.path ?? path, container: details.container, environment: details.environment,
-            database: details.database, account: details.account,
+            endpoint: route?.path ?? path, isRouted: route != nil, isCallerKnown: details.isCallerKnown,
+            container: details.container, environment: details.environment, database: details.database,
+            account: details.account,
             summary: details.summaries.isEmpty ? nil : details.summaries.joined(separator: " "),
             status: response.status, failedItems: details.failedItems, errorCode: refused?.code.rawValue,
             reason: refused?.reason, duration: duration,
@@ -153,6 +154,7 @@ package final class Responder: Sendable {
         let request = try request.decoded()
         if request.body.count > route.bodyLimit { throw .bodyTooLarge(limit: route.bodyLimit) }
         let administrator = try await administrator(request, target, route)
+        if let administrator, access.installation != nil { details?.account = administrator.actor(address: "").name }
         return try await route.handler(
             RoutedRequest(
                 access: access, administrator: administrator, request: request, target: target, requestID: requestID,
