@@ -27,14 +27,21 @@ package struct StoredDirectory: Sendable {
         AssetDirectory(path: "\(path)/\(id.container)/\(id.environment).assets")
     }
 
-    /// Checks the integrity of the store's database.
-    /// - Throws: `StorageError` if the database is damaged.
-    package func check(_ id: StoreID) throws {
+    /// Checks that the store's file is one of a version that this one can serve. Only its header is read, and nothing is
+    /// changed or locked.
+    /// - Throws: `StorageError`.
+    package func checkVersion(_ id: StoreID) throws {
         do {
             try StoreFile.check(file(id), Migration.all)
         } catch let error as StorageError {
             throw error.opening(file(id))
         }
+    }
+
+    /// Checks the integrity of the store's database.
+    /// - Throws: `StorageError` if the database is damaged.
+    package func check(_ id: StoreID) throws {
+        try checkVersion(id)
         let connection = try Connection(path: file(id), access: .reading)
         defer { connection.close() }
         if let first = try connection.integrityProblems().first {

@@ -51,6 +51,8 @@ struct CommandOption: Sendable {
 /// The parsed arguments of a command: options (`--name value`, `--name=value` or `--name`), and positional arguments.
 struct Arguments {
     private var values: [String: [String]] = [:]
+    /// The sources of the options that the command line does not have.
+    private var sources: [String: [SettingSource]] = [:]
     /// The words that are neither options nor their values.
     private(set) var words: [String] = []
 
@@ -106,6 +108,29 @@ struct Arguments {
     /// Returns the values of a repeatable option; empty if the option was not given.
     func all(_ name: String) -> [String] { values[name] ?? [] }
 
-    /// Whether the command line contains the option.
+    /// Whether the option was given.
     func has(_ name: String) -> Bool { values[name] != nil }
+
+    // MARK: Other sources
+
+    /// Adds one option's settings of another source. An option that was given before keeps its values.
+    mutating func add(_ settings: [GivenSetting]) {
+        guard let name = settings.first?.option.name, values[name] == nil, sources[name] == nil else { return }
+        let added = settings.flatMap(\.values)
+        values[name] = added.isEmpty ? nil : added
+        sources[name] = settings.map(\.source)
+    }
+
+    /// Returns the sources of an option; empty if it has its default.
+    func sources(of name: String) -> [SettingSource] { sources[name] ?? (has(name) ? [.option] : []) }
+
+    /// Returns the error with the sources of the options that it names, unless those are on the command line.
+    func namingSources(_ error: UsageError) -> UsageError {
+        var error = error
+        for (name, sources) in sources.sorted(by: { $0.key < $1.key })
+        where ["'", " "].contains(where: { error.message.contains("'\(name)\($0)") }) {
+            error.message += " ('\(name)' is from \(sources.map(\.description).joined(separator: " and ")).)"
+        }
+        return error
+    }
 }

@@ -71,7 +71,7 @@ struct DevCommand {
 
     init(_ arguments: [String]) throws(UsageError) {
         let arguments = try Arguments(
-            arguments, options: Self.options + ServerSettings.options, command: "dev")
+            arguments, options: Self.options + ServerSettings.options + DevLog.options, command: "dev")
         if arguments.has("--in-memory") {
             for option in ["--data", "--storage"] where arguments.has(option) {
                 throw UsageError("'\(option)' and '--in-memory' exclude each other.")

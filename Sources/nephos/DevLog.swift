@@ -2,35 +2,44 @@ import Glibc
 import NephosServer
 import NephosWire
 
-/// The log of `nephos dev` on standard error: a banner, then one line per request. By default it is on only if standard
-/// error is a terminal. Otherwise `--log` enables it. Standard output has only the line that reports readiness.
+/// The log of a server on standard error: one line per request, and a banner of `nephos dev` before them. By default the
+/// log of `nephos dev` is on only if standard error is a terminal, and that of `nephos serve` always. Standard output has
+/// only the line that reports readiness.
 struct DevLog {
     enum Format: String {
         case text, json, off
     }
 
-    static let options = [
-        CommandOption(
-            "--log", "FORMAT",
-            """
-            What to write about each request, on standard error: text, json (a line
-            of JSON each, also for what else there is to say) or off. Each begins
-            with its time, in UTC. Default: text on a terminal, otherwise off
-            """),
-        CommandOption("--quiet", nil, "Say nothing about requests, and nothing at the start but that it is ready."),
-    ]
+    static let options = options(default: "text on a terminal, otherwise off")
+    static let productionOptions = options(default: "text")
+
+    private static func options(default format: String) -> [CommandOption] {
+        [
+            CommandOption(
+                "--log", "FORMAT",
+                """
+                What to write about each request, on standard error: text, json (a line
+                of JSON each, also for what else there is to say) or off. Each begins
+                with its time, in UTC. Default: \(format)
+                """),
+            CommandOption("--quiet", nil, "Say nothing about requests, and nothing at the start but that it is ready."),
+        ]
+    }
 
     let format: Format
     let isQuiet: Bool
     /// The writer of the log, which must be flushed at the end. Otherwise the last lines are lost.
     let writer = LogWriter(STDERR_FILENO)
     private let isTerminal: Bool
+    /// Whether the log has nothing that clients chose, such as names and paths: addresses and secrets may be among them.
+    private let isProduction: Bool
 
-    init(_ arguments: Arguments) throws(UsageError) {
+    init(_ arguments: Arguments, isProduction: Bool = false) throws(UsageError) {
+        self.isProduction = isProduction
         isTerminal = isatty(STDERR_FILENO) == 1
         isQuiet = arguments.has("--quiet")
         guard let text = arguments["--log"] else {
-            format = isTerminal && !isQuiet ? .text : .off
+            format = (isTerminal || isProduction) && !isQuiet ? .text : .off
             return
         }
         guard !isQuiet else { throw UsageError("'--log' and '--quiet' exclude each other.") }
@@ -45,8 +54,15 @@ struct DevLog {
         let colours = showsColours
         switch format {
         case .off: return nil
-        case .text: return { [writer] in writer.write($0.line(time: LogTime.now, colours: colours)) }
-        case .json: return { [writer] in writer.write($0.json(time: LogTime.now)) }
+        case .text:
+            return { [writer, isProduction] in
+                let entry = isProduction ? $0.withoutClientText : $0
+                writer.write(entry.line(time: LogTime.now, colours: colours, showsRequestID: isProduction))
+            }
+        case .json:
+            return { [writer, isProduction] in
+                writer.write((isProduction ? $0.withoutClientText : $0).json(time: LogTime.now))
+            }
         }
     }
 

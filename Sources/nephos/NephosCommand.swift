@@ -164,19 +164,30 @@ enum ManualPage {
     static let help = """
         Print the manual page, nephos(1), as man reads it.
 
-        Usage: nephos manual
+        Usage: nephos manual [--settings | --example]
 
         To read it without installing it:  nephos manual | man -l -
 
         Options:
-          --help  Show this help.
+        \(CommandOption.help(options))
 
         """
 
+    private static let options = [
+        CommandOption("--settings", nil, "Print a table of the settings of nephos serve, in Markdown."),
+        CommandOption("--example", nil, "Print a configuration file for nephos serve with every setting in a comment."),
+        CommandOption("--help", nil, "Show this help."),
+    ]
+
     static func main(_ arguments: [String]) throws(UsageError) {
         if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
-        _ = try Arguments(arguments, options: [], command: "manual")
-        Console.data(page)
+        let arguments = try Arguments(arguments, options: options, command: "manual")
+        switch (arguments.has("--settings"), arguments.has("--example")) {
+        case (true, true): throw UsageError("'--settings' and '--example' exclude each other.")
+        case (true, false): Console.data(SettingsReference.table)
+        case (false, true): Console.data(SettingsReference.example)
+        case (false, false): Console.data(page)
+        }
     }
 
     static var page: String {
@@ -203,6 +214,7 @@ enum ManualPage {
             NEPHOS_CA_FILE      The authorities whose certificates are trusted for https://, in PEM.
                                 Default: the system's
             NEPHOS_SEAL_ASSETS  no: an app's files of assets are not encrypted. Default: yes
+            NEPHOS_SERVE_…      The settings of nephos serve: see there.
             NO_COLOR            No colours on a terminal.
             http_proxy, https_proxy, no_proxy
                                 How servers elsewhere are reached.

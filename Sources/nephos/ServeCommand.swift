@@ -15,7 +15,23 @@ struct ServeCommand {
         Default: nephos.sock in DIR
         """)
 
-    static let options = [
+    static let configOption = CommandOption(
+        "--config", "FILE", "Read the settings in FILE. Default: \(ConfigurationFile.defaultPath), if it exists")
+
+    /// The options that are no settings.
+    static let ownOptions = [
+        configOption,
+        CommandOption(
+            "--check", nil,
+            """
+            Check the settings and what they name, and print them, but start nothing
+            and change nothing. As root the checks run as the user whose DIR is.
+            """),
+        CommandOption("--help", nil, "Show this help."),
+    ]
+
+    /// The settings that no other command has.
+    static let settings = [
         CommandOption(
             "--data", "DIR", "Keep the data in DIR, also the socket for administration. Default: \(defaultData)"),
         socketOption,
@@ -52,13 +68,14 @@ struct ServeCommand {
             says no, so that load balancers notice. Default: 0s
             """),
         CommandOption("--insecure", nil, "Serve plain HTTP beyond the loopback. Passwords can be read on the way."),
-        CommandOption("--help", nil, "Show this help."),
     ]
 
     static let help = """
         Run a production server: nothing is accepted unauthenticated.
 
         Usage: nephos serve --url URL [OPTIONS]
+               nephos serve            with the settings in \(ConfigurationFile.defaultPath)
+               nephos serve --check
 
         Containers, accounts and API tokens are made by command alone:
 
@@ -70,7 +87,10 @@ struct ServeCommand {
         with SIGTERM.
 
         Options:
-        \(CommandOption.help(options.dropLast() + ServerSettings.storageAndTimes + DevLog.options + options.suffix(1)))
+        \(CommandOption.help(
+            settings + ServerSettings.storageAndTimes + DevLog.productionOptions + ownOptions))
+
+        \(ServeSettings.note)
 
         Rates and quotas:
         \(CommandOption.help(RateOptions.options + QuotaOptions.options))
@@ -78,11 +98,11 @@ struct ServeCommand {
         \(ServerSettings.help)
         """
 
-    private let settings: ServerSettings
-    private let data: String
-    private let url: PublicURL
-    private let socket: String
-    private let listeners: ServeListeners
+    let settings: ServerSettings
+    let data: String
+    let url: PublicURL
+    let socket: String
+    let listeners: ServeListeners
     private let rates: RateOptions
     private let quotas: QuotaOptions
     /// In milliseconds.
@@ -91,23 +111,32 @@ struct ServeCommand {
     /// Runs the server until a signal ends the process.
     static func main(_ arguments: [String]) throws(UsageError) {
         if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
-        let command = try ServeCommand(arguments)
+        let resolved = try ServeSettings.resolve(arguments)
+        if resolved.has("--check") { return try ServeCheck.main(arguments, resolved) }
+        let command = try ServeCommand(resolved)
         let (listeners, log) = (command.listeners, command.settings.log)
         ServerProcess(log: log, drain: Int(command.drain / 1000)).run(reload: { listeners.reload(log) }) {
             try await command.serve(until: $0, $1)
         }
     }
 
-    init(_ arguments: [String]) throws(UsageError) {
-        let arguments = try Arguments(
-            arguments, options: Self.options + RateOptions.options + QuotaOptions.options + ServerSettings.options,
-            command: "serve")
+    /// - Throws: `UsageError`, which names the sources of the settings that are wrong.
+    init(_ arguments: Arguments) throws(UsageError) {
+        do throws(UsageError) {
+            try self.init(resolved: arguments)
+        } catch {
+            throw arguments.namingSources(error)
+        }
+    }
+
+    private init(resolved arguments: Arguments) throws(UsageError) {
         data = arguments["--data"] ?? Self.defaultData
-        settings = try ServerSettings(arguments, data: data)
+        settings = try ServerSettings(arguments, data: data, isProduction: true)
         socket = arguments["--socket"] ?? Self.socketPath(in: data)
         guard let text = arguments["--url"] else {
             throw UsageError(
-                "'nephos serve' needs '--url URL', the public address, such as --url https://cloud.example.org.")
+                "'nephos serve' needs '--url URL', the public address, such as --url https://cloud.example.org, or "
+                    + "'url = URL' in \(arguments[Self.configOption.name] ?? ConfigurationFile.defaultPath).")
         }
         guard let url = PublicURL(text) else {
             throw UsageError(
@@ -130,7 +159,7 @@ struct ServeCommand {
         ProcessMemory.keepForNextAnswer()
         SQLiteLibrary.dedicate()
         let stores = try await settings.stores(isStopping)
-        try Self.checkIsProduction(stores, data)
+        try Self.checkIsProduction(stores.existingStores(), data)
         let installation = try await Installation.open(stores, settings.environment, rates: rates.rates)
         try await settings.check(stores, except: .installation)
         // After the lock of the data: a second server leaves the first one's socket alone.
@@ -161,7 +190,7 @@ struct ServeCommand {
     // MARK: The data
 
     /// Refuses a data directory that is missing, or that other users may change: who replaces its socket gets passwords.
-    private static func checkDirectory(_ data: String) throws {
+    static func checkDirectory(_ data: String) throws {
         guard FileSystem.isDirectory(data) else {
             throw StorageError(
                 .inputOutput,
@@ -187,8 +216,7 @@ struct ServeCommand {
 
     /// Refuses the data of `nephos dev`, whose accounts are names that everybody could sign in with.
     /// - Throws: `StorageError` `.otherVersion`.
-    static func checkIsProduction(_ stores: any StoreProvider, _ place: String) throws {
-        let existing = try stores.existingStores()
+    static func checkIsProduction(_ existing: [StoreID], _ place: String) throws {
         guard existing.isEmpty || existing.contains(.installation) else {
             throw StorageError(
                 .otherVersion,

@@ -26,10 +26,14 @@ package struct PublicURL: Hashable, Sendable {
         self.text = "\(scheme)://\(authority)"
     }
 
+    /// The host without the port, in lower case. An IPv6 address has no brackets.
+    package var host: String {
+        String(authority.hasPrefix("[") ? authority.dropFirst().prefix { $0 != "]" } : authority.prefix { $0 != ":" })
+    }
+
     /// Whether the host is this machine.
     package var isLoopback: Bool {
-        let host = authority.hasPrefix("[") ? authority.prefix { $0 != "]" } : authority.prefix { $0 != ":" }
-        return host == "localhost" || host == "[::1" || host.hasPrefix("127.")
+        host == "localhost" || host == "::1" || host.hasPrefix("127.")
     }
 
     package var isSecure: Bool { text.hasPrefix("https:") }

@@ -132,6 +132,9 @@ package struct ListeningSocket: Sendable {
 }
 
 extension ListeningSocket {
+    /// Checks that the text is an address to listen on, and binds nothing.
+    package static func check(_ text: String) throws(ListeningError) { _ = try parse(text) }
+
     /// Splits `ADDRESS:PORT`.
     static func parse(_ text: String) throws(ListeningError) -> (IPAddress, UInt16) {
         guard let colon = text.lastIndex(of: ":") else {

@@ -63,6 +63,15 @@ package final class TLSCredentials: @unchecked Sendable {
 
     deinit { gnutls_certificate_free_credentials(native) }
 
+    /// Whether the certificate is valid for a host. `*` stands for one label of a name (RFC 9525 §6.3).
+    package func isFor(_ host: String) -> Bool {
+        let host = host.lowercased()
+        return names.contains { name in
+            let name = name.lowercased()
+            return name == host || name.hasPrefix("*.") && host.drop { $0 != "." } == name.dropFirst()
+        }
+    }
+
     /// Has a session use these credentials. Called before its handshake. The session must not outlive the value.
     func apply(to session: OpaquePointer) {
         gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, UnsafeMutableRawPointer(native))

@@ -122,7 +122,7 @@ final class AdministeredInstallation {
             }
             stores = try DataDirectory(path: data, options: SQLiteOptions(log: ServiceEnvironment.system.log))
         }
-        try ServeCommand.checkIsProduction(stores, data)
+        try ServeCommand.checkIsProduction(stores.existingStores(), data)
         let result = waiting { () async -> Result<Installation, any Error> in
             do { return .success(try await Installation.open(stores)) } catch { return .failure(error) }
         }
@@ -164,6 +164,12 @@ final class AdministeredInstallation {
             throw Cloud.Failure(message: error?.reason ?? "the server answers with status \(status)")
         }
         return try JSONDecoder().decode(Answer.self, from: Data(answer))
+    }
+
+    /// Whether a server answers at a socket.
+    static func isServed(_ socket: String) -> Bool {
+        guard access(socket, F_OK) == 0, case .success = request(socket, .get, "/health") else { return false }
+        return true
     }
 
     private static let client = HTTPClient()

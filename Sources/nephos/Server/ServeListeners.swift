@@ -6,9 +6,9 @@ import Synchronization
 /// The addresses at which a production server listens, with its certificate.
 final class ServeListeners: Sendable {
     /// The time in seconds before a certificate's expiry from which the log warns of it.
-    private static let warning = 14.0 * 24 * 60 * 60
+    static let warning = 14.0 * 24 * 60 * 60
 
-    private let address: String
+    let address: String
     private let files: (certificate: String, key: String)?
     /// The certificate of the start; nil for plain HTTP.
     let credentials: TLSCredentials?
@@ -24,13 +24,13 @@ final class ServeListeners: Sendable {
         do throws(TLSFailure) {
             credentials = try files.map(Self.read)
         } catch {
-            throw UsageError("\(error.description).")
+            throw UsageError("'--tls-cert' and '--tls-key': \(error.description).")
         }
         served = Mutex((nil, credentials))
         do throws(InvalidProxy) {
             proxies = try TrustedProxies(arguments.all("--trust-proxy"))
         } catch {
-            throw UsageError("\(error.description).")
+            throw UsageError("'--trust-proxy': \(error.description).")
         }
         guard credentials != nil || isLoopback || arguments.has("--behind-proxy") || arguments.has("--insecure") else {
             throw UsageError(

@@ -32,9 +32,9 @@ struct ServerSettings {
         CommandOption("--strict", nil, "Refuse also what only Apple's own Web Services refuse."),
     ]
 
-    /// The options of all parts, for parsing.
+    /// The options of all parts but the log, for parsing.
     static let options =
-        storageAndTimes + StorageOptions.options + DevLog.options + AssetOptions.options
+        storageAndTimes + StorageOptions.options + AssetOptions.options
         + ObjectStorageArguments.options + NotificationOptions.options
 
     /// The parts of the help that follow a command's own options.
@@ -56,8 +56,8 @@ struct ServerSettings {
     var data: String?
     /// The PostgreSQL database that contains the data; nil for a data directory or memory.
     private(set) var storage: PostgresAddress?
-    private let acceptsUnsafeStorage: Bool
-    private let storageOptions: StorageOptions
+    let acceptsUnsafeStorage: Bool
+    let storageOptions: StorageOptions
     private let durability: SQLiteOptions.Durability
     private let isStrict: Bool
     /// The time in milliseconds for which tombstones are kept; nil for ever.
@@ -67,7 +67,7 @@ struct ServerSettings {
     private let assets: AssetOptions
     let objectStorage: ObjectStorageArguments
 
-    init(_ arguments: Arguments, data: String?) throws(UsageError) {
+    init(_ arguments: Arguments, data: String?, isProduction: Bool = false) throws(UsageError) {
         self.data = data
         if let text = arguments["--storage"] { storage = try StorageAddress.parse(text, option: "--storage") }
         acceptsUnsafeStorage = arguments.has("--accept-unsafe-storage")
@@ -83,7 +83,7 @@ struct ServerSettings {
                 text == "forever" ? nil : try DurationArgument.parse(text, option: "--deletion-retention")
         }
         notifications = try NotificationOptions(arguments)
-        log = try DevLog(arguments)
+        log = try DevLog(arguments, isProduction: isProduction)
         assets = try AssetOptions(arguments)
         objectStorage = try ObjectStorageArguments(arguments)
     }

@@ -19,9 +19,11 @@ final class ServedInstallation {
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     }
 
+    /// Starts it without a log of requests.
     func start() async throws {
         let server = try StartedNephos(
-            ["serve", "--data", data, "--url", "http://127.0.0.1:1", "--listen", "127.0.0.1:0"] + storage)
+            ["serve", "--data", data, "--url", "http://127.0.0.1:1", "--listen", "127.0.0.1:0", "--log", "off"]
+                + storage)
         let line = try await server.readyLine()
         try #require(line.hasSuffix("(production)\n"), "\(line)")
         self.server = server

@@ -1,0 +1,34 @@
+package import NephosStorage
+
+/// What a PostgreSQL database holds, read without a change to it.
+package struct PostgresInspection: Sendable {
+    /// The number of migrations that the database's tables ran; 0 without tables.
+    package var ran: Int
+    /// The number of migrations that this version has.
+    package var known: Int
+    package var stores: [StoreID]
+
+    /// Connects to the database and reads it. Blocks.
+    /// - Throws: `StorageError`: `.inputOutput` if the server cannot be reached, `.constraint` if it may not be used,
+    ///   `.otherVersion` for tables of another version.
+    package init(_ address: PostgresAddress, options: PostgresOptions) throws {
+        let connection = try PostgresConnection(address, options, damage: nil)
+        defer { connection.close() }
+        if !options.acceptsUnsafeServer { try ServerChecks.run(address, connection) }
+        let migrations = PostgresTables.migrations(after: options.migrations)
+        known = migrations.count
+        ran = try connection.ranCount(migrations, options.prefix)
+        guard ran == 0 else {
+            stores = try connection.ask("SELECT container, environment FROM store ORDER BY id").map {
+                StoreID(container: $0[0], environment: $0[1])
+            }
+            return
+        }
+        stores = []
+        let mayMake = try connection.ask("SELECT has_database_privilege(current_database(), 'CREATE')::text")
+        guard mayMake.first?.first == "true" else {
+            throw StorageError(
+                .constraint, "the database has no tables yet, and its user may not make them (GRANT CREATE)")
+        }
+    }
+}

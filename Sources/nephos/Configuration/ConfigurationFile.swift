@@ -1,0 +1,112 @@
+import Glibc
+import NephosWire
+
+/// The configuration file of `nephos serve`: lines `name = value`, empty lines, and lines that begin with `#`.
+struct ConfigurationFile {
+    /// The file that is read if no other is named, and if it exists.
+    static let defaultPath = "/etc/nephos/nephos.conf"
+    /// In bytes.
+    static let sizeLimit = 64 * 1024
+
+    let path: String
+    private let bytes: [UInt8]
+
+    init(path: String, bytes: [UInt8]) {
+        self.path = path
+        self.bytes = bytes
+    }
+
+    /// Reads the file.
+    /// - Parameter named: the path; nil for the default one.
+    /// - Returns: the file; nil if none is named and the default one does not exist.
+    /// - Throws: `UsageError` for a file that cannot be read, that is no file, that users other than root and the
+    ///   server's may change, or that exceeds the limit.
+    static func read(_ named: String?) throws(UsageError) -> ConfigurationFile? {
+        let path = named ?? defaultPath
+        // Without O_NONBLOCK, opening a pipe would block.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else {
+            if named == nil, errno == ENOENT { return nil }
+            throw UsageError("the configuration file \(path) cannot be read: \(String(cString: strerror(errno))).")
+        }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            throw UsageError("the configuration file \(path) is not a file.")
+        }
+        guard status.st_mode & 0o022 == 0, status.st_uid == 0 || status.st_uid == geteuid() else {
+            throw UsageError(
+                "other users may change the configuration file \(path): it is to be root's or the server's user's "
+                    + "(chown, chmod 644).")
+        }
+        return ConfigurationFile(path: path, bytes: try contents(descriptor, path))
+    }
+
+    private static func contents(_ descriptor: Int32, _ path: String) throws(UsageError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: sizeLimit + 1)
+        var size = 0
+        while size < bytes.count {
+            let count = bytes.withUnsafeMutableBytes {
+                Glibc.read(descriptor, $0.baseAddress.map { $0 + size }, $0.count - size)
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else {
+                throw UsageError("the configuration file \(path) cannot be read: \(String(cString: strerror(errno))).")
+            }
+            if count == 0 { break }
+            size += count
+        }
+        guard size <= sizeLimit else {
+            throw UsageError("the configuration file \(path) is larger than \(sizeLimit / 1024) KB.")
+        }
+        return Array(bytes.prefix(size))
+    }
+
+    /// Returns the settings of the file: the lines of each setting, in the order of their first lines.
+    /// - Throws: `UsageError` with the line, for a line that is no setting, an unknown name, a missing value, and a name
+    ///   that is given twice without being repeatable.
+    func settings(_ options: [CommandOption]) throws(UsageError) -> [[GivenSetting]] {
+        var found: [[GivenSetting]] = []
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        for (index, line) in lines.enumerated() {
+            guard let setting = try setting(in: line, .line(index + 1, file: path), options) else { continue }
+            guard let same = found.firstIndex(where: { $0[0].option.name == setting.option.name }) else {
+                found.append([setting])
+                continue
+            }
+            guard setting.option.isRepeatable else {
+                throw UsageError(
+                    "\(setting.source): '\(setting.option.settingName)' is given twice, first in \(found[same][0].source)."
+                )
+            }
+            found[same].append(setting)
+        }
+        return found
+    }
+
+    private func setting(
+        in line: ArraySlice<UInt8>, _ source: SettingSource, _ options: [CommandOption]
+    ) throws(UsageError) -> GivenSetting? {
+        guard let text = String(validating: line, as: UTF8.self) else {
+            throw UsageError("\(source): the line is not valid UTF-8.")
+        }
+        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(Self.trimmed)
+        let name = parts[0]
+        if name.isEmpty && parts.count == 1 || name.hasPrefix("#") { return nil }
+        guard let option = options.first(where: { $0.settingName == name }) else {
+            let meant = Suggestion.text(for: name, among: options.map(\.settingName))
+            throw UsageError(
+                "\(source): there is no setting '\(Console.printable(String(name.prefix(100))))'.\(meant) "
+                    + "See 'nephos serve --help'.")
+        }
+        guard parts.count == 2, !parts[1].isEmpty else {
+            throw UsageError("\(source): '\(name)' has no value: write \(name) = \(option.value ?? "true").")
+        }
+        return try GivenSetting(option, parts[1], from: source)
+    }
+
+    private static func trimmed(_ text: Substring) -> String {
+        let isSpace = { (character: Character) in " \t\r".contains(character) }
+        return String(text.drop(while: isSpace).reversed().drop(while: isSpace).reversed())
+    }
+}

@@ -1,0 +1,197 @@
+import FoundationEssentials
+import Glibc
+import NephosHTTP
+import NephosPostgres
+import NephosSQLite
+import NephosServer
+import NephosStorage
+
+/// `nephos serve --check`: the settings in force with their sources, and whether a server could start with them. It
+/// writes nothing and takes no lock, so it may run beside the server.
+struct ServeCheck {
+    enum Finding {
+        case passed(String)
+        /// A start does not fail of it: what is to be known, and what cannot be checked.
+        case note(String)
+        case failed(String)
+
+        var line: String {
+            switch self {
+            case .passed(let text): "  ok      \(text)\n"
+            case .note(let text): "  note    \(text)\n"
+            case .failed(let text): "  FAILED  \(text)\n"
+            }
+        }
+    }
+
+    let command: ServeCommand
+
+    /// Prints the settings and the findings. Exits with 1 if a check failed.
+    /// - Throws: `UsageError` for settings with which no server starts.
+    static func main(_ arguments: [String], _ resolved: Arguments) throws(UsageError) {
+        let user = try DataOwner.become(ofData: resolved["--data"] ?? ServeCommand.defaultData)
+        // The files that the settings name are read as the server's user reads them.
+        let resolved = user == nil ? resolved : try ServeSettings.resolve(arguments)
+        Console.print("settings:\n\(settings(resolved))")
+        let check = ServeCheck(command: try ServeCommand(resolved))
+        let findings =
+            (user.map { [.note("checked as the user \($0), to whom \(check.command.data) belongs")] } ?? [])
+            + check.findings()
+        Console.print("checks:\n\(findings.map(\.line).joined())")
+        let failures = findings.compactMap { if case .failed(let text) = $0 { text } else { nil } }
+        guard let first = failures.first else { return }
+        let more = failures.count > 1 ? ", and \(failures.count - 1) more" : ""
+        Console.fail("the server would not start: \(first)\(more)")
+    }
+
+    // MARK: Settings
+
+    /// Returns a line for each setting that has a value, and its source.
+    static func settings(_ arguments: Arguments) -> String {
+        ServeSettings.all.flatMap { option -> [String] in
+            let sources = arguments.sources(of: option.name)
+            let values = arguments.all(option.name)
+            if sources.isEmpty {
+                return option.defaultText.map { ["  \(option.settingName) = \($0) (default)\n"] } ?? []
+            }
+            guard option.value != nil else {
+                return ["  \(option.settingName) = \(values.isEmpty ? "false" : "true") (\(sources[0]))\n"]
+            }
+            return values.enumerated().map { index, value in
+                let source = sources[min(index, sources.count - 1)]
+                return "  \(option.settingName) = \(withoutSecrets(value, of: option)) (\(source))\n"
+            }
+        }.joined()
+    }
+
+    /// Masks the parts of a URL that may be secrets: the user's password, the query, and the path of a web hook.
+    static func withoutSecrets(_ value: String, of option: CommandOption) -> String {
+        guard let scheme = value.firstRange(of: "://") else { return value }
+        var rest = value[scheme.upperBound...]
+        var tail = ""
+        if let query = rest.firstIndex(where: { $0 == "?" || $0 == "#" }) {
+            (rest, tail) = (rest[..<query], "?…")
+        }
+        let path = rest.firstIndex(of: "/") ?? rest.endIndex
+        var (authority, place) = (rest[..<path], rest[path...])
+        if option.name == "--web-hook", place.count > 1 { place = "/…" }
+        if let at = authority.lastIndex(of: "@"), authority[..<at].contains(":") {
+            authority = authority.prefix { $0 != ":" } + ":…" + authority[at...]
+        }
+        return value[..<scheme.upperBound] + authority + place + tail
+    }
+
+    // MARK: Checks
+
+    func findings() -> [Finding] {
+        let isServed = AdministeredInstallation.isServed(command.socket)
+        let running: [Finding] =
+            isServed ? [.note("a server runs with these data: \(command.socket) answers")] : []
+        return running + [address()] + certificate() + data() + storage() + objects()
+    }
+
+    private func address() -> Finding {
+        let address = command.listeners.address
+        do throws(ListeningError) {
+            try ListeningSocket.check(address)
+            return .note("\(address) is an address; whether its port is free is not checked")
+        } catch {
+            return .failed("\(error)")
+        }
+    }
+
+    private func certificate() -> [Finding] {
+        guard let credentials = command.listeners.credentials else {
+            return [.note("no certificate: plain HTTP is served at \(command.listeners.address)")]
+        }
+        let names = credentials.names.joined(separator: ", ")
+        let left = credentials.expiry.timeIntervalSinceNow
+        if left < 0 { return [.failed("the certificate for \(names) expired on \(credentials.expiry)")] }
+        var findings = [Finding.passed("the certificate for \(names) is valid until \(credentials.expiry)")]
+        if left < ServeListeners.warning { findings.append(.note("the certificate expires soon: renew it")) }
+        if !credentials.isFor(command.url.host) {
+            findings.append(
+                .note("the certificate is not for \(command.url.host), the host of --url: clients refuse it"))
+        }
+        return findings
+    }
+
+    private func data() -> [Finding] {
+        let data = command.data
+        do {
+            try ServeCommand.checkDirectory(data)
+            guard access(data, R_OK | W_OK | X_OK) == 0 else {
+                return [.failed("this user may not write to \(data): \(String(cString: strerror(errno)))")]
+            }
+            return [.passed("the directory \(data) is the server's user's alone")]
+        } catch {
+            return [.failed(Self.reason(error))]
+        }
+    }
+
+    private func storage() -> [Finding] {
+        do {
+            guard let address = command.settings.storage else { return try files() }
+            let options = command.settings.storageOptions.postgres(
+                acceptsUnsafeServer: command.settings.acceptsUnsafeStorage
+            ) { _ in }
+            let found = try PostgresInspection(address, options: options)
+            try ServeCommand.checkIsProduction(found.stores, "the database")
+            let tables =
+                found.ran == found.known
+                ? "its tables are of this version"
+                : "the start migrates its tables: \(found.ran) of \(found.known) migrations ran"
+            return [.passed("the database is reached; \(tables)")]
+        } catch {
+            return [.failed(Self.reason(error))]
+        }
+    }
+
+    private func files() throws -> [Finding] {
+        guard FileSystem.isDirectory(command.data) else { return [] }
+        let directory = try StoredDirectory(path: command.data)
+        let stores = try directory.existingStores()
+        try ServeCommand.checkIsProduction(stores, command.data)
+        guard !stores.isEmpty else { return [.passed("no data yet: the start makes them")] }
+        // Only the first pages are read; 'nephos verify' reads all.
+        let failures = stores.compactMap { id -> Finding? in
+            do { try directory.checkVersion(id) } catch { return .failed(Self.reason(error)) }
+            return nil
+        }
+        return failures.isEmpty
+            ? [.passed("\(stores.count) stores of a production server, of a known version")] : failures
+    }
+
+    private func objects() -> [Finding] {
+        guard command.settings.objectStorage.objects != nil else { return [] }
+        let result = waiting { [settings = command.settings] () async -> Finding in
+            do {
+                _ = try await settings.objectStorage.requests()
+                return .passed("the object storage is reached")
+            } catch { return .failed(Self.reason(error)) }
+        }
+        return [result]
+    }
+
+    private static func reason(_ error: any Error) -> String { (error as? StorageError)?.message ?? "\(error)" }
+}
+
+/// The user to whom a data directory belongs.
+enum DataOwner {
+    /// Makes this process one of the directory's owner, if it is root's and the directory is not. Root may read files
+    /// that the server's user may not.
+    /// - Returns: the user's name; nil if the process stays what it is.
+    /// - Throws: `UsageError` if the owner is unknown to the system.
+    static func become(ofData directory: String) throws(UsageError) -> String? {
+        var status = stat()
+        guard geteuid() == 0, stat(directory, &status) == 0, status.st_uid != 0 else { return nil }
+        guard let entry = getpwuid(status.st_uid), let name = entry.pointee.pw_name else {
+            throw UsageError("\(directory) belongs to the unknown user \(status.st_uid).")
+        }
+        let text = String(cString: name)
+        guard initgroups(name, entry.pointee.pw_gid) == 0, setgid(entry.pointee.pw_gid) == 0,
+            setuid(status.st_uid) == 0
+        else { throw UsageError("the checks cannot run as \(text): \(String(cString: strerror(errno))).") }
+        return text
+    }
+}
