@@ -48,7 +48,10 @@ struct ServerProcess {
                 Console.fail("\(error)")
             }
         }
-        signals.wait(reload: reload)
+        let manager = ServiceManager.current
+        signals.wait(
+            reload: reload.map { reload in { if let manager { manager.reloading(reload) } else { reload() } } })
+        manager?.noteStopping()
         isStopping.value.store(true, ordering: .relaxed)
         stop.yield()
         // A second signal stops the process without waiting for accepted requests. The wait is bounded anyway. A write
@@ -108,6 +111,7 @@ struct ServedService {
             await responder.respond(to: $0)
         }
         ready(server)
+        ServiceManager.current?.noteReady()
         await service.resume()
         let all =
             upkeep + [{ [service] in await service.forgetOldDeletions() }, { [service] in await service.takeUpWork() }]
