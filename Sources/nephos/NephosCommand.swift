@@ -30,6 +30,13 @@ struct NephosCommand: Sendable {
             name: "admins", summary: "Give accounts roles in the administration of the server, and take them.",
             help: AdminsCommand.help, main: { arguments throws(UsageError) in try AdminsCommand.main(arguments) }),
         NephosCommand(
+            name: "login", summary: "Sign in to a server, by a code that you approve in any browser.",
+            help: LoginCommand.help, main: { arguments throws(UsageError) in try LoginCommand.main(arguments) }),
+        NephosCommand(
+            name: "logout", summary: "End the sessions of nephos login at a server.",
+            help: LoginCommand.logoutHelp,
+            main: { arguments throws(UsageError) in try LoginCommand.logout(arguments) }),
+        NephosCommand(
             name: "audit", summary: "See the sign-ins, the administration and the refusals of the last year.",
             help: AuditCommand.help, main: { arguments throws(UsageError) in try AuditCommand.main(arguments) }),
         NephosCommand(

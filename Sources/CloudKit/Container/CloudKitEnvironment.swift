@@ -10,7 +10,7 @@ import NephosWire
 /// | variable            | meaning                                              | if absent                            |
 /// |---------------------|------------------------------------------------------|--------------------------------------|
 /// | `NEPHOS_URL`        | the service, `http://host:port` or `https://…`       | `http://127.0.0.1:8484`              |
-/// | `NEPHOS_TOKEN`      | the account's token; `none` is no account            | `dev:` and the operating system's user |
+/// | `NEPHOS_TOKEN`      | the account's token; `none` is no account            | that of `nephos login`, or `dev:` and the operating system's user |
 /// | `NEPHOS_API_TOKEN`  | the container's API token                            | one that the local service accepts   |
 /// | `NEPHOS_ACCESS_TOKEN` | the secret of a `nephos dev` on another machine    | none                                 |
 /// | `NEPHOS_CONTAINER`  | the identifier of `CKContainer.default()`            | `iCloud.` and the process's name     |
@@ -157,6 +157,7 @@ public struct CloudKitEnvironment: Hashable, Sendable {
             }
             self.name = name
         }
+        if variables["NEPHOS_TOKEN"] == nil, variables["NEPHOS_URL"] != nil { try useLogin(variables) }
         if let text = variables["NEPHOS_CA_FILE"], !text.isEmpty {
             if let problem = CertificateFile.problem(text) {
                 throw Invalid(description: "NEPHOS_CA_FILE is \"\(text)\": \(problem).")
@@ -168,6 +169,27 @@ public struct CloudKitEnvironment: Hashable, Sendable {
                 throw Invalid(description: "NEPHOS_SEAL_ASSETS is \"\(text)\". It is `yes` or `no`.")
             }
             sealsAssets = text == "yes"
+        }
+    }
+
+    /// Takes the account and the API token that `nephos login` got for the service, if it did.
+    private mutating func useLogin(_ variables: [String: String]) throws(Invalid) {
+        let stored: [StoredCredential]
+        do throws(CredentialsFile.Failure) {
+            stored = try CredentialsFile(variables).read()
+        } catch {
+            throw Invalid(description: "\(error.description).")
+        }
+        let server = CredentialsFile.server(url.absoluteString)
+        guard
+            let credential = stored.credential(
+                server: server, container: defaultContainerIdentifier, environment: name.rawValue),
+            AuthorizationHeader.value(credential.token) != nil
+        else { return }
+        account = .token(credential.token)
+        if variables["NEPHOS_API_TOKEN"] == nil, let token = credential.apiToken { apiToken = token }
+        if variables["NEPHOS_CONTAINER"] == nil, let container = credential.container {
+            defaultContainerIdentifier = container
         }
     }
 

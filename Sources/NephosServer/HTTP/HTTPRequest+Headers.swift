@@ -11,7 +11,9 @@ extension HTTPRequest {
         origin = Self.header("Origin", connection)
         authorization = Self.header("Authorization", connection)
         if options.takesAccessToken { accessToken = Self.header("X-Nephos-Access-Token", connection) }
-        if [SignInPage.path, AccountPage.path, "/\(ShareRoutes.module)/"].contains(where: target.hasPrefix) {
+        if [SignInPage.path, AccountPage.path, LoginPage.path, "/\(ShareRoutes.module)/"].contains(
+            where: target.hasPrefix)
+        {
             cookie = Self.header("Cookie", connection)
         }
         fetchSite = Self.header("Sec-Fetch-Site", connection)

@@ -42,7 +42,7 @@ struct SignInPage {
             return
         }
         let path = routed.target.parameter("return")?.readings.first ?? AccountPage.path
-        guard path == AccountPage.path || ProductionSharePage.isPath(path) else {
+        guard [AccountPage.path, LoginPage.path].contains(path) || ProductionSharePage.isPath(path) else {
             throw Refusal(.badRequest, "a sign-in leads to pages of this server alone")
         }
         page = OwnPage(routed, installation, name: "\(Self.path) \(path)")

@@ -11,17 +11,33 @@ enum SignInRoutes {
         Route([.get, .post], AccountPage.path, bodyLimit: 16 * 1024, access: .open) { routed throws(Refusal) in
             try await AccountPage(routed, try routed.installation).answer()
         },
+        Route([.get, .post], LoginPage.path, bodyLimit: 16 * 1024, access: .open) { routed throws(Refusal) in
+            try await LoginPage(routed, try routed.installation).answer()
+        },
+        Route([.post], "/installation/logins/begin", bodyLimit: 16 * 1024, access: .open) { routed throws(Refusal) in
+            let installation = try routed.installation
+            let message = try routed.message(NewLogin.self)
+            let apiToken = try routed.apiToken(isAdministration: message.administration ?? false)
+            guard routed.request.origin == nil else {
+                throw Refusal(.accessDenied, "a web page signs in by its 'redirectURL'")
+            }
+            return try await routed.answer { () async throws(ServiceError) in
+                try await installation.beginLogin(
+                    apiToken: apiToken, label: message.label ?? "", address: routed.request.client)
+            }
+        },
+        Route([.post], "/installation/logins/poll", bodyLimit: 16 * 1024, access: .open) { routed throws(Refusal) in
+            let installation = try routed.installation
+            let message = try routed.message(LoginSecret.self)
+            return try await routed.answer { () async throws(ServiceError) in
+                LoginAnswer(try await installation.login(message.secret, address: routed.request.client))
+            }
+        },
         Route([.post], "/installation/sessions/sign-in", bodyLimit: 16 * 1024, access: .open) {
             routed throws(Refusal) in
             let installation = try routed.installation
             let message = try routed.message(Message.self)
-            let apiToken = routed.target.parameter("ckAPIToken")?.readings.first
-            guard (apiToken == nil) == (message.administration ?? false) else {
-                throw Refusal(
-                    .badRequest,
-                    "a sign-in is to a container, by its ckAPIToken in the query, or to the administration, by "
-                        + "'administration': true", clientCode: .invalidArguments)
-            }
+            let apiToken = try routed.apiToken(isAdministration: message.administration ?? false)
             let request = SignIn(
                 name: message.account, password: message.password, apiToken: apiToken, origin: routed.request.origin,
                 device: message.device, label: message.label ?? "", keepsSignedIn: message.keepSignedIn ?? false,
@@ -53,6 +69,34 @@ enum SignInRoutes {
         var administration: Bool?
     }
 
+    private struct NewLogin: Decodable {
+        var label: String?
+        var administration: Bool?
+    }
+
+    private struct LoginSecret: Decodable { var secret: String }
+
+    private struct LoginAnswer: Encodable {
+        /// `pending`, `denied` or `signedIn`.
+        var status: String
+        var ckWebAuthToken: String?
+        var account: String?
+        var container: String?
+        var environment: String?
+        var expires: Int64?
+
+        init(_ outcome: LoginOutcome) {
+            switch outcome {
+            case .pending: status = "pending"
+            case .denied: status = "denied"
+            case .signedIn(let signedIn, let account, let container, let environment):
+                status = "signedIn"
+                (ckWebAuthToken, expires, self.account) = (signedIn.token, signedIn.expiresAt, account)
+                (self.container, self.environment) = (container, environment)
+            }
+        }
+    }
+
     private struct Answer: Encodable {
         var ckWebAuthToken: String
         /// The secret by which the device is known at its next sign-in, so that strangers' guesses do not delay it.
@@ -66,6 +110,18 @@ enum SignInRoutes {
 }
 
 extension RoutedRequest {
+    /// The API token of a sign-in to a container; nil for one to the administration.
+    fileprivate func apiToken(isAdministration: Bool) throws(Refusal) -> String? {
+        let apiToken = target.parameter("ckAPIToken")?.readings.first
+        guard (apiToken == nil) == isAdministration else {
+            throw Refusal(
+                .badRequest,
+                "a sign-in is to a container, by its ckAPIToken in the query, or to the administration, by "
+                    + "'administration': true", clientCode: .invalidArguments)
+        }
+        return apiToken
+    }
+
     /// The installation of the server.
     /// - Throws: the refusal of an unknown path on a server without one.
     var installation: Installation {

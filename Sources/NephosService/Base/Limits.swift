@@ -380,6 +380,8 @@ package enum Limits {
     static let keptSessionLifetime: Int64 = 14 * 24 * 60 * 60 * 1000
     /// The time in milliseconds for which a `redirectURL` is valid. CloudKit JS asks for a new one every 14 minutes.
     static let signInRequestLifetime: Int64 = 20 * 60 * 1000
+    /// The time in milliseconds in which a login of a program is approved.
+    static let loginLifetime: Int64 = 15 * 60 * 1000
     /// The time in milliseconds after which a session ends even if it is used.
     static let longestSession: Int64 = 365 * 24 * 60 * 60 * 1000
     /// The time in milliseconds for which a device counts as known after its last sign-in.

@@ -54,6 +54,12 @@ package struct SignInCounters {
                 : ("address of devices \(network)", Self.freeOfNetworkForDevices))
     }
 
+    /// What is counted for a code that an account types: of its logins, whose codes others may have made.
+    init(codesTypedBy account: String, address: [UInt8]) {
+        names = [("codes \(account)", Self.freeOfName)]
+        if let network = Self.network(address) { names.append(("address of codes \(network)", Self.freeOfNetwork)) }
+    }
+
     /// The network of an address that counts as one: the address in IPv4, the first 64 bits in IPv6. Nil if the address
     /// is unknown.
     package static func network(_ address: [UInt8]) -> String? {

@@ -192,16 +192,26 @@ extension Installation {
         _ request: SignIn, _ account: String, _ place: APIToken?, _ secret: SecretToken, isOfBrowser: Bool,
         in transaction: StorageTransaction
     ) throws {
+        try begin(
+            request, account, container: place?.container, environment: place?.environment, secret,
+            isOfBrowser: isOfBrowser, in: transaction)
+    }
+
+    func begin(
+        _ request: SignIn, _ account: String, container: String?, environment containerEnvironment: String?,
+        _ secret: SecretToken, isOfBrowser: Bool, in transaction: StorageTransaction
+    ) throws {
         let now = environment.now()
         let session = StoredSession(
-            account: account, container: place?.container, environment: place?.environment,
+            account: account, container: container, environment: containerEnvironment,
             label: String(request.label.prefix(100)), signedInAt: now,
             expiresAt: now + StoredSession.lifetime(keepsSignedIn: request.keepsSignedIn),
             keepsSignedIn: request.keepsSignedIn, epoch: try transaction.tokenEpoch(),
             isOfBrowser: isOfBrowser ? true : nil)
         try transaction.put(session, hash: secret.hash)
         try transaction.endOldSessions(of: account, keeping: Limits.sessionsOfAccount)
-        let object = place.map { "\($0.container) \($0.environment)" } ?? (isOfBrowser ? "pages" : "administration")
+        let object =
+            container.map { "\($0) \(containerEnvironment ?? "")" } ?? (isOfBrowser ? "pages" : "administration")
         try audit(
             "signed in", object,
             by: AuditActor(name: account, address: SignInCounters.network(request.address) ?? ""), in: transaction)

@@ -73,6 +73,8 @@ package struct InstallationVerification: Sendable {
             case .audit: try unread(AuditedEvent.self, entry)
             case .auditBatch: try reader.problem(ofBatch: entry)
             case .auditHead: try unread(AuditHead.self, entry)
+            case .login: try unread(StoredLogin.self, entry)
+            case .loginCode: try unread(StoredLoginCode.self, entry)
             case .adoptedName: try problem(ofAdopted: entry.name, try .decoded(entry), reader)
             }
         } catch let error as StorageError where error.code == .damaged {

@@ -6,6 +6,8 @@ final class RateLimiters: Sendable {
     private let accounts: RateLimiter<String>
     private let apiTokens: RateLimiter<String>
     private let addresses: RateLimiter<[UInt8]>
+    /// Each login that begins is stored for a quarter of an hour.
+    private let logins = RateLimiter<[UInt8]>(perSecond: 1)
 
     init(_ rates: RequestRates) {
         accounts = RateLimiter(perSecond: rates.perAccount)
@@ -29,6 +31,11 @@ final class RateLimiters: Sendable {
     func admit(address: [UInt8]) throws(ServiceError) {
         guard !address.isEmpty, let wait = addresses.take(address, at: Self.now) else { return }
         throw .rateExceeded("address", retryAfter: wait)
+    }
+
+    /// Counts a login that begins.
+    func admit(loginFrom address: [UInt8]) throws(ServiceError) {
+        if let wait = logins.take(address, at: Self.now) { throw .rateExceeded("address", retryAfter: wait) }
     }
 
     private static var now: Int64 { MonotonicTime.now.nanoseconds }

@@ -27,6 +27,10 @@ package struct InstallationEntry: Hashable, Sendable {
         case auditBatch = 12
         /// The number and hash of the last batch of the audit.
         case auditHead = 13
+        /// A login of a program that a person approves in a browser, by the hash of the program's secret.
+        case login = 14
+        /// The login of a code, by the code's hash.
+        case loginCode = 15
     }
 
     package var kind: Kind

@@ -1,4 +1,5 @@
 import Glibc
+import NephosHTTP
 import NephosSQLite
 
 /// The cloud and the account of a command. The cloud is a running server, or the data directory of a stopped one.
@@ -79,13 +80,32 @@ struct CloudAddress {
                 throw UsageError("'--account' and '\(ServerCredentials.tokenOption.name)' exclude each other.")
             }
             token = Self.token(ofAccount: account)
-        } else if credentials.isAnonymous || credentials.token != nil {
+        } else if credentials.isAnonymous || credentials.token != nil && !credentials.isOfLogin {
             token = credentials.token
         } else {
             token = Self.token(ofAccount: Self.userName)
             isDefaultAccount = true
         }
         apiToken = Self.variable("NEPHOS_API_TOKEN") ?? "nephos"
+        if isDefaultAccount { try useLogin() }
+    }
+
+    /// Takes the token that `nephos login` got for the container, if it did.
+    private mutating func useLogin() throws(UsageError) {
+        guard case .server(let address) = place else { return }
+        let stored: [StoredCredential]
+        do throws(CredentialsFile.Failure) {
+            stored = try LoginCommand.file.read()
+        } catch {
+            throw UsageError("\(error.description).")
+        }
+        let server = CredentialsFile.server(address.description)
+        guard
+            let credential = stored.credential(server: server, container: container ?? "", environment: environment)
+        else { return }
+        (token, isDefaultAccount) = (credential.token, false)
+        container = container ?? credential.container
+        if Self.variable("NEPHOS_API_TOKEN") == nil, let text = credential.apiToken { apiToken = text }
     }
 
     /// The name of the account whose private or shared database is accessed, in the local CloudKit; nil without one.

@@ -11,6 +11,8 @@ struct ServerCredentials: Hashable {
     var token: String?
     /// Whether `NEPHOS_TOKEN` is `none`, so that requests have no account.
     private(set) var isAnonymous = false
+    /// Whether the token is that of `nephos login` to the administration.
+    private(set) var isOfLogin = false
     /// The file of the certificates that are trusted, in `NEPHOS_CA_FILE`; nil for the system's.
     let certificates: String?
     /// The access token of a `nephos dev` beyond this machine, in `NEPHOS_ACCESS_TOKEN`; nil for none.
@@ -27,8 +29,27 @@ struct ServerCredentials: Hashable {
         } else if let text = CloudAddress.variable("NEPHOS_TOKEN") {
             isAnonymous = text == "none"
             token = isAnonymous ? nil : try Self.checked(text, from: "NEPHOS_TOKEN")
+        } else if let url = arguments["--url"] ?? CloudAddress.variable("NEPHOS_URL") {
+            let stored: StoredCredential?
+            do throws(CredentialsFile.Failure) {
+                stored = try LoginCommand.file.read().administration(server: CredentialsFile.server(url))
+            } catch {
+                throw UsageError("\(error.description).")
+            }
+            token = try stored.map { stored throws(UsageError) in try Self.checked(stored.token, from: "credentials") }
+            isOfLogin = token != nil
         }
     }
+
+    private init(token: String?) throws(UsageError) {
+        try self.init(Arguments([], options: [], command: ""))
+        (self.token, isAnonymous) = (token, token == nil)
+    }
+
+    /// No credentials.
+    static var none: ServerCredentials { get throws(UsageError) { try ServerCredentials(token: nil) } }
+
+    static func with(_ token: String) throws(UsageError) -> ServerCredentials { try ServerCredentials(token: token) }
 
     private static func checked(_ token: String, from place: String) throws(UsageError) -> String {
         guard AuthorizationHeader.value(token) != nil else {

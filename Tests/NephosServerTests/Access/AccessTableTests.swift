@@ -9,7 +9,8 @@ import Testing
     /// What each route asks of its callers. A new route needs its row here.
     private static let rows: [RouteAccess: Set<String>] = [
         .open: [
-            "/health", "/ready", "/sign-in", "/account", "/installation/sessions/sign-in",
+            "/health", "/ready", "/sign-in", "/account", "/login", "/installation/logins/begin",
+            "/installation/logins/poll", "/installation/sessions/sign-in",
             "/installation/sessions/sign-out",
         ],
         .url: [AssetPath.upload, AssetPath.download, "/courier", "/share"],

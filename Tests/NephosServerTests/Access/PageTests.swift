@@ -1,3 +1,4 @@
+import Foundation
 import NephosService
 import NephosWire
 import Synchronization
@@ -235,6 +236,96 @@ import Testing
         let route = try #require(Routes.table.first { $0.path == "users/current" })
         #expect(await server.send(route, as: .session).status == 200)
         #expect(await server.send(route, as: .otherAccount).status == 421)
+        await server.close()
+    }
+
+    private struct Begun: Decodable {
+        var secret: String
+        var code: String
+    }
+
+    private func begin(_ server: ProductionServer, _ apiToken: String, label: String = "laptop") async throws -> Begun {
+        let request = HTTPRequest(
+            method: .post, target: "/nephos/1/installation/logins/begin?ckAPIToken=\(apiToken)",
+            host: "cloud.example.org", body: Array("{\"label\":\"\(label)\"}".utf8))
+        return try JSONDecoder().decode(Begun.self, from: Data(await server.responder.respond(to: request).body))
+    }
+
+    private func poll(_ server: ProductionServer, _ secret: String) async -> HTTPResponse {
+        await server.responder.respond(
+            to: HTTPRequest(
+                method: .post, target: "/nephos/1/installation/logins/poll", host: "cloud.example.org",
+                body: Array("{\"secret\":\"\(secret)\"}".utf8)))
+    }
+
+    private func signedIn(_ account: String, _ server: ProductionServer) async -> Browser {
+        let browser = Browser(server)
+        let form = await browser.get("/sign-in?return=/login")
+        let done = await browser.post("/sign-in?return=/login", from: form, "account=\(account)&\(Self.password)")
+        #expect(done.headers.contains(HTTPHeader("Location", "/login#")))
+        return browser
+    }
+
+    @Test func `a program is signed in by the account that approves its code, once`() async throws {
+        let server = try await ProductionServer()
+        let token = try await apiToken(server)
+        let (first, second) = (try await begin(server, token, label: "<b>"), try await begin(server, token))
+        let (ada, bob) = (await signedIn("lovelace", server), await signedIn("bob", server))
+        #expect(await poll(server, first.secret).text.contains("\"status\":\"pending\""))
+        let form = await ada.get("/login")
+        let asked = await ada.post("/login", from: form, "code=\(first.code.lowercased().replacing("-", with: "+"))")
+        #expect(asked.text.contains("&lt;b&gt;") && asked.text.contains(ProductionServer.container))
+        #expect(await ada.post("/login", from: asked, "code=\(first.code)&action=approve").status == 200)
+        // A code is used once, by whomever.
+        let other = await bob.get("/login")
+        #expect(await bob.post("/login", from: other, "code=\(first.code)&action=approve").status == 400)
+        #expect(await bob.post("/login", from: other, "code=\(second.code)&action=deny").status == 200)
+        #expect(await poll(server, second.secret).text.contains("\"denied\""))
+        let answer = await poll(server, first.secret).text
+        #expect(answer.contains("\"account\":\"lovelace\"") && answer.contains(ProductionServer.container))
+        let session = try #require(answer.firstMatch(of: /"ckWebAuthToken":"([^"]+)"/)).1
+        try await expectSession(String(session), "lovelace", token, server)
+        #expect(await poll(server, first.secret).status == 401)
+        await server.close()
+    }
+
+    @Test func `codes expire, and guesses of them are slowed down`() async throws {
+        let server = try await ProductionServer()
+        let token = try await apiToken(server)
+        let begun = try await begin(server, token)
+        let browser = await signedIn("bob", server)
+        let form = await browser.get("/login")
+        #expect(await browser.post("/login", from: form, "code=nothing").status == 400)
+        server.advance(milliseconds: 15 * 60_000)
+        #expect(await browser.post("/login", from: form, "code=\(begun.code)&action=approve").status == 400)
+        #expect(await poll(server, begun.secret).status == 401)
+        for _ in 0..<8 { _ = await browser.post("/login", from: form, "code=BBBB-BBBB") }
+        let next = try await begin(server, token)
+        #expect(await browser.post("/login", from: form, "code=\(next.code)&action=approve").status == 429)
+        server.advance(milliseconds: 60_000)
+        #expect(await browser.post("/login", from: form, "code=\(next.code)&action=approve").status == 200)
+        await server.close()
+    }
+
+    @Test func `a login is no web page's, and needs an API token that allows sign-in`() async throws {
+        let server = try await ProductionServer()
+        let reading = try await server.installation.createAPIToken(
+            container: ProductionServer.container, environment: .development, name: "", origins: [],
+            allowsSignIn: false, lifetime: nil, by: AuditActor(name: "user 0")
+        ).token
+        func begin(_ query: String, _ body: String, origin: String? = nil) async -> Int {
+            await server.responder.respond(
+                to: HTTPRequest(
+                    method: .post, target: "/nephos/1/installation/logins/begin\(query)", host: "cloud.example.org",
+                    origin: origin, body: Array(body.utf8))
+            ).status
+        }
+        #expect(await begin("", "{}") == 400)
+        #expect(await begin("", #"{"administration":true}"#) == 200)
+        #expect(await begin("", #"{"administration":true}"#, origin: ProductionServer.url) == 403)
+        #expect(await begin("?ckAPIToken=\(reading)", "{}") == 401)
+        #expect(await begin("?ckAPIToken=\(String(repeating: "a", count: 64))", "{}") == 401)
+        #expect(await poll(server, "x").status == 401)
         await server.close()
     }
 

@@ -2,6 +2,8 @@ import Foundation
 import Glibc
 import Testing
 
+@testable import NephosServer
+
 /// `nephos serve` as a program, its commands, and requests of a device through its Unix socket.
 final class ServedInstallation {
     static let container = "iCloud.org.example.Served"
@@ -11,10 +13,15 @@ final class ServedInstallation {
     /// The options that name the database, for PostgreSQL.
     private let storage: [String]
     private var server: StartedNephos?
+    let port: UInt16
+    var url: String { "http://127.0.0.1:\(port)" }
 
     /// - Parameter directory: the data directory, which is made.
     init(_ directory: URL, storage: [String] = []) throws {
         data = directory.path
+        let sockets = try ListeningSocket.loopback(port: 0)
+        port = sockets[0].port
+        for socket in sockets { socket.close() }
         self.storage = storage
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     }
@@ -22,7 +29,7 @@ final class ServedInstallation {
     /// Starts it without a log of requests.
     func start() async throws {
         let server = try StartedNephos(
-            ["serve", "--data", data, "--url", "http://127.0.0.1:1", "--listen", "127.0.0.1:0", "--log", "off"]
+            ["serve", "--data", data, "--url", url, "--listen", "127.0.0.1:\(port)", "--log", "off"]
                 + storage)
         let line = try await server.readyLine()
         try #require(line.hasSuffix("(production)\n"), "\(line)")

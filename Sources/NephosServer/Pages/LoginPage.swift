@@ -1,0 +1,70 @@
+import NephosService
+import NephosWire
+
+/// The page at which a person approves the login of a program, by the code that the program shows (as in RFC 8628). The
+/// address has no code, so that no link leads a person to approve another's login.
+struct LoginPage {
+    static let path = "/login"
+
+    private let page: OwnPage
+    private let installation: Installation
+
+    init(_ routed: RoutedRequest, _ installation: Installation) {
+        self.installation = installation
+        page = OwnPage(routed, installation, name: Self.path)
+    }
+
+    func answer() async throws(Refusal) -> HTTPResponse {
+        guard let session = try await page.session() else {
+            return page.redirect(to: SignInPage.address(returningTo: Self.path))
+        }
+        guard page.routed.request.method == .post else { return show(form(session, nil)) }
+        let form = try page.form()
+        let (code, address) = (form.field("code"), page.routed.request.client)
+        do throws(ServiceError) {
+            switch form.field("action") {
+            case "approve", "deny":
+                let approves = form.field("action") == "approve"
+                try await installation.decideLogin(code, approves: approves, by: session, address: address)
+                return show(
+                    approves
+                        ? "<h1>Signed in</h1><p>Go back to the program.</p>"
+                        : "<h1>Denied</h1><p>The program is not signed in.</p>")
+            default:
+                let login = try await installation.pendingLogin(code, for: session, address: address)
+                return show(question(login, code, session))
+            }
+        } catch {
+            return show(self.form(session, error.reason), status: error.code == .throttled ? 429 : 400)
+        }
+    }
+
+    // MARK: Content
+
+    private func show(_ content: String, status: Int = 200) -> HTTPResponse {
+        page.page("Sign in a program", content, status: status)
+    }
+
+    private func form(_ session: BrowserSession, _ problem: String?) -> String {
+        """
+        <h1>Sign in a program</h1>\(OwnPage.alert(problem))<form method="post">\(page.formField)
+        <p><label>The code that the program shows<br><input name="code" autocomplete="off" required autofocus></label></p>
+        <p><button>Continue</button></p></form><p>You are \(OwnPage.escaped(session.name)).</p>
+        """
+    }
+
+    private func question(_ login: PendingLogin, _ code: String, _ session: BrowserSession) -> String {
+        let place =
+            login.container.map { "to <b>\(OwnPage.escaped($0))</b>, \(OwnPage.escaped(login.environment ?? ""))" }
+            ?? "to <b>the administration of this server</b>"
+        let label =
+            login.label.isEmpty ? "A program" : "“<bdi>\(OwnPage.escaped(login.label.printable(limit: 100)))</bdi>”"
+        let hidden = "<input type=\"hidden\" name=\"code\" value=\"\(OwnPage.escaped(code))\">"
+        return """
+            <h1>Sign in a program</h1><p>\(label) asks to sign in \(place) as \(OwnPage.escaped(session.name)). Approve it \
+            only if you began this yourself.</p>
+            <form method="post">\(page.formField)\(hidden)<p><button name="action" value="approve">Approve</button>
+            <button name="action" value="deny">Deny</button></p></form>
+            """
+    }
+}
