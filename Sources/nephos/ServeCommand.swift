@@ -169,6 +169,7 @@ struct ServeCommand {
         var configuration = settings.configuration(delivery.outlets, escrowsKeys: false)
         configuration.logsContainers = false
         quotas.apply(to: &configuration)
+        configuration.makeWebAuthToken = installation.webAuthToken
         let service = NephosService(stores: stores, environment: settings.environment, configuration: configuration)
         let responder = Responder(
             service, access: .production(installation, url: url), log: settings.log.observer())

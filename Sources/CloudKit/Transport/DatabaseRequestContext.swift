@@ -129,6 +129,15 @@ struct DatabaseRequestContext: Sendable {
         CKRecord.ID(unchecked: try await session.currentUser(call, errors))
     }
 
+    /// Sends users/webAuthToken. Returns a token for CloudKit Web Services, which goes with the API token.
+    func webAuthToken(_ apiToken: String) async throws(CKError) -> String {
+        do throws(ServiceFailure) {
+            return try await service.send(.webAuthToken, WebAuthTokenRequest(apiToken: apiToken), call).webAuthToken
+        } catch {
+            throw CKError(error, errors)
+        }
+    }
+
     // MARK: Zones
 
     /// Sends zones/list. Returns all zones of the database.

@@ -1,8 +1,7 @@
 /// An operation that fetches a token with which the account authenticates to CloudKit Web Services
 /// (CKFetchWebAuthTokenOperation, Apple's documentation).
 ///
-/// The service does not issue such tokens yet, so the operation fails with `serverRejectedRequest`. `nephos dev`
-/// accepts `dev:NAME` as a token instead.
+/// `nephos serve` begins a session for the token, which goes with the API token. `nephos dev` answers with `dev:NAME`.
 open class CKFetchWebAuthTokenOperation: CKDatabaseOperation, @unchecked Sendable {
     private struct Blocks {
         var result: ((Result<String, any Error>) -> Void)?
@@ -11,6 +10,7 @@ open class CKFetchWebAuthTokenOperation: CKDatabaseOperation, @unchecked Sendabl
 
     private let token = Locked<String?>(nil)
     private let blocks = Locked(Blocks())
+    private let fetched = Locked<String?>(nil)
 
     public override init() { super.init() }
 
@@ -44,14 +44,18 @@ open class CKFetchWebAuthTokenOperation: CKDatabaseOperation, @unchecked Sendabl
         guard let apiToken, !apiToken.isEmpty else {
             throw CKError(.invalidArguments, "You must set apiToken before the operation runs.", errors)
         }
-        try makeRequestContext().requireAccount()
-        throw CKError(
-            .serverRejectedRequest, "The service makes no web authentication tokens yet; nephos dev takes dev:NAME.",
-            errors)
+        let context = try makeRequestContext()
+        try context.requireAccount()
+        fetched.exchange(try await context.webAuthToken(apiToken))
     }
 
     override func conclude(_ failure: CKError?) {
         let blocks = blocks.withLock { $0 }
+        if failure == nil, let token = fetched.withLock({ $0 }) {
+            blocks.result?(.success(token))
+            blocks.completion?(token, nil)
+            return
+        }
         let error = failure ?? CKError(.internalError, "The operation ended without a token.", errorContext)
         blocks.result?(.failure(error))
         blocks.completion?(nil, error)

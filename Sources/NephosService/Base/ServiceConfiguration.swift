@@ -30,6 +30,10 @@ package struct ServiceConfiguration: Sendable {
     /// without another device.
     package var escrowsKeys = false
 
+    /// Begins a session of a request's account, for a web page or program with an API token, and returns its web auth
+    /// token; nil where accounts are names.
+    package var makeWebAuthToken: (@Sendable (String, RequestContext) async throws(ServiceError) -> String)?
+
     /// Whether a container's first write makes it, which is logged. Elsewhere commands make containers.
     package var logsContainers = true
 

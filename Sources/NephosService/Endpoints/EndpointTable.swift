@@ -33,6 +33,7 @@ extension NephosService {
         EndpointAnswer(.putGroupKey, putGroupKey),
         EndpointAnswer(.currentUser, currentUser),
         EndpointAnswer(.caller, currentUser),
+        EndpointAnswer(.webAuthToken, webAuthToken),
         EndpointAnswer(.discoverUsers, discoverUsers),
         EndpointAnswer(.lookUpUsersByEmail, discoverUsers),
         EndpointAnswer(.lookUpUsersByID, discoverUsers),

@@ -16,6 +16,18 @@ extension NephosService {
         }
     }
 
+    /// Returns a token with which the caller signs in to CloudKit Web Services (`CKFetchWebAuthTokenOperation`, Apple's
+    /// documentation). Where accounts are names, `dev:` and the name is one.
+    package func webAuthToken(
+        _ request: WebAuthTokenRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> WebAuthTokenResponse {
+        let account = try await perform(context, reads: true) { _, caller in try caller.requireAccount() }
+        guard let makeWebAuthToken = configuration.makeWebAuthToken else {
+            return WebAuthTokenResponse(webAuthToken: "dev:\(account.name)")
+        }
+        return WebAuthTokenResponse(webAuthToken: try await makeWebAuthToken(request.apiToken, context))
+    }
+
     /// Finds discoverable users among the caller's contacts, or by email address, phone number or record name (CloudKit
     /// Web Services, users/discover). The result is always empty: Apple removed the permission in iOS 17.
     package func discoverUsers(

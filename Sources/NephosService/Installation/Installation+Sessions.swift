@@ -116,6 +116,29 @@ extension Installation {
         sessions.evictAll()
     }
 
+    /// Begins a session of a request's account for another program or page, in the same container and environment.
+    /// - Throws: `notAuthenticated` for an API token that is not the container's, or that allows no sign-in.
+    package func webAuthToken(
+        apiToken text: String, _ context: RequestContext
+    ) async throws(ServiceError) -> String {
+        guard let account = context.account else { throw .authenticationRequired }
+        let place = try await place(of: SignIn(name: "", password: "", apiToken: text))
+        guard let place,
+            place.isValid(
+                container: context.container, environment: context.environment.rawValue, at: environment.now())
+        else { throw .invalidAPIToken }
+        let secret = SecretToken()
+        let request = SignIn(name: "", password: "", apiToken: text, label: "app")
+        try await write { transaction in
+            // The session that asks may have ended meanwhile.
+            guard let session = context.session, try transaction.entry(StoredSession.self, session) != nil else {
+                throw ServiceError.sessionIsOver
+            }
+            try self.begin(request, account, place, secret, isOfBrowser: false, in: transaction)
+        }
+        return secret.text()
+    }
+
     // MARK: Requests
 
     /// Returns the caller of a request to a container.

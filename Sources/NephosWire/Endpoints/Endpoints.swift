@@ -1,4 +1,5 @@
-// The endpoints, by entity (CloudKit Web Services). The endpoints `keys/…` and `users/participants` are our additions.
+// The endpoints, by entity (CloudKit Web Services). The endpoints `keys/…`, `users/participants` and
+// `users/webAuthToken` are our additions.
 
 extension Endpoint where Request == ModifyRecordsRequest, Response == RecordsResponse {
     package static var modifyRecords: Self { Self("records/modify", retry: .requestKey(\.requestKey)) }
@@ -110,4 +111,8 @@ extension Endpoint where Request == UserLookupRequest, Response == UsersResponse
     package static var lookUpUsersByEmail: Self { Self("users/lookup/email", retry: .idempotent) }
     package static var lookUpUsersByID: Self { Self("users/lookup/id", retry: .idempotent) }
     package static var lookUpContacts: Self { Self("users/lookup/contacts", method: .getOrPost, retry: .idempotent) }
+}
+
+extension Endpoint where Request == WebAuthTokenRequest, Response == WebAuthTokenResponse {
+    package static var webAuthToken: Self { Self("users/webAuthToken") }
 }

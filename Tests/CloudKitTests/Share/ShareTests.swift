@@ -201,25 +201,29 @@ import Testing
         #expect(observer.systemSharingUIDidSaveShareBlock != nil && observer.systemSharingUIDidStopSharingBlock != nil)
     }
 
-    @Test @available(*, deprecated) func `the service makes no web authentication tokens, and says so`() async throws {
-        func fetch(_ apiToken: String?, account: String?) async throws -> [CKError.Code?] {
+    @Test @available(*, deprecated) func `a web authentication token is the account's`() async throws {
+        func fetch(_ apiToken: String?, account: String?) async throws -> [String] {
             let operation = CKFetchWebAuthTokenOperation()
             operation.apiToken = apiToken
             operation.database = try CKContainer.local(account: account).privateCloudDatabase
-            let codes = Box<[CKError.Code?]>([])
-            operation.fetchWebAuthTokenResultBlock = { codes.value.append(failure($0)) }
-            operation.fetchWebAuthTokenCompletionBlock = {
-                codes.value.append($0 == nil ? ($1 as? CKError)?.code : nil)
+            let results = Box<[String]>([])
+            func code(_ error: (any Error)?) -> String { "\((error as? CKError)?.code ?? .internalError)" }
+            operation.fetchWebAuthTokenResultBlock = { result in
+                switch result {
+                case .success(let token): results.value.append(token)
+                case .failure(let error): results.value.append(code(error))
+                }
             }
+            operation.fetchWebAuthTokenCompletionBlock = { results.value.append($0 ?? code($1)) }
             await withCheckedContinuation { continuation in
                 operation.completionBlock = { continuation.resume() }
                 operation.database?.add(operation)
             }
-            return codes.value
+            return results.value
         }
-        #expect(try await fetch("api", account: "me") == [.serverRejectedRequest, .serverRejectedRequest])
-        #expect(try await fetch(nil, account: "me") == [.invalidArguments, .invalidArguments])
-        #expect(try await fetch("api", account: nil) == [.notAuthenticated, .notAuthenticated])
+        #expect(try await fetch("api", account: "me") == ["dev:me", "dev:me"])
+        #expect(try await fetch(nil, account: "me") == ["invalidArguments", "invalidArguments"])
+        #expect(try await fetch("api", account: nil) == ["notAuthenticated", "notAuthenticated"])
         #expect(CKFetchWebAuthTokenOperation(apiToken: "api").apiToken == "api")
     }
 

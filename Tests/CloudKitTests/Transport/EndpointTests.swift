@@ -27,7 +27,7 @@ import Testing
         ("records/accept", #"{"shortGUIDs":[{"value":"0abc"}]}"#),
         ("records/requestAccess", #"{"shortGUIDs":[{"value":"0abc"}]}"#),
         ("users/participants", #"{"lookupInfos":[{"emailAddress":"a@example.org"}]}"#),
-        ("users/discover", "{}"), ("users/lookup/contacts", "{}"),
+        ("users/webAuthToken", #"{"apiToken":"a"}"#), ("users/discover", "{}"), ("users/lookup/contacts", "{}"),
         ("users/lookup/email", #"{"users":[{"emailAddress":"a@example.org"}]}"#),
         ("users/lookup/id", #"{"users":[{"userRecordName":"_a"}]}"#),
         (

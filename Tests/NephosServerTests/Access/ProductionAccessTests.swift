@@ -89,6 +89,34 @@ import Testing
         await server.close()
     }
 
+    @Test func `a web auth token is a session of its own, of the account and container that asked`() async throws {
+        let server = try await ProductionServer()
+        let route = try #require(Routes.table.first { $0.path == "users/webAuthToken" })
+        let tokens = try await server.installation.apiTokenSummaries(container: nil)
+        func ask(_ caller: ProductionServer.Caller, _ apiToken: String) async -> HTTPResponse {
+            await server.send(route, as: caller, body: "{\"apiToken\":\"\(apiToken)\"}")
+        }
+        for token in tokens {
+            let isOfContainer =
+                token.container == ProductionServer.container && token.environment == "development"
+                && token.allowsSignIn
+            let answer = await ask(.session, token.token)
+            #expect(answer.status == (isOfContainer ? 200 : 401), "\(token)")
+            guard isOfContainer else { continue }
+            let text = String(decoding: answer.body, as: UTF8.self)
+            let session = try #require(text.firstMatch(of: /"webAuthToken":"([^"]+)"/)).1
+            let caller = try await server.installation.caller(
+                container: ProductionServer.container, environment: .development, apiToken: token.token,
+                token: String(session), origin: token.origins.first)
+            #expect(caller.address == "lovelace")
+        }
+        let own = try #require(tokens.first { $0.origins.isEmpty && $0.allowsSignIn }).token
+        for caller in [ProductionServer.Caller.apiToken, .forgedSession, .administrator, .otherContainer] {
+            #expect(await ask(caller, own).status == 421, "\(caller)")
+        }
+        await server.close()
+    }
+
     @Test func `the administration has one path`() async throws {
         let server = try await ProductionServer()
         for target in [

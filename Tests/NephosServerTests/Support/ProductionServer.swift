@@ -42,7 +42,9 @@ final class ProductionServer: Sendable {
         var environment = ServiceEnvironment.system
         environment.now = { [clock] in clock.now.withLock { $0 } }
         installation = try await Installation.open(stores, environment, rates: rates)
-        service = NephosService(stores: stores, environment: environment)
+        var configuration = ServiceConfiguration()
+        configuration.makeWebAuthToken = installation.webAuthToken
+        service = NephosService(stores: stores, environment: environment, configuration: configuration)
         let url = try #require(PublicURL(Self.url))
         responder = Responder(service, access: .production(installation, url: url))
         try await prepare()
@@ -105,7 +107,8 @@ final class ProductionServer: Sendable {
 
     /// Sends a request to a route, with an empty object as its message.
     func send(
-        _ route: Route, as caller: Caller, method: HTTPMethod? = nil, container: String = container
+        _ route: Route, as caller: Caller, method: HTTPMethod? = nil, container: String = container,
+        body: String = "{}"
     ) async -> HTTPResponse {
         let credentials = callers.withLock { $0[caller] ?? Credentials() }
         var target: String
@@ -124,7 +127,7 @@ final class ProductionServer: Sendable {
         var request = HTTPRequest(
             method: method ?? (route.methods.contains(.post) ? .post : .get), target: target,
             host: credentials.localUser == nil ? "cloud.example.org" : "localhost",
-            origin: credentials.origin, body: Array("{}".utf8))
+            origin: credentials.origin, body: Array(body.utf8))
         request.authorization = credentials.session.map { "Bearer \($0)" }
         request.localUser = credentials.localUser
         return await responder.respond(to: request)
