@@ -37,6 +37,10 @@ struct NephosCommand: Sendable {
             help: LoginCommand.logoutHelp,
             main: { arguments throws(UsageError) in try LoginCommand.logout(arguments) }),
         NephosCommand(
+            name: "server-keys", summary: "Add the server-to-server keys of containers, list and revoke them.",
+            help: ServerKeysCommand.help,
+            main: { arguments throws(UsageError) in try ServerKeysCommand.main(arguments) }),
+        NephosCommand(
             name: "audit", summary: "See the sign-ins, the administration and the refusals of the last year.",
             help: AuditCommand.help, main: { arguments throws(UsageError) in try AuditCommand.main(arguments) }),
         NephosCommand(

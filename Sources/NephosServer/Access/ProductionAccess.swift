@@ -54,11 +54,34 @@ struct ProductionAccess: ServerAccess {
     func caller(
         _ request: HTTPRequest, _ target: RequestTarget, _ path: DatabasePath
     ) async throws(Refusal) -> SignedInCaller {
+        if let signature = request.signature { return try await caller(request, target, path, signature) }
         let token = try Self.token(request, target)
         do throws(ServiceError) {
             return try await known.caller(
                 container: path.container, environment: path.environment,
                 apiToken: target.parameter("ckAPIToken")?.readings.first, token: token, origin: request.origin)
+        } catch {
+            throw Refusal(error)
+        }
+    }
+
+    /// Returns the caller of a request that a server-to-server key signed. It reaches the public database alone.
+    private func caller(
+        _ request: HTTPRequest, _ target: RequestTarget, _ path: DatabasePath, _ signature: SignedRequest
+    ) async throws(Refusal) -> SignedInCaller {
+        guard target.parameter("ckAPIToken") == nil, target.parameter("ckWebAuthToken") == nil,
+            target.parameter("ckSession") == nil, request.authorization == nil
+        else {
+            throw Refusal(.badRequest, "a signed request has no token besides", clientCode: .invalidArguments)
+        }
+        guard target.components.first == DatabasePath.module, path.scope == .public else {
+            throw Refusal(
+                .authenticationFailed, "a server-to-server key reaches the public database alone",
+                clientCode: .notAuthenticated)
+        }
+        do throws(ServiceError) {
+            return try await known.caller(
+                container: path.container, environment: path.environment, signed: signature)
         } catch {
             throw Refusal(error)
         }

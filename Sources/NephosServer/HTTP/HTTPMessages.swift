@@ -1,3 +1,4 @@
+package import NephosService
 package import NephosWire
 
 /// The HTTP methods that Nephos distinguishes.
@@ -32,6 +33,8 @@ package struct HTTPRequest: Sendable {
     package var origin: String?
     /// The header `Authorization`, a secret; nil without the header.
     package var authorization: String?
+    /// The headers of a signature by a server-to-server key; nil without them.
+    package var signature: SignedRequest?
     /// The header `Cookie`; nil without the header, and for targets other than the sign-in page's.
     package var cookie: String?
     /// The header `X-Nephos-Access-Token`; nil without the header, and on servers that do not ask for it.

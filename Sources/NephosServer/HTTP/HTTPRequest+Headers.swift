@@ -1,4 +1,5 @@
 import CMicroHTTPD
+import NephosService
 import NephosWire
 
 extension HTTPRequest {
@@ -10,6 +11,11 @@ extension HTTPRequest {
         problem = problem ?? AmbiguousHeaders(connection).problem
         origin = Self.header("Origin", connection)
         authorization = Self.header("Authorization", connection)
+        if let keyID = Self.header("X-Apple-CloudKit-Request-KeyID", connection) {
+            signature = SignedRequest(
+                keyID: keyID, date: Self.header("X-Apple-CloudKit-Request-ISO8601Date", connection) ?? "",
+                signature: Self.header("X-Apple-CloudKit-Request-SignatureV1", connection) ?? "", target: target)
+        }
         if options.takesAccessToken { accessToken = Self.header("X-Nephos-Access-Token", connection) }
         if [SignInPage.path, AccountPage.path, LoginPage.path, "/\(ShareRoutes.module)/"].contains(
             where: target.hasPrefix)

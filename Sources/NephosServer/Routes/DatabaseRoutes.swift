@@ -57,6 +57,7 @@ extension RoutedRequest {
         context.baseURL = access.baseURL(request)
         context.address = caller.address
         context.session = caller.session
+        context.requestKey = caller.requestKey
         context.mayExtendSchema = caller.isDeveloper
         return context
     }

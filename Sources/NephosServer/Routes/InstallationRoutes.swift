@@ -5,7 +5,7 @@ import NephosWire
 enum InstallationRoutes {
     static let component = "installation"
 
-    static let table: [Route] = accounts + containers + apiTokens + sessions + roles + audit
+    static let table: [Route] = accounts + containers + apiTokens + sessions + roles + audit + serverKeys
 
     private static let accounts: [Route] = [
         .installation("accounts/create") { (message: NewAccount, call) async throws(ServiceError) in
@@ -92,6 +92,25 @@ enum InstallationRoutes {
         },
     ]
 
+    private static let serverKeys: [Route] = [
+        .installation("server-keys/create") { (message: NewServerKey, call) async throws(ServiceError) in
+            guard let environment = ContainerEnvironment(rawValue: message.environment) else {
+                throw .unknownEnvironment
+            }
+            return try await call.installation.createServerKey(
+                container: message.container, environment: environment, name: message.name ?? "",
+                publicKey: message.publicKey, replacing: message.replaces, by: call.actor)
+        },
+        .installation("server-keys/list", .viewInstallation) {
+            (message: OptionalContainer, call) async throws(ServiceError) in
+            ServerKeys(serverKeys: try await call.installation.serverKeySummaries(container: message.container))
+        },
+        .installation("server-keys/revoke") { (message: RevokedServerKey, call) async throws(ServiceError) in
+            try await call.installation.revokeServerKey(message.keyID, by: call.actor)
+            return EmptyAnswer()
+        },
+    ]
+
     private static let audit: [Route] = [
         .installation("audit/list", .viewInstallation) { (message: AuditStart, call) async throws(ServiceError) in
             try await call.installation.audit(after: max(0, message.batch ?? 0))
@@ -130,6 +149,15 @@ enum InstallationRoutes {
         var callback: String?
         var lifetime: Int64?
     }
+    private struct NewServerKey: Decodable {
+        var container: String
+        var environment: String
+        var name: String?
+        var publicKey: String
+        var replaces: String?
+    }
+    private struct RevokedServerKey: Decodable { var keyID: String }
+    private struct ServerKeys: Encodable { var serverKeys: [ServerKeySummary] }
     private struct RevokedToken: Decodable { var token: String }
     private struct NewSession: Decodable {
         var account: String

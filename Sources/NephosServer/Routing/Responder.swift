@@ -151,7 +151,9 @@ package final class Responder: Sendable {
         guard let route else { throw try unknownPath(target) }
         guard route.answers(request.method) else { throw .methodNotAllowed(route.allowedMethods) }
         if request.bodyIsTooLarge { throw .bodyTooLarge(limit: route.bodyLimit) }
-        let request = try request.decoded()
+        var request = request
+        request.signature?.setBody(request.body)
+        request = try request.decoded()
         if request.body.count > route.bodyLimit { throw .bodyTooLarge(limit: route.bodyLimit) }
         let administrator = try await administrator(request, target, route)
         if let administrator, access.installation != nil { details?.account = administrator.actor(address: "").name }

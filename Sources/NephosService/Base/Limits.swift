@@ -382,6 +382,8 @@ package enum Limits {
     static let signInRequestLifetime: Int64 = 20 * 60 * 1000
     /// The time in milliseconds in which a login of a program is approved.
     static let loginLifetime: Int64 = 15 * 60 * 1000
+    /// The time in milliseconds for which a signature of a server-to-server key is valid, before and after its date.
+    static let signatureLifetime: Int64 = 10 * 60 * 1000
     /// The time in milliseconds after which a session ends even if it is used.
     static let longestSession: Int64 = 365 * 24 * 60 * 60 * 1000
     /// The time in milliseconds for which a device counts as known after its last sign-in.

@@ -22,6 +22,8 @@ package struct RequestContext: Hashable, Sendable {
     package var address: String?
     /// The name of the caller's session in the installation; nil without one.
     package var session: String?
+    /// The idempotency key of a signed request, which replaces the client's; nil for others.
+    package var requestKey: String?
     /// Whether saves may add record types and fields to the schema of `development`.
     package var mayExtendSchema = true
     /// The client's own name, which a request sends as `clientId`; nil if the client sends none. The name distinguishes

@@ -14,7 +14,12 @@ extension NephosService {
     private func modified(
         _ request: ModifyRecordsRequest, _ context: RequestContext
     ) async throws(ServiceError) -> RecordsResponse {
-        try await perform(context) { store, caller in
+        var request = request
+        if let key = context.requestKey {
+            // The key is a hash of the signed message, which has the hash of the body.
+            (request.requestKey, request.bodyDigest) = (key, Array(key.utf8))
+        }
+        return try await perform(context) { [request] store, caller in
             let modify = try ModifyRecords(
                 request, caller: caller, containerEnvironment: context.environment, environment: self.environment,
                 configuration: self.configuration)

@@ -26,11 +26,15 @@ package struct SignedInCaller: Sendable {
     package var isDeveloper: Bool
     /// The name of the session, which is no secret; nil without one.
     package var session: String?
+    /// The idempotency key of the request, which replaces the client's; nil unless the request is signed.
+    package var requestKey: String?
 
     package init(
-        account: String? = nil, address: String? = nil, isDeveloper: Bool = false, session: String? = nil
+        account: String? = nil, address: String? = nil, isDeveloper: Bool = false, session: String? = nil,
+        requestKey: String? = nil
     ) {
         self.session = session
+        self.requestKey = requestKey
         self.account = account
         self.address = address
         self.isDeveloper = isDeveloper

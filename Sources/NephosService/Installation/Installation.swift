@@ -15,6 +15,7 @@ package final class Installation: Sendable {
     let signInPlaces = SignInPlaces()
     let apiTokens = RecheckedCache<APIToken>(limit: Limits.cachedCredentials)
     let sessions = RecheckedCache<SignedInSession>(limit: Limits.cachedCredentials)
+    let serverKeys = RecheckedCache<StoredServerKey>(limit: Limits.cachedCredentials)
     let lostEpochs: LostEpochs
     let rates: RateLimiters
     let refusals = RefusalCounts()

@@ -73,6 +73,7 @@ package struct InstallationVerification: Sendable {
             case .audit: try unread(AuditedEvent.self, entry)
             case .auditBatch: try reader.problem(ofBatch: entry)
             case .auditHead: try unread(AuditHead.self, entry)
+            case .serverKey: try problem(ofServerKey: entry.name, try .decoded(entry), reader)
             case .login: try unread(StoredLogin.self, entry)
             case .loginCode: try unread(StoredLoginCode.self, entry)
             case .adoptedName: try problem(ofAdopted: entry.name, try .decoded(entry), reader)
@@ -145,6 +146,13 @@ package struct InstallationVerification: Sendable {
     ) throws -> String? {
         guard let account = adopted.account, try !reader.has(.account, account) else { return nil }
         return "the name '\(name)' became account \(account), which does not exist"
+    }
+
+    private static func problem(
+        ofServerKey id: String, _ key: StoredServerKey, _ reader: StorageReader
+    ) throws -> String? {
+        if try reader.has(.container, key.container) { return nil }
+        return "server key \(id): its container \(key.container) does not exist"
     }
 
     /// Returns the two parts of a name such as `ACCOUNT/HASH`.

@@ -31,6 +31,8 @@ package struct InstallationEntry: Hashable, Sendable {
         case login = 14
         /// The login of a code, by the code's hash.
         case loginCode = 15
+        /// A server-to-server key, by its ID.
+        case serverKey = 16
     }
 
     package var kind: Kind

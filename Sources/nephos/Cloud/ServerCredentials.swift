@@ -63,6 +63,15 @@ struct ServerCredentials: Hashable {
 
     /// Returns the one line of a file with a secret.
     static func line(of path: String) throws(UsageError) -> String {
+        let lines = try text(of: path).split(whereSeparator: \.isNewline)
+        guard lines.count == 1 else {
+            throw UsageError("\(path) is no token's file: it has one line, the token, of at most \(limit) bytes.")
+        }
+        return String(lines[0])
+    }
+
+    /// Returns the text of a small file.
+    static func text(of path: String) throws(UsageError) -> String {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { throw unreadable(path) }
         defer { close(file) }
@@ -77,14 +86,11 @@ struct ServerCredentials: Hashable {
             if count == 0 { break }
             size += count
         }
-        let lines = String(decoding: bytes[..<size], as: UTF8.self).split(whereSeparator: \.isNewline)
-        guard size <= limit, lines.count == 1 else {
-            throw UsageError("\(path) is no token's file: it has one line, the token, of at most \(limit) bytes.")
-        }
-        return String(lines[0])
+        guard size <= limit else { throw UsageError("\(path) is too large: it has at most \(limit) bytes.") }
+        return String(decoding: bytes[..<size], as: UTF8.self)
     }
 
     private static func unreadable(_ path: String) -> UsageError {
-        UsageError("the token's file \(path) cannot be read: \(String(cString: strerror(errno))).")
+        UsageError("the file \(path) cannot be read: \(String(cString: strerror(errno))).")
     }
 }

@@ -39,6 +39,9 @@ final class AdministeredInstallation {
         var role: String?
         var after: String?
         var batch: Int64?
+        var publicKey: String?
+        var replaces: String?
+        var keyID: String?
         var head: String?
     }
 
@@ -54,6 +57,8 @@ final class AdministeredInstallation {
         var apiTokens: [APITokenSummary]?
         var sessions: [SessionSummary]?
         var roles: [RoleSummary]?
+        var keyID: String?
+        var serverKeys: [ServerKeySummary]?
         var events: [AuditedEvent]?
         var next: Int64?
         var batches: Int?

@@ -35,13 +35,13 @@ import Testing
         .viewInstallation: [
             "/", "/status", "/metrics", "/installation/accounts/list", "/installation/containers/list",
             "/installation/api-tokens/list", "/installation/sessions/list", "/installation/roles/list",
-            "/installation/audit/list", "/installation/audit/verify",
+            "/installation/audit/list", "/installation/audit/verify", "/installation/server-keys/list",
         ],
         .administer: [
             "/installation/accounts/create", "/installation/accounts/set-password", "/installation/accounts/delete",
             "/installation/containers/create", "/installation/api-tokens/create", "/installation/api-tokens/revoke",
             "/installation/sessions/create", "/installation/sessions/end", "/installation/roles/grant",
-            "/installation/roles/revoke",
+            "/installation/roles/revoke", "/installation/server-keys/create", "/installation/server-keys/revoke",
         ],
     ]
 

@@ -50,6 +50,8 @@ final class ProductionServer: Sendable {
         try await prepare()
     }
 
+    var now: Int64 { clock.now.withLock { $0 } }
+
     func advance(milliseconds: Int64) { clock.now.withLock { $0 += milliseconds } }
 
     private func prepare() async throws {

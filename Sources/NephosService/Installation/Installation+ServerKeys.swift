@@ -1,0 +1,103 @@
+import FoundationEssentials
+import NephosCrypto
+import NephosStorage
+import NephosWire
+
+extension Installation {
+    /// Adds a server-to-server key.
+    /// - Parameters:
+    ///   - publicKey: the public key in PEM. The server never has the private one.
+    ///   - replaced: the ID of a key of the same container and environment, whose user the new key takes over; nil for a
+    ///     user of its own. Both are valid until the former one is revoked.
+    /// - Throws: `invalidArguments` for what is no public key of P-256.
+    package func createServerKey(
+        container: String, environment: ContainerEnvironment, name: String, publicKey: String,
+        replacing replaced: String?,
+        by actor: AuditActor
+    ) async throws(ServiceError) -> ServerKeySummary {
+        guard ECDSAPublicKey(publicKey) != nil else {
+            throw .invalid(
+                "a server-to-server key is the public key of a P-256 key in PEM: openssl ec -in eckey.pem -pubout")
+        }
+        var key = StoredServerKey(
+            container: container, environment: environment.rawValue, name: String(name.prefix(100)),
+            publicKey: publicKey, user: AccountID.make(self.environment), createdAt: self.environment.now())
+        let id = SecretToken.randomName()
+        key = try await write { [key] transaction in
+            var key = key
+            guard try transaction.entry(StoredContainer.self, container) != nil else {
+                throw ServiceError.noContainer(container)
+            }
+            if let replaced {
+                guard let former = try transaction.entry(StoredServerKey.self, replaced),
+                    former.container == key.container, former.environment == key.environment
+                else { throw Self.noServerKey }
+                key.user = former.user
+            }
+            try transaction.put(key, id)
+            try self.audit("server key made", id, by: actor, in: transaction)
+            return key
+        }
+        serverKeys.evictAll()
+        return Self.summary(id, key)
+    }
+
+    package func serverKeySummaries(container: String?) async throws(ServiceError) -> [ServerKeySummary] {
+        try await read { reader in
+            try reader.entries(StoredServerKey.self).map(Self.summary)
+                .filter { container == nil || $0.container == container }
+        }
+    }
+
+    package func revokeServerKey(_ id: String, by actor: AuditActor) async throws(ServiceError) {
+        try await write { transaction in
+            guard try transaction.removeInstallationEntry(.serverKey, id) else { throw Self.noServerKey }
+            try self.audit("server key revoked", id, by: actor, in: transaction)
+        }
+        serverKeys.evictAll()
+    }
+
+    private static let noServerKey = ServiceError(.notFound, .unknownItem, "there is no such server-to-server key")
+
+    private static func summary(_ id: String, _ key: StoredServerKey) -> ServerKeySummary {
+        ServerKeySummary(
+            keyID: id, container: key.container, environment: key.environment, name: key.name, user: key.user,
+            createdAt: key.createdAt)
+    }
+
+    // MARK: Requests
+
+    /// The refusal of a signature, in the same words for each reason but the date, which people can mend.
+    private static let wrongSignature = ServiceError(
+        .authenticationFailed, .notAuthenticated,
+        "the signature is not that of a server-to-server key of the container and environment for this request")
+
+    /// Returns the caller of a request that a server-to-server key signed.
+    /// - Throws: `notAuthenticated` for a signature that is wrong, too old, or of a revoked key or another container's.
+    package func caller(
+        container: String, environment: ContainerEnvironment, signed request: SignedRequest
+    ) async throws(ServiceError) -> SignedInCaller {
+        guard let key = try await serverKey(request.keyID), key.container == container,
+            key.environment == environment.rawValue, let publicKey = ECDSAPublicKey(key.publicKey),
+            let signature = Data(base64Encoded: request.signature).map({ [UInt8]($0) }),
+            let r = ECDSAPublicKey.r(of: signature), let message = request.message(signedBy: publicKey, signature)
+        else { throw Self.wrongSignature }
+        guard let time = request.time, abs(self.environment.now() - time) <= Limits.signatureLifetime else {
+            throw ServiceError(
+                .authenticationFailed, .notAuthenticated,
+                "the signed date is not within \(Limits.signatureLifetime / 60_000) minutes of the server's, or not of the form "
+                    + "2026-01-15T09:30:00Z")
+        }
+        try rates.admit(account: key.user)
+        // A signed message is carried out once, and s of a signature has two forms.
+        let once = SecretToken.hash(of: "\(request.keyID) \(Data(r).base64EncodedString()) \(message)")
+        return SignedInCaller(account: key.user, isDeveloper: true, requestKey: "signed-" + once.prefix(56))
+    }
+
+    private func serverKey(_ id: String) async throws(ServiceError) -> StoredServerKey? {
+        guard id.utf8.count == 64 else { return nil }
+        return try await serverKeys.value(id) { () async throws(ServiceError) in
+            try await read { try $0.entry(StoredServerKey.self, id) }
+        }
+    }
+}

@@ -1,0 +1,26 @@
+import NephosStorage
+
+/// A server-to-server key of a container and environment (CloudKit Web Services, server-to-server keys).
+struct StoredServerKey: StoredEntry, Hashable {
+    static let kind = InstallationEntry.Kind.serverKey
+
+    var container: String
+    var environment: String
+    /// A name for people.
+    var name: String
+    /// The public key in PEM.
+    var publicKey: String
+    /// The ID of the user as whom the key makes requests. It signs in in no other way.
+    var user: String
+    var createdAt: Int64
+}
+
+/// A server-to-server key, as the administration shows it.
+package struct ServerKeySummary: Codable, Hashable, Sendable {
+    package var keyID: String
+    package var container: String
+    package var environment: String
+    package var name: String
+    package var user: String
+    package var createdAt: Int64
+}
