@@ -7,7 +7,7 @@ import Synchronization
 /// Only one process at a time has the directory open. Directories have mode 0700 and files have mode 0600.
 package final class DataDirectory: StoreProvider {
     package let path: String
-    private let options: SQLiteOptions
+    let options: SQLiteOptions
     private let lock: DirectoryLock
     private let engines = Mutex<[StoreID: WeakEngine]>([:])
 

@@ -8,7 +8,7 @@ package final class SQLiteImage: StoreCopy {
 
     /// Opens the store, and creates it if it is missing.
     package init(_ id: StoreID, in directory: DataDirectory) throws {
-        connection = try StoreFile.open(try directory.file(for: id), SQLiteOptions())
+        connection = try StoreFile.open(try directory.file(for: id), directory.options)
         try connection.begin(writing: true)
     }
 

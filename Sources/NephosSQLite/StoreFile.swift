@@ -4,7 +4,8 @@ import NephosStorage
 
 /// Opens the file of a store, and refuses any file that is not one.
 enum StoreFile {
-    /// Returns the writer's connection, after creating the file or migrating it to the last version.
+    /// Returns the writer's connection, after creating the file or migrating it to the last version. The
+    /// file is copied before a breaking migration.
     static func open(_ path: String, _ options: SQLiteOptions, _ damage: DamageLog? = nil) throws -> Connection {
         if FileSystem.exists(path) {
             try check(path, options.migrations)
@@ -21,7 +22,9 @@ enum StoreFile {
             PRAGMA journal_size_limit = 67108864;
             PRAGMA temp_store = MEMORY;
             """)
-        try connection.migrate(options.migrations)
+        try connection.migrate(options.migrations) { version in
+            try CopyBeforeMigration.make(of: connection, at: path, before: version, options.log)
+        }
         connection.use(Checkpointer(path: path, options: options))
         return connection
     }

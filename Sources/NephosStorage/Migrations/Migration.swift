@@ -65,10 +65,14 @@ extension [Migration] {
 
 extension SQLConnection {
     /// Migrates the store to the last of `migrations`. Each migration runs in its own transaction.
+    /// - Parameter beforeBreaking: called before the first migration, if the store has tables and any of the migrations is
+    ///   breaking, with the version that the first such migration makes. If it throws, the store is unchanged.
     /// - Throws: `StorageError` `.otherVersion` if no prefix of `migrations` created the store's tables.
-    package func migrate(_ migrations: [Migration]) throws {
-        let version = try schemaVersion()
-        let first = version == 0 ? 0 : try migrations.ranCount(ofStore: version)
+    package func migrate(_ migrations: [Migration], beforeBreaking: (_ version: Int) throws -> Void = { _ in }) throws {
+        let present = try schemaVersion()
+        let first = present == 0 ? 0 : try migrations.ranCount(ofStore: present)
+        let breaking = migrations.indices.dropFirst(first).first { migrations[$0].isBreaking }
+        if let breaking, present != 0 { try beforeBreaking(Array(migrations[...breaking]).version) }
         for (index, migration) in migrations.enumerated().dropFirst(first) {
             try begin(writing: true)
             do {

@@ -1,5 +1,6 @@
 import NephosPostgres
 import NephosSQLite
+import NephosService
 import NephosStorage
 
 /// The command `nephos migrate`, which moves stores from files to PostgreSQL or back.
@@ -74,12 +75,15 @@ struct MigrateCommand {
             to: StorageAddress.isOne(to) ? try StorageAddress.parse(to, option: "--to") : nil
         )
         let container = arguments["--container"]
-        let options = PostgresOptions(acceptsUnsafeServer: arguments.has("--accept-unsafe-storage"))
+        let log = ServiceEnvironment.system.log
+        let options = PostgresOptions(acceptsUnsafeServer: arguments.has("--accept-unsafe-storage"), log: log)
         try StoredData.run {
             // Creating a missing directory would hide a mistyped name.
             if addresses.from == nil { _ = try StoredDirectory(path: from) }
             func open(_ address: PostgresAddress?, _ path: String) throws -> Place {
-                guard let address else { return .directory(try DataDirectory(path: path)) }
+                guard let address else {
+                    return .directory(try DataDirectory(path: path, options: SQLiteOptions(log: log)))
+                }
                 return .database(try PostgresStores(address, options: options))
             }
             let source = try open(addresses.from, from)
