@@ -6,30 +6,53 @@ extension PostgresConnection {
     /// - Throws: `StorageError` `.otherVersion` if the database has tables of another layout, or those of no version that is
     ///   known here.
     func migrate(_ options: PostgresOptions) throws {
-        let prefix = PostgresAddress.quoted(options.prefix)
         let migrations = PostgresTables.migrations(after: options.migrations)
-        let (first, second) = PostgresAddress.lockKey("tables of \(options.prefix)")
         let isCurrent = try ranCount(migrations, options.prefix) == migrations.count
         if try isCurrent && missingIndexes(migrations).isEmpty { return }
-        // Until the connection is closed.
-        _ = try ask("SELECT pg_advisory_lock(\(first), \(second))::text")
+        try lockTables(options)
         let ran = try ranCount(migrations, options.prefix)
-        let left = migrations.dropFirst(ran)
-        if !left.isEmpty {
-            // The first makes the tables, which are unused yet. Later ones wait for a lock only as long as no request
-            // fails of it.
-            try execute(
-                """
-                BEGIN;
-                CREATE SCHEMA IF NOT EXISTS \(prefix);
-                SET LOCAL search_path TO \(prefix), pg_catalog;
-                SET LOCAL lock_timeout = '\(ran == 0 ? options.lockMilliseconds : 900)ms';
-                \(left.map { Self.dialect.render($0.script) }.joined(separator: ";\n"));
-                UPDATE installation SET version = \(migrations.version), oldest_version = \(migrations.oldestVersion);
-                COMMIT
-                """, attempts: ran == 0 ? 1 : 20)
+        for count in ran..<migrations.count {
+            try run(migrations[count], of: Array(migrations[...count]), isFirst: ran == 0, options)
         }
         for index in try missingIndexes(migrations) { try buildBesideOthers(index) }
+    }
+
+    /// Takes the lock of migrations until the connection is closed. Waits as long as another server has it.
+    ///
+    /// Polls, because a statement that blocks has a snapshot, and `CREATE INDEX CONCURRENTLY` of the other server waits for
+    /// the end of older snapshots: a deadlock.
+    private func lockTables(_ options: PostgresOptions) throws {
+        let (first, second) = PostgresAddress.lockKey("tables of \(options.prefix)")
+        var hasLogged = false
+        while try ask("SELECT 1 WHERE pg_try_advisory_lock(\(first), \(second))").isEmpty {
+            if !hasLogged { options.log("waiting for another server, which migrates the database") }
+            hasLogged = true
+            NativeThread.sleep(nanoseconds: 100_000_000)
+        }
+    }
+
+    /// Runs the last of `migrations` in a transaction of its own.
+    /// - Parameter isFirst: whether the tables are made, and so unused yet. Later migrations wait for a lock only as long
+    ///   as no request fails of it.
+    private func run(
+        _ migration: Migration, of migrations: [Migration], isFirst: Bool, _ options: PostgresOptions
+    ) throws {
+        let prefix = PostgresAddress.quoted(options.prefix)
+        if migration.isBreaking && !isFirst {
+            options.log(
+                "the database is migrated to version \(migrations.version), which earlier versions of Nephos cannot read"
+            )
+        }
+        try execute(
+            """
+            BEGIN;
+            CREATE SCHEMA IF NOT EXISTS \(prefix);
+            SET LOCAL search_path TO \(prefix), pg_catalog;
+            SET LOCAL lock_timeout = '\(isFirst ? options.lockMilliseconds : 900)ms';
+            \(Self.dialect.render(migration.script));
+            UPDATE installation SET version = \(migrations.version), oldest_version = \(migrations.oldestVersion);
+            COMMIT
+            """, attempts: isFirst ? 1 : 20)
     }
 
     /// The indexes that are to be built, or were left half built by a server that stopped.

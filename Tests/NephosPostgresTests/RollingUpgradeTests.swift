@@ -1,5 +1,7 @@
 import NephosPostgresTesting
 import NephosStorage
+import NephosThreads
+import Synchronization
 import Testing
 
 @testable import NephosPostgres
@@ -78,4 +80,68 @@ import Testing
         #expect(before.count + 2 == options.migrations.count)
         for stores in [old, new, newest] { stores.close() }
     }
+
+    @Test(arguments: [false, true])
+    func `servers that start at once run each migration once`(isBreaking: Bool) async throws {
+        var options = TestCluster.options(connections: 2)
+        let address = try TestCluster.address.get()
+        try PostgresStores(address, options: options).close()
+        // Run twice, each fails.
+        options.migrations += [
+            Migration(script: "CREATE TABLE once (a {integer})"),
+            Migration(script: "ALTER TABLE once RENAME TO renamed", isBreaking: isBreaking),
+            Migration(script: "CREATE TABLE again (a {integer})", indexes: ["CREATE INDEX again_a ON again (a)"]),
+        ]
+        let newer = options
+        let started = try await withThrowingTaskGroup(of: PostgresStores.self) { group in
+            for _ in 0..<4 {
+                group.addTask { try await BlockingPool.network.run { try PostgresStores(address, options: newer) } }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(started.count == 4)
+        for stores in started {
+            await (try stores.open(TestCluster.newStore())).close()
+            stores.close()
+        }
+    }
+
+    @Test func `a migration whose connection is cut is rolled back alone, and the next start continues`() async throws {
+        var options = TestCluster.options(connections: 2)
+        let address = try TestCluster.address.get()
+        try PostgresStores(address, options: options).close()
+        // A sequence goes on when its transaction is rolled back: the first try ends its connection.
+        options.migrations += [
+            Migration(script: "CREATE SEQUENCE tries"),
+            Migration(
+                script: """
+                    CREATE TABLE made (a {integer});
+                    SELECT CASE WHEN nextval('tries') = 1 THEN pg_terminate_backend(pg_backend_pid()) END
+                    """, isBreaking: true),
+        ]
+        let box = LineBox()
+        options.log = { box.add($0) }
+        #expect(throws: StorageError.self) { try PostgresStores(address, options: options) }
+        var between = options
+        between.migrations.removeLast()
+        let old = try PostgresStores(address, options: between)
+        let (made, last) = try old.connected {
+            (
+                try $0.ask("SELECT to_regclass('made') IS NULL").first?.first,
+                try $0.ask("SELECT last_value::text FROM tries").first?.first
+            )
+        }
+        #expect(made == "\u{1}" && last == "1")
+        old.close()
+        try PostgresStores(address, options: options).close()
+        #expect(throws: StorageError.self) { try PostgresStores(address, options: between) }
+        #expect(box.all.count == 2 && box.all.allSatisfy { $0.contains("earlier versions of Nephos cannot read") })
+    }
+}
+
+/// Lines that were logged.
+private final class LineBox: Sendable {
+    private let lines = Mutex<[String]>([])
+    var all: [String] { lines.withLock { $0 } }
+    func add(_ line: String) { lines.withLock { $0.append(line) } }
 }
