@@ -153,6 +153,34 @@ import Testing
         try expectStore(path, newer.migrations, records: 11)
     }
 
+    @Test func `a start after a kill in the middle of a migration runs it from its beginning`() async throws {
+        let other = directory.file("other.sqlite")
+        let engine = try SQLiteEngine(path: other)
+        _ = try await engine.fill(500)
+        await engine.close()
+        let connection = try StoreFile.open(other, SQLiteOptions())
+        // Pages of the unfinished transaction are in the log.
+        try connection.execute(
+            """
+            PRAGMA cache_size = 10; PRAGMA cache_spill = 10; BEGIN IMMEDIATE;
+            ALTER TABLE zone RENAME COLUMN name TO label; UPDATE record SET type = 'Half';
+            """)
+        for suffix in ["", "-wal"] {
+            try FileManager.default.copyItem(atPath: other + suffix, toPath: path + suffix)
+        }
+        connection.rollback()
+        connection.close()
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path + "-wal")).count > 100_000)
+        let newer = options(Self.first)
+        #expect(try await open(newer) == nil)
+        try expectStore(copy(before: newer), Migration.all, records: 500)
+        try expectStore(path, newer.migrations, records: 500)
+        let migrated = try Connection(path: path, access: .reading)
+        defer { migrated.close() }
+        #expect(try migrated.number("SELECT count(*) FROM record WHERE type = 'Half'") == 0)
+        #expect(try migrated.number("SELECT count(*) FROM zone WHERE label = 'Zone'") == 1)
+    }
+
     @Test func `a breaking migration that fails leaves the store at the version before, with one copy`() async throws {
         try await fill(10)
         let broken = options(Migration(script: "DROP TABLE zone; INSERT INTO nowhere VALUES (1)", isBreaking: true))
