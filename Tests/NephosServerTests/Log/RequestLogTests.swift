@@ -218,7 +218,7 @@ import Testing
             let text = try await StartedNephos([name, "--help"]).finish().output
             #expect(manual.contains(".SH \"NEPHOS \(name.uppercased())\""))
             for option in text.matches(of: /\n  (--[a-z-]+)/).map({ String($0.1) }) {
-                let line = completion.split(separator: "\n").first { $0.contains("\(name)) words=") } ?? ""
+                let line = completion.split(separator: "\n").first { $0.contains(" \(name)) words=") } ?? ""
                 #expect(line.contains(option), "\(name) \(option)")
             }
         }
