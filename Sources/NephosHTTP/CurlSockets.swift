@@ -4,7 +4,7 @@ import NephosThreads
 
 /// libcurl's multi handle with its timer, and with its sockets in an epoll set. Only the transfer thread uses it.
 final class CurlSockets {
-    private static let isCurlReady: Bool = nephos_curl_global_init() == CURLE_OK
+    static let isCurlReady: Bool = nephos_curl_global_init() == CURLE_OK
 
     let multi: UnsafeMutableRawPointer
     /// The descriptor of an eventfd. A write to it ends the wait.

@@ -355,6 +355,25 @@ package enum Limits {
     /// in use fit if they take half of a cache, some 1,500 queries of an app.
     static let queryCacheSize = 8 << 20
 
+    // MARK: Mail
+
+    /// The time in milliseconds after which the attempt to send a mail fails.
+    package static let mailTimeout: Int64 = 60 * 1000
+    /// The time in milliseconds after which a mail is given up.
+    static let mailLifetime: Int64 = 24 * 60 * 60 * 1000
+    /// The time in milliseconds for which a server that sends a mail has it alone.
+    static let mailLease: Int64 = 2 * mailTimeout
+    /// The maximum number of mails that a server sends at the same time.
+    static let mailsAtOnce = 8
+    /// The maximum number of mails in the queue that people without a session asked for.
+    static let queuedMails = 1000
+    /// The maximum numbers of mails in an hour to a recipient, and of those that a network asks for.
+    static let (mailsOfRecipient, mailsOfNetwork) = (5, 20)
+    /// The time in milliseconds between two looks for due mails.
+    static let mailInterval: Int64 = 1000
+    /// The times in milliseconds for which a link is valid, and that of an administrator's invitation.
+    static let (linkLifetime, invitationLifetime): (Int64, Int64) = (60 * 60 * 1000, 7 * 24 * 60 * 60 * 1000)
+
     // MARK: The installation
 
     /// The time in milliseconds after which a cached credential is read again: a revocation holds after that time.

@@ -1,0 +1,172 @@
+/// A kind of mail that the server sends. The raw value names the file that replaces its text.
+package enum MailTemplate: String, Hashable, Sendable, CaseIterable {
+    /// To the address of an account, whose person is to show that it is theirs.
+    case verification
+    /// To a verified address, with a link that sets a new password.
+    case recovery
+    /// To every verified address of an account whose password was replaced.
+    case passwordChanged = "password-changed"
+    /// To an address for which an account was asked for.
+    case signUp = "sign-up"
+    /// To an address that an administrator invited to the server.
+    case invitation
+    /// In place of the last two, to an address that has an account.
+    case accountExists = "account-exists"
+
+    /// The names that stand for values in the text, in braces.
+    var placeholders: Set<String> {
+        switch self {
+        case .verification, .recovery, .signUp, .invitation, .accountExists: ["server", "address", "link"]
+        case .passwordChanged: ["server", "address"]
+        }
+    }
+
+    /// The text without a file that replaces it.
+    var standard: String {
+        switch self {
+        case .verification:
+            """
+            Subject: Confirm your address at {server}
+
+            Open this page, and press its button, to confirm that {address} is yours:
+
+            {link}
+
+            The link works once, for an hour. If you did not ask for it, ignore it: nothing happens.
+            """
+        case .recovery:
+            """
+            Subject: A new password at {server}
+
+            Set a new password for {address} on this page:
+
+            {link}
+
+            The link works once, for an hour. If you did not ask for it, ignore it: your password stays.
+            """
+        case .passwordChanged:
+            """
+            Subject: Your password at {server} was changed
+
+            The password of {address} was replaced, and all its sessions ended.
+
+            If that was not you, ask for a new password at the sign-in of {server}, or tell its administrator.
+            """
+        case .signUp:
+            """
+            Subject: Your account at {server}
+
+            Choose a password for your account {address} on this page:
+
+            {link}
+
+            The link works once, for an hour. If you did not ask for it, ignore it: there will be no account.
+            """
+        case .invitation:
+            """
+            Subject: You are invited to {server}
+
+            Choose a password for your account {address} on this page:
+
+            {link}
+
+            The link works once, for a week. If you want no account, ignore it.
+            """
+        case .accountExists:
+            """
+            Subject: Your account at {server}
+
+            An account was asked for with the address {address}, which has one already. You can sign in here:
+
+            {link}
+
+            If you did not ask for it, ignore this mail: nothing has changed.
+            """
+        }
+    }
+}
+
+/// The texts of all mails.
+package struct MailTemplates: Sendable {
+    /// The maximum size of a text in bytes.
+    package static let sizeLimit = 64 * 1024
+
+    private struct Text {
+        var subject: String
+        var body: String
+    }
+
+    private var texts: [MailTemplate: Text] = [:]
+
+    /// The standard texts.
+    package init() {
+        for template in MailTemplate.allCases { texts[template] = Self.parts(template.standard) }
+    }
+
+    /// Replaces the text of a kind of mail: a line `Subject: …`, an empty line, and the mail.
+    /// - Throws: `invalidArguments` for a text without a subject or a mail, for a placeholder that the kind of mail does
+    ///   not have, and for a text that lacks its link.
+    package mutating func replace(_ template: MailTemplate, with text: String) throws(ServiceError) {
+        let name = "\(template.rawValue).txt"
+        guard text.utf8.count <= Self.sizeLimit else {
+            throw .invalid("\(name) is larger than \(Self.sizeLimit / 1024) KB")
+        }
+        guard let parts = Self.parts(text) else {
+            throw .invalid("\(name) begins with a line 'Subject: …' and an empty line, and then has the mail")
+        }
+        let used = Self.placeholders(parts.subject + parts.body)
+        if let unknown = used.subtracting(template.placeholders).min() {
+            let known = template.placeholders.sorted().map { "{\($0)}" }.joined(separator: ", ")
+            throw .invalid("\(name) has the unknown placeholder {\(unknown)}: it may have \(known)")
+        }
+        if template.placeholders.contains("link"), !Self.placeholders(parts.body).contains("link") {
+            throw .invalid("\(name) has no {link}")
+        }
+        texts[template] = parts
+    }
+
+    /// Returns the subject and the body of a mail with its values.
+    func filled(_ template: MailTemplate, _ values: [String: String]) -> (subject: String, body: String) {
+        let text = texts[template] ?? Text(subject: "", body: "")
+        return (Self.filled(text.subject, values), Self.filled(text.body, values))
+    }
+
+    private static func parts(_ text: String) -> Text? {
+        let lines = text.split(omittingEmptySubsequences: false) { $0.isNewline }
+        let body = lines.dropFirst(2).joined(separator: "\n")
+        guard lines.count > 2, lines[0].hasPrefix("Subject: "), lines[1].isEmpty,
+            body.contains(where: { !$0.isWhitespace })
+        else { return nil }
+        let subject = lines[0].dropFirst("Subject: ".count)
+        guard !subject.isEmpty, subject.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F }) else {
+            return nil
+        }
+        return Text(subject: String(subject), body: body)
+    }
+
+    /// The pieces of a text: each a placeholder's name, or what is between two.
+    private static func pieces(_ text: String) -> [(text: Substring, isPlaceholder: Bool)] {
+        var (pieces, rest): ([(Substring, Bool)], Substring) = ([], text[...])
+        while let open = rest.firstIndex(of: "{") {
+            let name = rest[rest.index(after: open)...].prefix { $0.isLetter || $0 == "-" || $0 == "_" }
+            guard !name.isEmpty, name.endIndex < rest.endIndex, rest[name.endIndex] == "}" else {
+                let next = rest.index(after: open)
+                pieces.append((rest[..<next], false))
+                rest = rest[next...]
+                continue
+            }
+            pieces += [(rest[..<open], false), (name, true)]
+            rest = rest[rest.index(after: name.endIndex)...]
+        }
+        return pieces + [(rest, false)]
+    }
+
+    private static func placeholders(_ text: String) -> Set<String> {
+        Set(pieces(text).filter(\.isPlaceholder).map { String($0.text) })
+    }
+
+    /// Fills in all values at once: a value that looks like a placeholder stays as it is.
+    private static func filled(_ text: String, _ values: [String: String]) -> String {
+        pieces(text).map { $0.isPlaceholder ? values[String($0.text)] ?? "" : String($0.text) }.joined()
+    }
+}
