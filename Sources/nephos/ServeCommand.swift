@@ -95,6 +95,9 @@ struct ServeCommand {
         Rates and quotas:
         \(CommandOption.help(RateOptions.options + QuotaOptions.options))
 
+        Mail and sign-up:
+        \(CommandOption.help(MailOptions.options))
+
         \(ServerSettings.help)
         """
 
@@ -104,6 +107,7 @@ struct ServeCommand {
     let socket: String
     let listeners: ServeListeners
     private let rates: RateOptions
+    let mail: MailOptions
     private let quotas: QuotaOptions
     /// In milliseconds.
     private let drain: Int64
@@ -145,6 +149,7 @@ struct ServeCommand {
         self.url = url
         listeners = try ServeListeners(arguments, url)
         rates = try RateOptions(arguments)
+        mail = try MailOptions(arguments, url)
         quotas = try QuotaOptions(arguments)
         drain =
             try arguments["--drain"].map { text throws(UsageError) in
@@ -160,7 +165,8 @@ struct ServeCommand {
         SQLiteLibrary.dedicate()
         let stores = try await settings.stores(isStopping)
         try Self.checkIsProduction(stores.existingStores(), data)
-        let installation = try await Installation.open(stores, settings.environment, rates: rates.rates)
+        let installation = try await Installation.open(
+            stores, settings.environment, rates: rates.rates, people: mail.people)
         try await settings.check(stores, except: .installation)
         // After the lock of the data: a second server leaves the first one's socket alone.
         let sockets = [network, try ListeningSocket.unix(path: socket)]
@@ -176,11 +182,12 @@ struct ServeCommand {
         let served = ServedService(
             service: service, responder: responder, log: settings.log, clients: delivery.clients,
             credentials: listeners.credentials, proxies: listeners.proxies, drain: drain)
-        let upkeep: [@Sendable () async -> Void] = [
+        var upkeep: [@Sendable () async -> Void] = [
             { await installation.purgeExpired() },
             { await installation.chainAudit() },
             { [listeners, settings] in await listeners.watchExpiry(settings.log) },
         ]
+        if let outlet = mail.outlet { upkeep.append { await installation.sendMails(to: outlet) } }
         try await served.serve(sockets, until: stops, upkeep: upkeep, finish: installation.finishAudit) { server in
             listeners.started(server)
             Console.print("nephos: serving \(url.text) (production)\n")

@@ -54,13 +54,13 @@ import Testing
     }
 
     private func send(
-        _ server: SocketServer, requiresTLS: Bool = false, user: String? = nil,
+        _ server: SocketServer, timeout: Int = 20_000, requiresTLS: Bool = false, user: String? = nil,
         text: String = "Subject: x\r\n\r\n.\r\nend\r\n"
     ) async -> SMTPFailure? {
         let smtp = SMTPServer(
             url: "smtp://127.0.0.1:\(server.port)", requiresTLS: requiresTLS, user: user,
             password: user.map { "\($0)-secret" },
-            ownName: "cloud.example.org", timeout: 20_000)
+            ownName: "cloud.example.org", timeout: timeout)
         return await withCheckedContinuation { continuation in
             Thread.detachNewThread {
                 do throws(SMTPFailure) {
@@ -116,6 +116,13 @@ import Testing
         let server = try standIn(session, ["AUTH": "535 no"], extensions: ["AUTH PLAIN"])
         let failure = try #require(await send(server, user: "cloud"))
         #expect(!failure.isPermanent && failure.reason.contains("refuses the user"), "\(failure)")
+        server.close()
+    }
+
+    @Test func `a server that does not answer is a failure for now`() async throws {
+        let server = try SocketServer { $0.waitForEnd() }
+        let failure = try #require(await send(server, timeout: 100))
+        #expect(!failure.isPermanent && failure.reason.lowercased().contains("timeout"), "\(failure)")
         server.close()
     }
 

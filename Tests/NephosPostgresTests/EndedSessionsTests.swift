@@ -29,9 +29,13 @@ import Testing
         let log = Log()
         var environment = ServiceEnvironment.system
         environment.log = { line in log.lines.withLock { $0.append(line) } }
-        let installation = try await Installation.open(stores, environment)
+        let sender = try #require(MailSender("no-reply@example.org"))
+        let installation = try await Installation.open(
+            stores, environment, people: PeopleSettings(mail: .init(sender: sender)))
         try await installation.createContainer(Self.container, by: Self.root)
         _ = try await installation.createAccount(named: "ada", password: nil, by: Self.root)
+        _ = try await installation.createAccount(
+            named: "ada@example.org", password: nil, isVerified: true, by: Self.root)
         let apiToken = try await installation.createAPIToken(
             container: Self.container, environment: .development, name: "", origins: [], allowsSignIn: true,
             lifetime: nil, by: Self.root)
@@ -50,12 +54,25 @@ import Testing
                 return false
             }
         }
+        func link() async throws -> String {
+            let link = try await installation.makeRecoveryLink(ofAccountNamed: "ada@example.org", by: Self.root)
+            return String(link.split(separator: "=").last ?? "")
+        }
         let sessions = [try await signIn(), try await signIn()]
+        let former = try await link()
+        try await installation.requestRecovery(of: "ada@example.org", address: [])
         try replace(change, in: options.prefix, connections: name)
         for session in sessions { #expect(try await isSignedIn(session) == !mayLack) }
         #expect(
             try await installation.sessionSummaries(ofAccountNamed: "ada").count == (mayLack ? 0 : sessions.count))
         #expect(try await isSignedIn(try await signIn()))
+        // So do links, and queued mails are not sent.
+        #expect((try await installation.link(former) == nil) == mayLack)
+        #expect(try await installation.link(try await link()) != nil)
+        let sent = Mutex(0)
+        try await installation.sendDueMails(
+            to: MailOutlet { _ async throws(MailFailure) in sent.withLock { $0 += 1 } })
+        #expect(sent.withLock { $0 } == (mayLack ? 0 : 1))
         #expect(
             log.lines.withLock { $0.filter { $0.contains("all sessions of before are over") } }.count
                 == (mayLack ? 1 : 0))

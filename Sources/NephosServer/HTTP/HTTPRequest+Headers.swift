@@ -3,6 +3,13 @@ import NephosService
 import NephosWire
 
 extension HTTPRequest {
+    /// How the targets of pages begin, which alone have cookies.
+    private static let pages = [
+        SignInPage.path, AccountPage.path, LoginPage.path, "/\(ShareRoutes.module)/", LinkPage.path,
+        MailRequestPage.recovery,
+        MailRequestPage.signUp,
+    ]
+
     /// Reads the headers after they have arrived.
     /// - Returns: the values that the headers announce about the body.
     mutating func readHeaders(_ connection: OpaquePointer, _ options: HTTPServer.Options) -> ExchangeState.Head {
@@ -17,9 +24,7 @@ extension HTTPRequest {
                 signature: Self.header("X-Apple-CloudKit-Request-SignatureV1", connection) ?? "", target: target)
         }
         if options.takesAccessToken { accessToken = Self.header("X-Nephos-Access-Token", connection) }
-        if [SignInPage.path, AccountPage.path, LoginPage.path, "/\(ShareRoutes.module)/"].contains(
-            where: target.hasPrefix)
-        {
+        if Self.pages.contains(where: target.hasPrefix) {
             cookie = Self.header("Cookie", connection)
         }
         fetchSite = Self.header("Sec-Fetch-Site", connection)

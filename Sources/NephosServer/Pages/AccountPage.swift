@@ -19,12 +19,16 @@ struct AccountPage {
         }
         guard page.routed.request.method == .post else { return try await show(session) }
         let form = try page.form()
+        var notice = ""
         do throws(ServiceError) {
             switch form.field("action") {
             case "sign-out":
                 try await installation.endSessions(of: session, id: session.id, address: address)
                 return page.signingOut(page.redirect(to: Self.path))
             case "end": try await installation.endSessions(of: session, id: form.field("session"), address: address)
+            case "verify":
+                try await installation.requestVerification(of: session, address: address)
+                notice = "A mail to \(session.name) has a link that confirms the address"
             case "end-all":
                 try await installation.endSessions(of: session, id: nil, address: address)
                 return page.signingOut(page.redirect(to: Self.path))
@@ -38,7 +42,7 @@ struct AccountPage {
             let status = error.code == .throttled ? 429 : error.code == .authenticationFailed ? 403 : 400
             return try await show(session, error.reason, status: status)
         }
-        return page.redirect(to: Self.path)
+        return notice.isEmpty ? page.redirect(to: Self.path) : try await show(session, notice: notice)
     }
 
     private var address: [UInt8] { page.routed.request.client }
@@ -46,7 +50,7 @@ struct AccountPage {
     // MARK: Content
 
     private func show(
-        _ session: BrowserSession, _ problem: String? = nil, status: Int = 200
+        _ session: BrowserSession, _ problem: String? = nil, notice: String = "", status: Int = 200
     ) async throws(Refusal) -> HTTPResponse {
         let sessions: [SessionSummary]
         do throws(ServiceError) {
@@ -57,7 +61,7 @@ struct AccountPage {
         return page.page(
             "Account",
             """
-            <h1>\(OwnPage.escaped(session.name))</h1>\(OwnPage.alert(problem))
+            <h1>\(OwnPage.escaped(session.name))</h1>\(OwnPage.alert(problem))\(addressState(session, notice))
             \(button("sign-out", "Sign out"))
             <h2>Sessions</h2><ul>\(sessions.map { row($0, session) }.joined())</ul>
             \(button("end-all", "End all sessions"))
@@ -67,6 +71,15 @@ struct AccountPage {
             <p><label>New password<br><input name="new" type="password" autocomplete="new-password" required></label></p>
             <p><button>Change it, and end all sessions</button></p></form>
             """, status: status)
+    }
+
+    /// What the page says of the account's address; empty for a name that is none.
+    private func addressState(_ session: BrowserSession, _ notice: String) -> String {
+        guard session.name.contains("@") else { return "" }
+        if !notice.isEmpty { return "<p role=\"status\">\(OwnPage.escaped(notice)).</p>" }
+        if session.address == session.name { return "<p>The address is verified.</p>" }
+        let action = installation.canVerifyAddress(of: session) ? button("verify", "Verify it by a mail") : ""
+        return "<p>The address is not verified: invitations to it do not reach you.</p>\(action)"
     }
 
     private func button(_ action: String, _ label: String, _ fields: String = "") -> String {

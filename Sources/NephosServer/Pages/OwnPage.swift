@@ -35,6 +35,21 @@ struct OwnPage: Sendable {
         }
     }
 
+    /// Whether a path is that of a page to which a sign-in or a sign-up leads.
+    static func isReturnPath(_ path: String) -> Bool {
+        [AccountPage.path, LoginPage.path].contains(path) || ProductionSharePage.isPath(path) || LinkPage.isPath(path)
+    }
+
+    /// Whether a byte is one of base64url.
+    static func isURLSafe(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
+
     // MARK: Forms
 
     /// The hidden field of a form.

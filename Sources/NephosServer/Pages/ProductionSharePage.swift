@@ -8,15 +8,7 @@ struct ProductionSharePage {
     static func isPath(_ path: String) -> Bool {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0].isEmpty, parts[1] == ShareRoutes.module else { return false }
-        return (1...200).contains(parts[2].utf8.count)
-            && parts[2].utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-                    true
-                default: false
-                }
-            }
+        return (1...200).contains(parts[2].utf8.count) && parts[2].utf8.allSatisfy(OwnPage.isURLSafe)
     }
 
     private let page: OwnPage
@@ -45,12 +37,12 @@ struct ProductionSharePage {
                     return show(SharePageText.refused, status: 403)
                 }
                 let isAccepted = try await service.acceptShare(
-                    guid, account: session.account, address: session.name, token: token, requestID: requestID)
+                    guid, account: session.account, address: session.address, token: token, requestID: requestID)
                 return isAccepted ? show(SharePageText.accepted) : show(SharePageText.refused, status: 403)
             }
             guard
                 let share = try await service.sharePage(
-                    guid, account: session.account, address: session.name, requestID: requestID)
+                    guid, account: session.account, address: session.address, requestID: requestID)
             else { return show(SharePageText.unknown, status: 404) }
             return show(SharePageText.share(share, fields: page.formField))
         } catch {

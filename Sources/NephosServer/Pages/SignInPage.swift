@@ -42,7 +42,7 @@ struct SignInPage {
             return
         }
         let path = routed.target.parameter("return")?.readings.first ?? AccountPage.path
-        guard [AccountPage.path, LoginPage.path].contains(path) || ProductionSharePage.isPath(path) else {
+        guard OwnPage.isReturnPath(path) else {
             throw Refusal(.badRequest, "a sign-in leads to pages of this server alone")
         }
         page = OwnPage(routed, installation, name: "\(Self.path) \(path)")
@@ -133,8 +133,20 @@ struct SignInPage {
         <h1>Sign in</h1>\(OwnPage.alert(problem))<form method="post">\(page.formField)
         <p><label>Name or e-mail address<br><input name="account" autocomplete="username" required autofocus></label></p>
         <p><label>Password<br><input name="password" type="password" autocomplete="current-password" required></label></p>
-        \(Self.keep)<p><button>Sign in</button></p></form>
+        \(Self.keep)<p><button>Sign in</button></p></form>\(others)
         """
+    }
+
+    /// The links for who cannot sign in.
+    private var others: String {
+        var links = ""
+        if installation.sendsMail { links += "<p><a href=\"\(MailRequestPage.recovery)\">Forgot the password?</a></p>" }
+        if installation.isOpenToSignUps {
+            var target = MailRequestPage.signUp
+            if case .ownPage(let path) = purpose { target += "?return=\(PercentEncoding.encode(path))" }
+            links += "<p><a href=\"\(target)\">Make an account</a></p>"
+        }
+        return links
     }
 
     private func finished(_ signedIn: SignedIn) -> HTTPResponse {

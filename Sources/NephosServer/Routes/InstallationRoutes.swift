@@ -10,7 +10,8 @@ enum InstallationRoutes {
     private static let accounts: [Route] = [
         .installation("accounts/create") { (message: NewAccount, call) async throws(ServiceError) in
             try await call.installation.createAccount(
-                named: message.account, password: message.password, by: call.actor)
+                named: message.account, password: message.password, isVerified: message.verified ?? false,
+                by: call.actor)
         },
         .installation("accounts/list", .viewInstallation) { (message: Page, call) async throws(ServiceError) in
             Accounts(accounts: try await call.installation.accounts(after: message.after ?? ""))
@@ -19,6 +20,17 @@ enum InstallationRoutes {
             guard let password = message.password else { throw .missing("password") }
             try await call.installation.setPassword(password, ofAccountNamed: message.account, by: call.actor)
             return EmptyAnswer()
+        },
+        .installation("accounts/verify") { (message: Account, call) async throws(ServiceError) in
+            try await call.installation.verifyAddress(ofAccountNamed: message.account, by: call.actor)
+            return EmptyAnswer()
+        },
+        .installation("accounts/recovery-link") { (message: Account, call) async throws(ServiceError) in
+            let link = try await call.installation.makeRecoveryLink(ofAccountNamed: message.account, by: call.actor)
+            return Link(link: link)
+        },
+        .installation("accounts/invite") { (message: Account, call) async throws(ServiceError) in
+            Link(link: try await call.installation.invite(message.account, by: call.actor))
         },
         .installation("accounts/delete") { (message: Account, call) async throws(ServiceError) in
             try await call.service.deleteAccount(named: message.account, of: call.installation, by: call.actor)
@@ -136,6 +148,7 @@ enum InstallationRoutes {
     private struct NewAccount: Decodable {
         var account: String
         var password: String?
+        var verified: Bool?
     }
     private struct Page: Decodable { var after: String? }
     private struct Container: Decodable { var container: String }
@@ -182,6 +195,8 @@ enum InstallationRoutes {
     }
 
     private struct Accounts: Encodable { var accounts: [AccountSummary] }
+    /// A link to pass on; nil if it is mailed.
+    private struct Link: Encodable { var link: String? }
     private struct Containers: Encodable { var containers: [String] }
     private struct APITokens: Encodable { var apiTokens: [APITokenSummary] }
     private struct Sessions: Encodable { var sessions: [SessionSummary] }

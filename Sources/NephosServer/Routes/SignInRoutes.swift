@@ -33,6 +33,15 @@ enum SignInRoutes {
                 LoginAnswer(try await installation.login(message.secret, address: routed.request.client))
             }
         },
+        Route([.get, .post], LinkPage.path, bodyLimit: 16 * 1024, access: .open) { routed throws(Refusal) in
+            try await LinkPage(routed, try routed.installation).answer()
+        },
+        Route([.get, .post], MailRequestPage.recovery, bodyLimit: 16 * 1024, access: .open) { routed throws(Refusal) in
+            try await MailRequestPage(routed, try routed.installation, isSignUp: false).answer()
+        },
+        Route([.get, .post], MailRequestPage.signUp, bodyLimit: 16 * 1024, access: .open) { routed throws(Refusal) in
+            try await MailRequestPage(routed, try routed.installation, isSignUp: true).answer()
+        },
         Route([.post], "/installation/sessions/sign-in", bodyLimit: 16 * 1024, access: .open) {
             routed throws(Refusal) in
             let installation = try routed.installation

@@ -18,7 +18,8 @@ package struct RequestContext: Hashable, Sendable {
     package var scope: DatabaseScope
     /// The name of the signed-in account; nil if the request has only an API token.
     package var account: String?
-    /// The canonical address of the signed-in account, to which invitations go; nil where it is the account's name.
+    /// The canonical address of the signed-in account, to which invitations go; nil where it is the account's name. The
+    /// accounts of an installation have IDs as names, so nil is no address of theirs.
     package var address: String?
     /// The name of the caller's session in the installation; nil without one.
     package var session: String?

@@ -9,6 +9,8 @@ package struct BrowserSession: Hashable, Sendable {
     package var account: String
     /// The account's canonical name.
     package var name: String
+    /// The address to which invitations of the account go; nil without a verified one.
+    package var address: String?
     /// The name of the session, which is no secret.
     package var id: String
 }
@@ -21,7 +23,8 @@ extension Installation {
             let session = try await session(token)
             guard session.session.isOfBrowser == true else { return nil }
             try rates.admit(account: session.session.account)
-            return BrowserSession(account: session.session.account, name: session.name, id: session.hash)
+            return BrowserSession(
+                account: session.session.account, name: session.name, address: session.address, id: session.hash)
         } catch {
             if error.clientCode == .notAuthenticated { return nil }
             throw error

@@ -60,6 +60,12 @@ package struct SignInCounters {
         if let network = Self.network(address) { names.append(("address of codes \(network)", Self.freeOfNetwork)) }
     }
 
+    /// Counts the network alone, for attempts with links.
+    /// - Parameter address: the network address of the caller; empty if unknown.
+    init(linksFrom address: [UInt8]) {
+        names = Self.network(address).map { [("address of links \($0)", Self.freeOfNetwork)] } ?? []
+    }
+
     /// The network of an address that counts as one: the address in IPv4, the first 64 bits in IPv6. Nil if the address
     /// is unknown.
     package static func network(_ address: [UInt8]) -> String? {

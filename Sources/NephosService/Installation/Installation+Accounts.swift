@@ -9,15 +9,25 @@ package struct AccountSummary: Codable, Hashable, Sendable {
     package var name: String
     package var hasPassword: Bool
     package var createdAt: Int64
+    /// Whether the name is verified as an e-mail address; nil for a name that is none.
+    package var isVerified: Bool?
+
+    init(_ id: String, _ account: InstallationAccount) {
+        (self.id, name, createdAt) = (id, account.name, account.createdAt)
+        hasPassword = account.password != nil
+        isVerified = account.hasAddress ? account.verifiedAddresses.contains(account.name) : nil
+    }
 }
 
 extension Installation {
     /// Makes an account.
-    /// - Parameter password: the password; nil for an account that cannot sign in yet.
+    /// - Parameters:
+    ///   - password: the password; nil for an account that cannot sign in yet.
+    ///   - isVerified: whether the administrator vouches for the name as an e-mail address.
     /// - Throws: `serverRejectedRequest` if the name is taken; `invalidArguments` for a name or password that breaks the
     ///   rules.
     package func createAccount(
-        named name: String, password: String?, by actor: AuditActor
+        named name: String, password: String?, isVerified: Bool = false, by actor: AuditActor
     ) async throws(ServiceError) -> AccountSummary {
         let name = SignInName.canonical(name)
         try SignInName.check(name)
@@ -27,16 +37,16 @@ extension Installation {
             hash = try await hashed(password)
         }
         let id = AccountID.make(environment)
-        let account = InstallationAccount(name: name, password: hash, createdAt: environment.now())
-        try await write { transaction in
-            guard try transaction.entry(NamedAccount.self, name) == nil else {
-                throw ServiceError(.exists, .serverRejectedRequest, "there is an account '\(name)' already")
-            }
+        let made = InstallationAccount(name: name, password: hash, createdAt: environment.now(), addresses: [])
+        return try await write { transaction in
+            var account = made
+            guard try transaction.entry(NamedAccount.self, name) == nil else { throw ServiceError.accountExists(name) }
             try transaction.put(NamedAccount(id: id), name)
             try transaction.put(account, id)
             try self.audit("account made", id, by: actor, in: transaction)
+            if isVerified { account = try self.verify(name, of: id, by: actor, in: transaction) }
+            return AccountSummary(id, account)
         }
-        return AccountSummary(id: id, name: name, hasPassword: hash != nil, createdAt: account.createdAt)
     }
 
     /// Lists accounts in the order of their names, a page at a time.
@@ -47,8 +57,7 @@ extension Installation {
                 entry in
                 let id = try NamedAccount.decoded(entry).id
                 guard let account = try reader.entry(InstallationAccount.self, id) else { return nil }
-                return AccountSummary(
-                    id: id, name: entry.name, hasPassword: account.password != nil, createdAt: account.createdAt)
+                return AccountSummary(id, account)
             }
         }
     }
@@ -61,14 +70,26 @@ extension Installation {
         try PasswordRules.check(password, of: name)
         let hash = try await hashed(password)
         try await write { transaction in
-            var (id, account) = try transaction.requireInstallationAccount(named: name)
-            account.password = hash
-            try transaction.put(account, id)
-            try transaction.endSessions(of: id)
-            try transaction.forgetDevices(of: id)
-            try self.audit("password set", id, by: actor, in: transaction)
+            let (id, account) = try transaction.requireInstallationAccount(named: name)
+            try self.replacePassword(of: id, account, hash, by: actor, in: transaction)
         }
         sessions.evictAll()
+    }
+
+    /// Replaces a password, ends all sessions, makes all devices new ones, and tells every verified address.
+    func replacePassword(
+        of id: String, _ account: InstallationAccount, _ hash: String, by actor: AuditActor,
+        in transaction: StorageTransaction
+    ) throws {
+        var account = account
+        account.password = hash
+        try transaction.put(account, id)
+        try transaction.endSessions(of: id)
+        try transaction.forgetDevices(of: id)
+        try audit("password set", id, by: actor, in: transaction)
+        for address in account.verifiedAddresses {
+            try queue(.passwordChanged, to: address, account: id, in: transaction)
+        }
     }
 
     /// Removes an account from the installation: its sessions, roles, devices and name. The data that stores have of it
@@ -82,11 +103,13 @@ extension Installation {
             for (name, _) in try transaction.entries(StoredRole.self, prefix: "\(id)/") {
                 try transaction.removeInstallationEntry(.role, name)
             }
+            for address in account.verifiedAddresses {
+                try transaction.removeInstallationEntry(.verifiedAddress, address)
+            }
             try transaction.removeInstallationEntry(.accountName, name)
             try transaction.removeInstallationEntry(.account, id)
             try self.audit("account removed", id, by: actor, in: transaction)
-            return AccountSummary(
-                id: id, name: name, hasPassword: account.password != nil, createdAt: account.createdAt)
+            return AccountSummary(id, account)
         }
         sessions.evictAll()
         return summary
@@ -121,6 +144,12 @@ extension Installation {
         }
         guard let hash else { throw .busy }
         return hash
+    }
+}
+
+extension ServiceError {
+    static func accountExists(_ name: String) -> ServiceError {
+        ServiceError(.exists, .serverRejectedRequest, "there is an account '\(name)' already")
     }
 }
 

@@ -65,9 +65,13 @@ extension Installation {
         guard let id = person.id else { return }
         if try transaction.entry(InstallationAccount.self, id) == nil {
             try transaction.put(
-                InstallationAccount(name: person.signInName, password: nil, createdAt: environment.now()), id)
+                InstallationAccount(
+                    name: person.signInName, password: nil, createdAt: environment.now(), addresses: []),
+                id)
             try transaction.put(NamedAccount(id: id), person.signInName)
             try audit("account adopted", id, by: actor, in: transaction)
+            // Shares with the person's name go on.
+            _ = try verify(person.signInName, of: id, by: actor, in: transaction)
         }
         for name in person.names {
             try transaction.put(

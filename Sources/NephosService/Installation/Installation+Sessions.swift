@@ -20,7 +20,7 @@ package struct SessionSummary: Codable, Hashable, Sendable {
 package struct SignedInCaller: Sendable {
     /// The account's ID; nil without a session.
     package var account: String?
-    /// The account's canonical name, to which invitations go.
+    /// The canonical address to which invitations go; nil without a verified one.
     package var address: String?
     /// Whether the account develops the container.
     package var isDeveloper: Bool
@@ -170,7 +170,7 @@ extension Installation {
         let isDeveloper =
             session.roles[container] == .developer || session.roles[StoredRole.everyContainer] == .administrator
         return SignedInCaller(
-            account: session.session.account, address: session.name, isDeveloper: isDeveloper, session: session.hash)
+            account: session.session.account, address: session.address, isDeveloper: isDeveloper, session: session.hash)
     }
 
     /// Runs `body`, which may take long, while a session lives.
@@ -250,7 +250,7 @@ extension Installation {
                     (String($0.name.dropFirst(session.account.count + 1)), $0.value.role)
                 }
                 return SignedInSession(
-                    hash: hash, session: session, name: account.name,
+                    hash: hash, session: session, name: account.name, address: account.address,
                     roles: Dictionary(roles, uniquingKeysWith: { $1 }))
             }
         }

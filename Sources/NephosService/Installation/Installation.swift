@@ -18,14 +18,17 @@ package final class Installation: Sendable {
     let serverKeys = RecheckedCache<StoredServerKey>(limit: Limits.cachedCredentials)
     let lostEpochs: LostEpochs
     let rates: RateLimiters
+    let people: PeopleSettings
     let refusals = RefusalCounts()
     /// The key that authenticates the texts that the installation gives out.
     let key: AuthenticationKey
 
     private init(
-        _ engine: any StorageEngine, _ environment: ServiceEnvironment, _ key: AuthenticationKey, _ rates: RequestRates
+        _ engine: any StorageEngine, _ environment: ServiceEnvironment, _ key: AuthenticationKey, _ rates: RequestRates,
+        _ people: PeopleSettings
     ) {
         self.engine = engine
+        self.people = people
         self.key = key
         self.rates = RateLimiters(rates)
         self.environment = environment.following(engine)
@@ -35,11 +38,12 @@ package final class Installation: Sendable {
     /// Opens the installation's store, and creates it on first use.
     /// - Parameters:
     ///   - rates: the rates above which requests are refused.
+    ///   - people: what people may do without an administrator.
     ///   - duringAdoption: whether the names of `nephos dev` may still lack accounts.
     /// - Throws: `StorageError`: `.otherVersion` if they do, and may not.
     package static func open(
         _ provider: any StoreProvider, _ environment: ServiceEnvironment = .system,
-        rates: RequestRates = RequestRates(), duringAdoption: Bool = false
+        rates: RequestRates = RequestRates(), people: PeopleSettings = PeopleSettings(), duringAdoption: Bool = false
     ) async throws -> Installation {
         let (engine, others) = try await BlockingPool.disk.run {
             (try provider.open(.installation), try provider.existingStores().filter { !$0.isInstallation })
@@ -58,7 +62,7 @@ package final class Installation: Sendable {
                 key = try await engine.write(of: [.everyone]) { try StoreSecret.findOrMake(environment, in: $0) }
             }
             guard let key else { throw StorageError(.other, "the installation has no secret") }
-            let installation = Installation(engine, environment, key, rates)
+            let installation = Installation(engine, environment, key, rates, people)
             // The first unknown name is to take no longer than the next.
             guard try await !installation.passwordPool.run({ noPassword }).isEmpty else {
                 throw StorageError(.other, "there is no memory to hash passwords")

@@ -4,11 +4,27 @@ import NephosStorage
 struct InstallationAccount: StoredEntry {
     static let kind = InstallationEntry.Kind.account
 
-    /// The canonical name with which the account signs in, and the address to which invitations go.
+    /// The canonical name with which the account signs in. Where it is an e-mail address, it is the account's once it is
+    /// verified.
     var name: String
     /// The hash of the password; nil without a password.
     var password: String?
     var createdAt: Int64
+    /// The verified addresses. Nil for an account that an administrator made before addresses were verified: its name
+    /// counts as verified by that administrator.
+    var addresses: [String]?
+
+    /// The addresses that are the account's.
+    var verifiedAddresses: [String] { addresses ?? (name.contains("@") ? [name] : []) }
+
+    /// Whether the name may need to be verified: one that is no e-mail address is the installation's alone to give.
+    var hasAddress: Bool { name.contains("@") }
+
+    /// The address to which invitations of the account go; nil without a verified one.
+    var address: String? {
+        if !hasAddress || verifiedAddresses.contains(name) { return name }
+        return verifiedAddresses.first
+    }
 }
 
 /// The ID of the account with a name.
@@ -28,8 +44,8 @@ extension StorageReader {
 
 /// The rules of names with which accounts sign in.
 enum SignInName {
-    /// The maximum length in bytes, which is that of an e-mail address (RFC 5321 §4.5.3.1).
-    static let longest = 254
+    /// The maximum length in bytes, which is that of an e-mail address.
+    static let longest = MailAddress.longest
 
     /// The canonical form: composed (NFC), in lower case. "Ada@Example.org" and "ada@example.org" are one account.
     static func canonical(_ name: String) -> String { AccountName.canonical(name).lowercased() }

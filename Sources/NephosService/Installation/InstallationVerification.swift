@@ -7,7 +7,8 @@ package import NephosStorage
 /// - every session has its account, and its entry among the account's sessions, and the other way round;
 /// - every role has its account, and every API token its container;
 /// - every batch of the audit has the hash of the one before;
-/// - every name that is adopted has its account.
+/// - every name that is adopted has its account;
+/// - every verified address has its account, and is among the account's addresses.
 ///
 /// Entries that have expired are counted only, as a purge removes them one by one.
 package struct InstallationVerification: Sendable {
@@ -77,6 +78,10 @@ package struct InstallationVerification: Sendable {
             case .login: try unread(StoredLogin.self, entry)
             case .loginCode: try unread(StoredLoginCode.self, entry)
             case .adoptedName: try problem(ofAdopted: entry.name, try .decoded(entry), reader)
+            case .verifiedAddress: try problem(ofAddress: entry.name, try .decoded(entry), reader)
+            case .link: try unread(StoredLink.self, entry)
+            case .queuedMail: try unread(QueuedMail.self, entry)
+            case .mailAllowance: try unread(MailAllowance.self, entry)
             }
         } catch let error as StorageError where error.code == .damaged {
             return error.message
@@ -153,6 +158,16 @@ package struct InstallationVerification: Sendable {
     ) throws -> String? {
         if try reader.has(.container, key.container) { return nil }
         return "server key \(id): its container \(key.container) does not exist"
+    }
+
+    private static func problem(
+        ofAddress address: String, _ verified: VerifiedAddress, _ reader: StorageReader
+    ) throws -> String? {
+        guard let account = try reader.entry(InstallationAccount.self, verified.account) else {
+            return "the address '\(address)' is that of account \(verified.account), which does not exist"
+        }
+        if account.verifiedAddresses.contains(address) { return nil }
+        return "the address '\(address)' is that of account \(verified.account), which lacks it"
     }
 
     /// Returns the two parts of a name such as `ACCOUNT/HASH`.

@@ -55,5 +55,7 @@ struct SignedInSession: Sendable {
     var session: StoredSession
     /// The canonical name of the account.
     var name: String
+    /// The address to which invitations of the account go; nil without a verified one.
+    var address: String?
     var roles: [String: InstallationRole]
 }

@@ -33,6 +33,14 @@ package struct InstallationEntry: Hashable, Sendable {
         case loginCode = 15
         /// A server-to-server key, by its ID.
         case serverKey = 16
+        /// The account whose person has shown that an address is theirs, by the address.
+        case verifiedAddress = 20
+        /// What a link in a mail, or one that an administrator made, does; by the hash of its secret.
+        case link = 21
+        /// A mail that waits to be sent, by the time of its next attempt.
+        case queuedMail = 22
+        /// The mails that were asked for, to a recipient or from a network, in an hour.
+        case mailAllowance = 23
     }
 
     package var kind: Kind

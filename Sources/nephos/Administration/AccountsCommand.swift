@@ -16,23 +16,33 @@ struct AccountsCommand {
     static let help = """
         See accounts, make and delete them.
 
-        Usage: nephos accounts create        [OPTIONS] NAME
-               nephos accounts set-password  [OPTIONS] NAME
-               nephos accounts adopt         --data DIR [OPTIONS]
-               nephos accounts list          [OPTIONS]
-               nephos accounts delete        [OPTIONS] NAME
+        Usage: nephos accounts create         [OPTIONS] NAME
+               nephos accounts set-password   [OPTIONS] NAME
+               nephos accounts verify         [OPTIONS] NAME
+               nephos accounts recovery-link  [OPTIONS] NAME
+               nephos accounts invite         [OPTIONS] ADDRESS
+               nephos accounts adopt          --data DIR [OPTIONS]
+               nephos accounts list           [OPTIONS]
+               nephos accounts delete         [OPTIONS] NAME
 
-          create        Make an account of a production server. The password is asked for,
-                        or is the first line of standard input.
-          set-password  Replace the password of such an account, and end its sessions.
-          adopt         Give the names of nephos dev accounts of a production server. See
-                        'nephos accounts adopt --help'.
-          list          Print the name of each account, and its ID; with --container, or
-                        for the local CloudKit, the name of its user record instead.
-          delete        Delete an account with its private database, its part in others'
-                        shares, its keys and subscriptions. What it shares ends for those
-                        who take part. Its records in the public database stay. Who signs
-                        in under the name afterwards is another account.
+          create         Make an account of a production server. The password is asked for,
+                         or is the first line of standard input.
+          set-password   Replace the password of such an account, and end its sessions.
+          verify         Vouch for the name of such an account as an e-mail address of its
+                         person: invitations to it reach the account, and mail about it.
+          recovery-link  Print a link that sets a new password. It works once, for an hour.
+                         Who has it has the account: pass it on to its person alone.
+          invite         Mail a link that makes an account, or print it where the server
+                         sends no mail. It works once, for a week. For 'nephos serve
+                         --sign-up invitation' or open.
+          adopt          Give the names of nephos dev accounts of a production server. See
+                         'nephos accounts adopt --help'.
+          list           Print the name of each account, and its ID; with --container, or
+                         for the local CloudKit, the name of its user record instead.
+          delete         Delete an account with its private database, its part in others'
+                         shares, its keys and subscriptions. What it shares ends for those
+                         who take part. Its records in the public database stay. Who signs
+                         in under the name afterwards is another account.
 
         The accounts are those of the production server in --data, through its socket
         where it runs; elsewhere those of a container of the local CloudKit.

@@ -43,6 +43,7 @@ final class AdministeredInstallation {
         var replaces: String?
         var keyID: String?
         var head: String?
+        var verified: Bool?
     }
 
     /// An answer of the administration. Each action has some of the members.
@@ -65,6 +66,7 @@ final class AdministeredInstallation {
         var since: Int64?
         var head: String?
         var problem: String?
+        var link: String?
     }
 
     private enum Place {

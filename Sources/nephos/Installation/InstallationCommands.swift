@@ -25,6 +25,8 @@ private enum Option {
     static let session = CommandOption("--session", "ID", "This session alone, as list prints it. Default: all")
     static let noPassword = CommandOption(
         "--no-password", nil, "Make an account that cannot sign in by a password yet.")
+    static let verified = CommandOption(
+        "--verified", nil, "The name is an e-mail address, and known to be the person's.")
     static let role = CommandOption("--role", "ROLE", "administrator, developer or viewer. Default: administrator")
 }
 
@@ -196,10 +198,11 @@ enum InstallationAccounts {
     static let actions = [
         InstallationAction(
             name: "create", words: "NAME", summary: "Make an account; the password is asked for, or a line of input.",
-            options: [Option.noPassword]
+            options: [Option.noPassword, Option.verified]
         ) {
             let password = $1.has("--no-password") ? nil : try SecretInput.read("password")
-            let made = try $0.send("accounts/create", .init(account: $1.words[0], password: password))
+            let made = try $0.send(
+                "accounts/create", .init(account: $1.words[0], password: password, verified: $1.has("--verified")))
             Console.print("account \(made.name ?? "") made\n")
         },
         InstallationAction(
@@ -208,6 +211,21 @@ enum InstallationAccounts {
             let password = try SecretInput.read("password")
             _ = try $0.send("accounts/set-password", .init(account: $1.words[0], password: password))
             Console.print("password set; the account's sessions ended\n")
+        },
+        InstallationAction(name: "verify", words: "NAME", summary: "Vouch for the name as the person's address.") {
+            _ = try $0.send("accounts/verify", .init(account: $1.words[0]))
+            Console.print("address verified\n")
+        },
+        InstallationAction(
+            name: "recovery-link", words: "NAME", summary: "Print a link that sets a new password, once, for an hour."
+        ) {
+            Console.print("\(try $0.send("accounts/recovery-link", .init(account: $1.words[0])).link ?? "")\n")
+        },
+        InstallationAction(
+            name: "invite", words: "ADDRESS", summary: "Mail a link that makes an account, or print it without mail."
+        ) {
+            let link = try $0.send("accounts/invite", .init(account: $1.words[0])).link
+            Console.print(link.map { "\($0)\n" } ?? "the invitation is mailed\n")
         },
     ]
 
@@ -218,7 +236,9 @@ enum InstallationAccounts {
             let accounts = try installation.send("accounts/list", .init(after: after)).accounts ?? []
             if accounts.isEmpty, after.isEmpty { Console.print("no accounts\n") }
             for account in accounts {
-                Console.print("\(account.name)  \(account.id)\(account.hasPassword ? "" : "  no password")\n")
+                Console.print(
+                    "\(account.name)  \(account.id)\(account.hasPassword ? "" : "  no password")"
+                        + "\(account.isVerified == false ? "  not verified" : "")\n")
             }
             guard let last = accounts.last?.name, last != after else { return }
             after = last

@@ -9,8 +9,8 @@ import Testing
     /// What each route asks of its callers. A new route needs its row here.
     private static let rows: [RouteAccess: Set<String>] = [
         .open: [
-            "/health", "/ready", "/sign-in", "/account", "/login", "/installation/logins/begin",
-            "/installation/logins/poll", "/installation/sessions/sign-in",
+            "/health", "/ready", "/sign-in", "/account", "/login", "/link", "/recover", "/sign-up",
+            "/installation/logins/begin", "/installation/logins/poll", "/installation/sessions/sign-in",
             "/installation/sessions/sign-out",
         ],
         .url: [AssetPath.upload, AssetPath.download, "/courier", "/share"],
@@ -39,6 +39,7 @@ import Testing
         ],
         .administer: [
             "/installation/accounts/create", "/installation/accounts/set-password", "/installation/accounts/delete",
+            "/installation/accounts/verify", "/installation/accounts/recovery-link", "/installation/accounts/invite",
             "/installation/containers/create", "/installation/api-tokens/create", "/installation/api-tokens/revoke",
             "/installation/sessions/create", "/installation/sessions/end", "/installation/roles/grant",
             "/installation/roles/revoke", "/installation/server-keys/create", "/installation/server-keys/revoke",

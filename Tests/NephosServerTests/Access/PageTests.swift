@@ -1,55 +1,12 @@
 import Foundation
 import NephosService
 import NephosWire
-import Synchronization
 import Testing
 
 @testable import NephosServer
 
 /// The pages of a production server, as browsers see them.
 @Suite struct PageTests {
-    /// A browser that keeps cookies, sends forms with what the page has, and follows no redirects.
-    private final class Browser: Sendable {
-        let server: ProductionServer
-        private let cookies = Mutex<[String: String]>([:])
-
-        init(_ server: ProductionServer) { self.server = server }
-
-        var cookieHeader: String {
-            cookies.withLock { $0.map { "\($0.key)=\($0.value)" }.sorted().joined(separator: "; ") }
-        }
-
-        func get(_ target: String) async -> HTTPResponse { await send(.get, target, "") }
-
-        /// Sends the form of a page, with its hidden fields and others.
-        func post(
-            _ target: String, from page: HTTPResponse, _ fields: String, origin: String? = ProductionServer.url
-        ) async -> HTTPResponse {
-            let form = page.text.firstMatch(of: /name="form" value="([0-9a-f]{64})"/).map { "form=\($0.1)&" } ?? ""
-            let token = page.text.firstMatch(of: /name="token" value="([^"]*)"/).map { "token=\($0.1)&" } ?? ""
-            return await send(.post, target, form + token + fields, origin: origin)
-        }
-
-        private func send(
-            _ method: HTTPMethod, _ target: String, _ body: String, origin: String? = nil
-        ) async -> HTTPResponse {
-            var request = HTTPRequest(
-                method: method, target: target, host: "cloud.example.org", origin: origin, body: Array(body.utf8))
-            (request.isSecure, request.cookie) = (true, cookieHeader)
-            let response = await server.responder.respond(to: request)
-            for header in response.headers where header.name == "Set-Cookie" {
-                let pair = header.value.prefix { $0 != ";" }.split(separator: "=", maxSplits: 1)
-                #expect(pair.first?.hasPrefix("__Host-nephos-") == true && header.value.contains("; HttpOnly"))
-                #expect(header.value.contains("; Secure") && header.value.contains("; Path=/"))
-                let isRemoved = header.value.contains("Max-Age=0")
-                cookies.withLock { $0[String(pair[0])] = isRemoved ? nil : String(pair.last ?? "") }
-            }
-            return response
-        }
-
-        func cookie(_ use: String) -> String? { cookies.withLock { $0["__Host-nephos-\(use)"] } }
-    }
-
     private static let password = "password=" + ProductionServer.password.replacing(" ", with: "+")
 
     private func apiToken(_ server: ProductionServer, origins: [String] = [], callback: String? = nil) async throws
@@ -386,8 +343,4 @@ import Testing
         #expect(await browser.get("/share/\(String(guid.reversed()))").status == 404)
         await server.close()
     }
-}
-
-extension HTTPResponse {
-    fileprivate var text: String { String(decoding: body, as: UTF8.self) }
 }

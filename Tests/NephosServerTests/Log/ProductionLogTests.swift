@@ -25,7 +25,8 @@ import Testing
             "/nephos/1/installation/\(escaped)/create", "/nephos/1/\(escaped)/development/zones/list",
             "/assets/download/1/\(escaped)/development/\(escaped)/\(escaped)",
             "/courier/1/\(escaped)/\(escaped)/\(escaped)",
-            "/sign-in?ckAPIToken=\(escaped)&origin=\(escaped)", "/%FF\(escaped)",
+            "/sign-in?ckAPIToken=\(escaped)&origin=\(escaped)", "/link?token=\(escaped)",
+            "/recover?return=\(escaped)", "/sign-up?return=\(escaped)", "/%FF\(escaped)",
         ] { try await send("GET", target, [:], "") }
         let bodies = [
             secret, #"{"\#(secret)": "\#(secret)"}"#, #"{"account": "\#(secret)", "password": "\#(secret)"}"#,
@@ -36,7 +37,9 @@ import Testing
         for action in [
             "\(database)/private/records/modify", "\(database)/public/records/lookup",
             "\(database)/public/records/query",
-            "/nephos/1/installation/sessions/sign-in", "/nephos/1/installation/accounts/create", "/sign-in",
+            "/nephos/1/installation/sessions/sign-in", "/nephos/1/installation/accounts/create",
+            "/nephos/1/installation/accounts/invite", "/sign-in",
+            "/sign-up", "/recover", "/link",
         ] {
             for body in bodies { try await send("POST", action, [:], body) }
         }
@@ -53,13 +56,17 @@ import Testing
         var log = ""
         try await withTemporaryDirectory { directory in
             let data = directory.appendingPathComponent("data").path
-            try FileManager.default.createDirectory(atPath: data, withIntermediateDirectories: false)
+            let mails = directory.appendingPathComponent("mails").path
+            for path in [data, mails] {
+                try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+            }
             let sockets = try ListeningSocket.loopback(port: 0)
             let port = sockets[0].port
             for socket in sockets { socket.close() }
             let server = try StartedNephos(
                 [
                     "serve", "--data", data, "--url", "http://127.0.0.1:\(port)", "--listen", "127.0.0.1:\(port)",
+                    "--mail-directory", mails, "--mail-from", "no-reply@example.org", "--sign-up", "open",
                 ] + options)
             _ = try await server.readyLine()
             // The log is read while the server writes, because a pipe that is full would block the writer.
@@ -90,6 +97,9 @@ import Testing
             _ = try await run(data, "accounts", "create", Self.other, input: password)
             // Refused: it exists.
             _ = try await run(data, "accounts", "create", Self.address, input: password)
+            for action in ["verify", "invite"] { _ = try await run(data, "accounts", action, Self.address) }
+            _ = try await run(data, "accounts", "invite", "guest@example.org")
+            secrets += ["guest@", try await run(data, "accounts", "recovery-link", Self.address)]
             _ = try await run(data, "admins", "grant", Self.address)
             _ = try await run(data, "admins", "grant", "nobody@example.org")
             let apiToken = try await run(data, "api-tokens", "create", "--container", Self.container)

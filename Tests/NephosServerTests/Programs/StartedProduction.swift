@@ -61,7 +61,7 @@ final class StartedProduction {
     func prepare(_ people: String...) async throws -> String {
         try await command("containers", "create", Self.container)
         for person in people {
-            try await command("accounts", "create", person, input: Self.password)
+            try await command("accounts", "create", "--verified", person, input: Self.password)
             try await command("admins", "grant", person, "--role", "developer", "--container", Self.container)
         }
         return try await command("api-tokens", "create", "--container", Self.container)

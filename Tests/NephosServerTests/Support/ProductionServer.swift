@@ -37,11 +37,11 @@ final class ProductionServer: Sendable {
     private let clock = Clock()
     private let callers = Mutex<[Caller: Credentials]>([:])
 
-    init(rates: RequestRates = RequestRates()) async throws {
+    init(rates: RequestRates = RequestRates(), people: PeopleSettings = PeopleSettings()) async throws {
         let stores = MemoryStores()
         var environment = ServiceEnvironment.system
         environment.now = { [clock] in clock.now.withLock { $0 } }
-        installation = try await Installation.open(stores, environment, rates: rates)
+        installation = try await Installation.open(stores, environment, rates: rates, people: people)
         var configuration = ServiceConfiguration()
         configuration.makeWebAuthToken = installation.webAuthToken
         service = NephosService(stores: stores, environment: environment, configuration: configuration)

@@ -10,8 +10,11 @@ import Testing
     }
 
     @Test func `what an installation makes is whole`() async throws {
-        let test = try await TestInstallation()
+        let test = try await TestInstallation(people: TestInstallation.people())
         let token = try await test.prepare()
+        _ = try await test.installation.makeRecoveryLink(
+            ofAccountNamed: "ada@example.org", by: TestInstallation.root)
+        try await test.installation.requestRecovery(of: "ada@example.org", address: [192, 0, 2, 1])
         try await test.installation.grant(
             .administrator, toAccountNamed: "ada@example.org", container: nil, by: TestInstallation.root)
         _ = try await test.signIn(apiToken: token)
@@ -53,7 +56,13 @@ import Testing
             "account \(id): its name 'ada@example.org' is no account's", without: .accountName, "ada@example.org")
         try await expect(
             "the name 'ada@example.org' is that of account \(id), which does not exist",
-            "session \(hash): its account \(id) does not exist", without: .account, id)
+            "session \(hash): its account \(id) does not exist",
+            "the address 'ada@example.org' is that of account \(id), which does not exist", without: .account, id)
+        try await expect("the address 'eve@example.org' is that of account \(id), which lacks it") {
+            try $0.put(VerifiedAddress(account: id, verifiedAt: 1), "eve@example.org")
+        } undo: {
+            try $0.removeInstallationEntry(.verifiedAddress, "eve@example.org")
+        }
         try await expect(
             "API token \(token): its container \(TestInstallation.container) does not exist", without: .container,
             TestInstallation.container)

@@ -289,7 +289,8 @@ import Testing
         }
         // No address is in the audit.
         let audit = try await test.installation.read { try $0.entries(AuditedEvent.self).map(\.value) }
-        #expect(audit.map(\.event) == ["container made", "account made", "API token made", "signed in"])
+        #expect(
+            audit.map(\.event) == ["container made", "account made", "address verified", "API token made", "signed in"])
         #expect(!audit.contains { $0.object.contains("@") || $0.actor.contains("@") })
     }
 

@@ -16,15 +16,20 @@ struct TestInstallation {
     let stores: any StoreProvider
     let clock = TestCloud.Clock()
     let installation: Installation
+    private let people: PeopleSettings
 
     /// - Parameter failsForLog: whether a line of the log fails the test.
-    init(_ stores: any StoreProvider = MemoryStores(), failsForLog: Bool = true) async throws {
+    init(
+        _ stores: any StoreProvider = MemoryStores(), failsForLog: Bool = true,
+        people: PeopleSettings = PeopleSettings()
+    ) async throws {
         self.stores = stores
-        installation = try await Self.open(stores, clock, failsForLog: failsForLog)
+        self.people = people
+        installation = try await Self.open(stores, clock, failsForLog: failsForLog, people)
     }
 
     private static func open(
-        _ stores: any StoreProvider, _ clock: TestCloud.Clock, failsForLog: Bool
+        _ stores: any StoreProvider, _ clock: TestCloud.Clock, failsForLog: Bool, _ people: PeopleSettings
     ) async throws -> Installation {
         try await Installation.open(
             stores,
@@ -33,19 +38,28 @@ struct TestInstallation {
                 log: { line in
                     if failsForLog, !line.hasPrefix("a sign-in failed") { Issue.record("\(line)") }
                 },
-                sleepUntil: { try await clock.sleep(until: $0) }))
+                sleepUntil: { try await clock.sleep(until: $0) }), people: people)
+    }
+
+    /// The settings of a server that sends mail.
+    static func people(_ signUp: PeopleSettings.SignUp = .open) throws -> PeopleSettings {
+        let sender = try #require(MailSender("no-reply@example.org"))
+        return PeopleSettings(
+            url: "https://cloud.example.org", serverName: "cloud.example.org", mail: .init(sender: sender),
+            signUp: signUp)
     }
 
     /// The same installation by another server.
     func again() async throws -> Installation {
-        try await Self.open(stores, clock, failsForLog: false)
+        try await Self.open(stores, clock, failsForLog: false, people)
     }
 
     /// Makes the container, an account with the password, and an API token.
     /// - Returns: the API token.
     func prepare(account: String = "ada@example.org") async throws -> String {
         try await installation.createContainer(Self.container, by: Self.root)
-        _ = try await installation.createAccount(named: account, password: Self.password, by: Self.root)
+        _ = try await installation.createAccount(
+            named: account, password: Self.password, isVerified: true, by: Self.root)
         return try await token().token
     }
 
