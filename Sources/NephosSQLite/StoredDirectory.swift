@@ -102,10 +102,12 @@ package struct StoredDirectory: Sendable {
             """)
     }
 
-    /// Removes all sessions of a restored installation: the backup may be in other hands, and may have sessions that
-    /// were ended since.
+    /// Removes all sessions, logins, links and mails of a restored installation: the backup may be in other hands, and may
+    /// have what was ended or used since.
     private static func endSessions(_ copy: Connection) throws {
-        let kinds = [InstallationEntry.Kind.session, .accountSession].map { String($0.rawValue) }
+        let kinds = [InstallationEntry.Kind.session, .accountSession, .login, .loginCode, .link, .queuedMail].map {
+            String($0.rawValue)
+        }
         try copy.execute("DELETE FROM installation_entry WHERE kind IN (\(kinds.joined(separator: ", ")))")
     }
 

@@ -44,7 +44,7 @@ open class CKFetchWebAuthTokenOperation: CKDatabaseOperation, @unchecked Sendabl
         guard let apiToken, !apiToken.isEmpty else {
             throw CKError(.invalidArguments, "You must set apiToken before the operation runs.", errors)
         }
-        let context = try makeRequestContext()
+        let context = makeRequestContext()
         try context.requireAccount()
         fetched.exchange(try await context.webAuthToken(apiToken))
     }

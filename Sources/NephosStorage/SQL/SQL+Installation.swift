@@ -71,11 +71,13 @@ extension StorageTransaction {
         let expired = try rows(.expiredInstallationEntries) {
             try $0.bind(owner: OwnerID.everyone.rawValue).bind(time).bind(limit: limit)
         } read: {
-            (kind: InstallationEntry.Kind(rawValue: $0.integer(0)), name: $0.text(1))
+            (kind: $0.integer(0), name: $0.text(1))
         }
+        // A newer server may have made entries of kinds that this one does not know.
         for entry in expired {
-            guard let kind = entry.kind else { throw StorageError(.damaged, "an installation's entry has no kind") }
-            try removeInstallationEntry(kind, entry.name)
+            try change(.removeInstallationEntry) {
+                try $0.bind(owner: OwnerID.everyone.rawValue).bind(entry.kind).bind(entry.name)
+            }
         }
         return expired.count
     }

@@ -5,7 +5,7 @@ import Testing
 
 /// Signatures as clients of CloudKit Web Services make them (reference: web services, server-to-server signature).
 @Suite struct SignedRequestTests {
-    private static let publicKey = """
+    static let publicKey = """
         -----BEGIN PUBLIC KEY-----
         MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEJtsRSIFBL6Lq1dpKCo7lyGZAX0FU
         SrekMAHdDW4Vh1NdREGf08oDqF8fPxz4oa8bTfbjtQIwn13pxWCpPmQ6Dw==
