@@ -230,7 +230,8 @@ final class HTTPService: CloudService {
         /// The pause that the service asks for.
         var askedPause: Duration {
             guard case .refused(let error) = failure else { return .zero }
-            return .seconds(error.retryAfter ?? 0)
+            // A request that is sent again waits for a second at most (`isPassing`); a server may send any number.
+            return .seconds(min(max(error.retryAfter ?? 0, 0), 1))
         }
 
         /// Whether the server could not tell the outcome or is shutting down. Another server may then answer at once.

@@ -130,7 +130,10 @@ struct ProductionAccess: ServerAccess {
         _ route: Route, of container: String, by administrator: Administrator?, _ request: HTTPRequest
     ) {
         let address = SignInCounters.network(request.client) ?? ""
-        known.noteRefusal(route.path, container, by: administrator?.actor(address: address), address: address)
+        // The names of other containers are the caller's text.
+        let isOwn = if case .account(_, let roles, _)? = administrator { roles[container] != nil } else { false }
+        known.noteRefusal(
+            route.path, isOwn ? container : "", by: administrator?.actor(address: address), address: address)
     }
 
     func baseURL(_ request: HTTPRequest) -> String { url.text }

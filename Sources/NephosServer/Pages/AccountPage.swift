@@ -34,7 +34,8 @@ struct AccountPage {
                 return page.signingOut(page.redirect(to: Self.path))
             case "password":
                 try await installation.changePassword(
-                    of: session, from: form.field("password"), to: form.field("new"), address: address)
+                    of: session, from: form.field("password"), to: form.field("new"), device: page.device,
+                    address: address)
                 return page.signingOut(page.redirect(to: Self.path))
             default: throw ServiceError(.badRequest, .invalidArguments, "the form has an unknown action")
             }

@@ -21,7 +21,7 @@ struct LinkPage {
     init(_ routed: RoutedRequest, _ installation: Installation) {
         self.installation = installation
         secret = routed.target.parameter("token")?.readings.first ?? ""
-        page = OwnPage(routed, installation, name: "\(Self.path) \(secret)")
+        page = OwnPage(routed, installation, name: "\(Self.path) \(secret)", isOfSession: false)
     }
 
     private var address: [UInt8] { page.routed.request.client }

@@ -13,11 +13,14 @@ struct OwnPage: Sendable {
     private let secret: FormSecret
     /// What the page is for. Forms of one page are none of another.
     let name: String
+    /// Whether forms end with the session. That of a link is of the link, whoever is signed in.
+    private let isOfSession: Bool
 
-    init(_ routed: RoutedRequest, _ installation: Installation, name: String) {
+    init(_ routed: RoutedRequest, _ installation: Installation, name: String, isOfSession: Bool = true) {
         self.routed = routed
         self.installation = installation
         self.name = name
+        self.isOfSession = isOfSession
         isSecure = routed.access.baseURL(routed.request).hasPrefix("https:")
         cookies = routed.request.cookie ?? ""
         secret = FormSecret(PageCookie.form(isSecure: isSecure).value(in: cookies))
@@ -52,8 +55,11 @@ struct OwnPage: Sendable {
 
     // MARK: Forms
 
+    /// Forms are of the page and of the session that it was shown in: after another sign-in they are none.
+    private var formToken: String { secret.token(of: isOfSession ? "\(name) \(browserToken ?? "")" : name) }
+
     /// The hidden field of a form.
-    var formField: String { "<input type=\"hidden\" name=\"form\" value=\"\(secret.token(of: name))\">" }
+    var formField: String { "<input type=\"hidden\" name=\"form\" value=\"\(formToken)\">" }
 
     /// Returns the fields of a form that this page sent.
     func form() throws(Refusal) -> RequestTarget {
@@ -63,7 +69,7 @@ struct OwnPage: Sendable {
         guard let form = RequestTarget("/?" + String(decoding: routed.request.body, as: UTF8.self)) else {
             throw Refusal(.badRequest, "the form cannot be read")
         }
-        guard !secret.isNew, form.field("form") == secret.token(of: name) else {
+        guard !secret.isNew, form.field("form") == formToken else {
             throw Refusal(.accessDenied, "the form is not this browser's: open the page again, and allow its cookies")
         }
         return form

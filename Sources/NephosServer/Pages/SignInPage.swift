@@ -65,15 +65,14 @@ struct SignInPage {
     func answer() async throws(Refusal) -> HTTPResponse {
         let session = isForOther ? nil : try await page.session()
         guard page.routed.request.method == .post else {
-            if let session, case .ownPage(let path) = purpose, !session.account.isEmpty {
-                return page.redirect(to: path)
-            }
+            if session != nil, case .ownPage(let path) = purpose { return page.redirect(to: path) }
             return show(session, nil)
         }
         let form = try page.form()
         let keepsSignedIn = form.field("keep") == "on"
         do throws(ServiceError) {
-            if form.field("action") == "continue", let session, case .app(let request, _) = purpose {
+            if form.field("action") == "continue" {
+                guard let session, case .app(let request, _) = purpose else { return show(nil, nil) }
                 let signedIn = try await installation.signIn(
                     session, apiToken: request.apiToken, origin: request.origin, keepsSignedIn: keepsSignedIn,
                     address: page.routed.request.client)
@@ -143,7 +142,10 @@ struct SignInPage {
         if installation.sendsMail { links += "<p><a href=\"\(MailRequestPage.recovery)\">Forgot the password?</a></p>" }
         if installation.isOpenToSignUps {
             var target = MailRequestPage.signUp
-            if case .ownPage(let path) = purpose { target += "?return=\(PercentEncoding.encode(path))" }
+            if case .ownPage(let path) = purpose, !path.hasPrefix(LinkPage.path) {
+                // A link's path has its secret, which no store is to have.
+                target += "?return=\(PercentEncoding.encode(path))"
+            }
             links += "<p><a href=\"\(target)\">Make an account</a></p>"
         }
         return links

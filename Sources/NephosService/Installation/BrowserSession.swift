@@ -57,10 +57,11 @@ extension Installation {
     /// Replaces the password of an account that knows the present one. All sessions end, also the browser's.
     /// - Throws: `notAuthenticated` for a wrong password; `requestRateLimited` after too many of them.
     package func changePassword(
-        of browser: BrowserSession, from old: String, to new: String, address: [UInt8]
+        of browser: BrowserSession, from old: String, to new: String, device: String?,
+        address: [UInt8]
     ) async throws(ServiceError) {
         try PasswordRules.check(new, of: browser.name)
-        try await checkPassword(old, of: browser, address: address)
+        try await checkPassword(old, of: browser, device: device, address: address)
         try await setPassword(
             new, ofAccountNamed: browser.name,
             by: AuditActor(name: browser.account, address: SignInCounters.network(address) ?? ""))

@@ -50,7 +50,7 @@ extension Installation {
             guard let codeHash = LoginCode.hash(code), try transaction.entry(StoredLoginCode.self, codeHash) == nil
             else { throw ServiceError.busy }
             let login = StoredLogin(
-                container: place?.container, environment: place?.environment, label: String(label.prefix(100)),
+                container: place?.container, environment: place?.environment, label: StoredSession.label(label),
                 network: network, epoch: try transaction.tokenEpoch(), expiresAt: expiry)
             try transaction.put(login, secret.hash, expiresAt: expiry)
             try transaction.put(StoredLoginCode(login: secret.hash), codeHash, expiresAt: expiry)
@@ -77,7 +77,7 @@ extension Installation {
             guard var login = try transaction.entry(StoredLogin.self, hash), login.account == nil,
                 let codeHash = LoginCode.hash(code), try transaction.entry(StoredSession.self, browser.id) != nil
             else { throw Self.unknownCode }
-            login.account = approves ? browser.account : nil
+            (login.account, login.session) = approves ? (browser.account, browser.id) : (nil, nil)
             login.isDenied = !approves
             try transaction.put(login, hash, expiresAt: login.expiresAt)
             // A code is used once.
@@ -119,6 +119,7 @@ extension Installation {
         let token = SecretToken()
         return try await write { transaction in
             guard let login = try transaction.liveLogin(hash, at: now), let id = login.account,
+                let session = login.session, try transaction.entry(StoredSession.self, session) != nil,
                 let account = try transaction.entry(InstallationAccount.self, id)
             else { throw Self.unknownLogin }
             let request = SignIn(

@@ -20,7 +20,7 @@ extension Installation {
                 "a server-to-server key is the public key of a P-256 key in PEM: openssl ec -in eckey.pem -pubout")
         }
         var key = StoredServerKey(
-            container: container, environment: environment.rawValue, name: String(name.prefix(100)),
+            container: container, environment: environment.rawValue, name: StoredSession.label(name),
             publicKey: publicKey, user: AccountID.make(self.environment), createdAt: self.environment.now())
         let id = SecretToken.randomName()
         key = try await write { [key] transaction in

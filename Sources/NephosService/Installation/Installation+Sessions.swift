@@ -55,7 +55,7 @@ extension Installation {
             }
             let session = StoredSession(
                 account: account, container: container, environment: environment.rawValue,
-                label: String(label.prefix(100)), signedInAt: now, expiresAt: now + Limits.keptSessionLifetime,
+                label: StoredSession.label(label), signedInAt: now, expiresAt: now + Limits.keptSessionLifetime,
                 keepsSignedIn: true, epoch: try transaction.tokenEpoch())
             try transaction.put(session, hash: secret.hash)
             try self.audit("session made", account, by: actor, in: transaction)

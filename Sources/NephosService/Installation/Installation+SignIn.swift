@@ -110,12 +110,20 @@ extension Installation {
     }
 
     /// Checks the password of an account that is signed in, and counts like a sign-in.
-    func checkPassword(_ password: String, of browser: BrowserSession, address: [UInt8]) async throws(ServiceError) {
+    /// - Parameter device: the secret of the browser's device, whose count strangers' guesses do not use up; nil for none.
+    func checkPassword(
+        _ password: String, of browser: BrowserSession, device: String?, address: [UInt8]
+    ) async throws(ServiceError) {
         let now = environment.now()
-        let counters = SignInCounters(name: browser.name, address: address, knownDevice: nil)
-        let hash = try await write { transaction in
+        let deviceHash = device.flatMap(SecretToken.init)?.hash
+        let (hash, counters) = try await write { transaction in
+            let isKnown = try deviceHash.map {
+                try transaction.installationEntry(.knownDevice, KnownDevice.name(browser.account, $0)) != nil
+            }
+            let known = isKnown == true ? deviceHash.map { (browser.account, $0) } : nil
+            let counters = SignInCounters(name: browser.name, address: address, knownDevice: known)
             try counters.begin(at: now, in: transaction)
-            return try transaction.entry(InstallationAccount.self, browser.account)?.password
+            return (try transaction.entry(InstallationAccount.self, browser.account)?.password, counters)
         }
         guard try await verify(password, hash ?? Self.noPassword), hash != nil else {
             noteFailure(of: browser.account, address)
@@ -174,7 +182,7 @@ extension Installation {
             try counters.succeed(in: transaction)
             if isOfAnApp { try self.begin(request, account, place, secret, isOfBrowser: false, in: transaction) }
             if request.startsBrowserSession {
-                try transaction.endSession(request.formerBrowserToken, of: account)
+                try transaction.endBrowserSession(request.formerBrowserToken)
                 try self.begin(request, account, nil, browserSecret, isOfBrowser: true, in: transaction)
             }
             try transaction.put(
@@ -182,6 +190,7 @@ extension Installation {
                 expiresAt: now + Limits.knownDeviceLifetime)
             try transaction.forgetDevices(of: account, keeping: Limits.knownDevices)
         }
+        if let former = request.formerBrowserToken.flatMap(SecretToken.init) { sessions.evict(former.hash) }
         return SignedIn(
             token: isOfAnApp ? secret.text() : "", device: device.text(), expiresAt: expiry,
             browserToken: request.startsBrowserSession ? browserSecret.text() : nil)
@@ -204,7 +213,7 @@ extension Installation {
         let now = environment.now()
         let session = StoredSession(
             account: account, container: container, environment: containerEnvironment,
-            label: String(request.label.prefix(100)), signedInAt: now,
+            label: StoredSession.label(request.label), signedInAt: now,
             expiresAt: now + StoredSession.lifetime(keepsSignedIn: request.keepsSignedIn),
             keepsSignedIn: request.keepsSignedIn, epoch: try transaction.tokenEpoch(),
             isOfBrowser: isOfBrowser ? true : nil)
@@ -219,13 +228,13 @@ extension Installation {
 }
 
 extension StorageTransaction {
-    /// Ends the session of a token, if it is one of the account.
-    func endSession(_ token: String?, of account: String) throws {
-        guard let hash = token.flatMap(SecretToken.init)?.hash,
-            try entry(StoredSession.self, hash)?.account == account
+    /// Ends the browser's session of a token, whosever it is.
+    func endBrowserSession(_ token: String?) throws {
+        guard let hash = token.flatMap(SecretToken.init)?.hash, let session = try entry(StoredSession.self, hash),
+            session.isOfBrowser == true
         else { return }
         try removeInstallationEntry(.session, hash)
-        try removeInstallationEntry(.accountSession, AccountSession.name(account, hash))
+        try removeInstallationEntry(.accountSession, AccountSession.name(session.account, hash))
     }
 
     func put(_ session: StoredSession, hash: String) throws {

@@ -8,6 +8,8 @@ final class RateLimiters: Sendable {
     private let addresses: RateLimiter<[UInt8]>
     /// Each login that begins is stored for a quarter of an hour.
     private let logins = RateLimiter<[UInt8]>(perSecond: 1)
+    /// Of all addresses, as a network may have any number.
+    private let allLogins = RateLimiter<Int>(perSecond: 10)
 
     init(_ rates: RequestRates) {
         accounts = RateLimiter(perSecond: rates.perAccount)
@@ -36,6 +38,7 @@ final class RateLimiters: Sendable {
     /// Counts a login that begins.
     func admit(loginFrom address: [UInt8]) throws(ServiceError) {
         if let wait = logins.take(address, at: Self.now) { throw .rateExceeded("address", retryAfter: wait) }
+        if let wait = allLogins.take(0, at: Self.now) { throw .rateExceeded("server", retryAfter: wait) }
     }
 
     private static var now: Int64 { MonotonicTime.now.nanoseconds }

@@ -15,6 +15,8 @@ struct StoredLogin: StoredEntry {
     var epoch: Int64
     /// The account that approved it; nil before.
     var account: String?
+    /// The browser's session in which it was approved: a login ends with it, as a new password ends both.
+    var session: String?
     var isDenied = false
     var expiresAt: Int64
 }

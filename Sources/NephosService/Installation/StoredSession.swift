@@ -19,6 +19,20 @@ struct StoredSession: StoredEntry {
     /// Whether the session is a browser's at the server's own pages; nil for no.
     var isOfBrowser: Bool?
 
+    /// The longest label in bytes.
+    private static let longestLabel = 200
+
+    /// Returns the beginning of a text that callers chose. It is cut by bytes, as a character may have any number.
+    static func label(_ text: String) -> String {
+        var (label, size) = (String.UnicodeScalarView(), 0)
+        for scalar in text.unicodeScalars {
+            size += UTF8.width(scalar)
+            if size > longestLabel { break }
+            label.append(scalar)
+        }
+        return String(label)
+    }
+
     /// The time for which a session lasts without use (CloudKit Web Services, web auth tokens).
     var lifetime: Int64 { Self.lifetime(keepsSignedIn: keepsSignedIn) }
 

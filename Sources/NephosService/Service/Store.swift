@@ -36,7 +36,7 @@ final class Store: Sendable {
 
     init(
         id: StoreID, engine: any StorageEngine, files: any AssetStore, _ prepared: Prepared,
-        environment: ServiceEnvironment, configuration: ServiceConfiguration,
+        environment: ServiceEnvironment, configuration: ServiceConfiguration, quota: RecordQuota,
         userRecordName: (@Sendable (String) -> String)? = nil
     ) {
         self.id = id
@@ -46,8 +46,7 @@ final class Store: Sendable {
         validity = prepared.validity
         tokens = AssetTokens(key: key, place: id)
         assets = StoreAssets(files, engine, environment, databaseLimit: configuration.assetBytesPerDatabase)
-        quota = RecordQuota(
-            privateLimit: configuration.recordBytesPerAccount, publicLimit: configuration.recordBytesPerContainer)
+        self.quota = quota
         let environment = environment.following(engine)
         self.environment = environment
         worksInBackground = configuration.worksInBackground

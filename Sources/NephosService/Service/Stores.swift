@@ -41,6 +41,8 @@ actor Stores {
     private var isClosed = false
     /// The open stores. A mutex guards them, so that lookups do not wait for the actor.
     private nonisolated let ready = Mutex<[StoreID: Open]>([:])
+    /// The quotas, which know a store's databases also after the store was closed.
+    private nonisolated let quotas = Mutex<[StoreID: RecordQuota]>([:])
 
     nonisolated var waits: StorageWaits? { provider.waits }
 
@@ -48,6 +50,16 @@ actor Stores {
         self.provider = provider
         self.environment = environment
         self.configuration = configuration
+    }
+
+    private nonisolated func quota(of id: StoreID) -> RecordQuota {
+        quotas.withLock { quotas in
+            if let known = quotas[id] { return known }
+            let quota = RecordQuota(
+                privateLimit: configuration.recordBytesPerAccount, publicLimit: configuration.recordBytesPerContainer)
+            quotas[id] = quota
+            return quota
+        }
     }
 
     // MARK: Using stores
@@ -250,7 +262,8 @@ actor Stores {
         do {
             let store = Store(
                 id: id, engine: engine, files: files, try await Store.prepare(engine, environment, promise),
-                environment: environment, configuration: configuration, userRecordName: userRecordName)
+                environment: environment, configuration: configuration, quota: quota(of: id),
+                userRecordName: userRecordName)
             try await store.resume()
             return store
         } catch {

@@ -264,6 +264,46 @@ import Testing
         await server.close()
     }
 
+    @Test func `a form is none once another account signed in to the browser`() async throws {
+        let server = try await ProductionServer()
+        let token = try await apiToken(server, origins: [ProductionServer.page])
+        let browser = await signedIn("lovelace", server)
+        let address = try await redirect(server, token, origin: ProductionServer.page)
+        let (offer, account) = (await browser.get(address), await browser.get("/account"))
+        let session = try #require(browser.cookie("session"))
+        let form = await browser.get("/sign-in?other=1")
+        _ = await browser.post("/sign-in?other=1", from: form, "account=bob&\(Self.password)")
+        #expect(await browser.post(address, from: offer, "action=continue").status == 403)
+        #expect(await browser.post("/account", from: account, "action=end-all").status == 403)
+        // The former session of the browser is over.
+        #expect(try await server.installation.browserSession(session) == nil)
+        #expect(await browser.get("/account").text.contains("bob"))
+        await server.close()
+    }
+
+    @Test func `a login's label is cut by bytes`() async throws {
+        let server = try await ProductionServer()
+        let begun = try await begin(
+            server, try await apiToken(server), label: "e" + String(repeating: "\u{301}", count: 3000))
+        let browser = await signedIn("bob", server)
+        let form = await browser.get("/login")
+        #expect(await browser.post("/login", from: form, "code=\(begun.code)").body.count < 4000)
+        await server.close()
+    }
+
+    @Test func `a login that was approved ends with the sessions of its account`() async throws {
+        let server = try await ProductionServer()
+        let token = try await apiToken(server)
+        let begun = try await begin(server, token)
+        let browser = await signedIn("bob", server)
+        let form = await browser.get("/login")
+        #expect(await browser.post("/login", from: form, "code=\(begun.code)&action=approve").status == 200)
+        try await server.installation.setPassword(
+            "another line that is long", ofAccountNamed: "bob", by: AuditActor(name: "user 0"))
+        #expect(await poll(server, begun.secret).status == 401)
+        await server.close()
+    }
+
     @Test func `a login is no web page's, and needs an API token that allows sign-in`() async throws {
         let server = try await ProductionServer()
         let reading = try await server.installation.createAPIToken(
