@@ -42,7 +42,11 @@ package struct ECDSAPublicKey: Sendable {
 
     /// Runs `body` with the parsed key; nil if the text is no key of P-256.
     private func withKey<T>(_ body: (OpaquePointer) -> T) -> T? {
-        guard let source = BIO_new_mem_buf(pem, Int32(pem.count)) else { return nil }
+        pem.withUnsafeBytes { withKey(in: $0, body) }
+    }
+
+    private func withKey<T>(in pem: UnsafeRawBufferPointer, _ body: (OpaquePointer) -> T) -> T? {
+        guard let source = BIO_new_mem_buf(pem.baseAddress, Int32(pem.count)) else { return nil }
         defer { BIO_free(source) }
         guard let key = PEM_read_bio_PUBKEY(source, nil, { _, _, _, _ in 0 }, nil) else { return nil }
         defer { EVP_PKEY_free(key) }

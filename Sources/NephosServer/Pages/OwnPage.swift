@@ -13,7 +13,7 @@ struct OwnPage: Sendable {
     private let secret: FormSecret
     /// What the page is for. Forms of one page are none of another.
     let name: String
-    /// Whether forms end with the session. That of a link is of the link, whoever is signed in.
+    /// Whether forms end with the session. Forms of a link end with the link.
     private let isOfSession: Bool
 
     init(_ routed: RoutedRequest, _ installation: Installation, name: String, isOfSession: Bool = true) {

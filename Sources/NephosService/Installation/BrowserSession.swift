@@ -61,10 +61,18 @@ extension Installation {
         address: [UInt8]
     ) async throws(ServiceError) {
         try PasswordRules.check(new, of: browser.name)
-        try await checkPassword(old, of: browser, device: device, address: address)
-        try await setPassword(
-            new, ofAccountNamed: browser.name,
-            by: AuditActor(name: browser.account, address: SignInCounters.network(address) ?? ""))
+        let verified = try await checkPassword(old, of: browser, device: device, address: address)
+        let hash = try await hashed(new)
+        let actor = AuditActor(name: browser.account, address: SignInCounters.network(address) ?? "")
+        try await write { transaction in
+            // A recovery meanwhile ends the session, and its password stays.
+            guard try transaction.entry(StoredSession.self, browser.id) != nil,
+                let account = try transaction.entry(InstallationAccount.self, browser.account),
+                account.password == verified
+            else { throw ServiceError.sessionIsOver }
+            try self.replacePassword(of: browser.account, account, hash, by: actor, in: transaction)
+        }
+        sessions.evictAll()
     }
 
     /// Ends one session of the browser's account, or all of them.

@@ -107,7 +107,8 @@ package struct SignInCounters {
     /// by one.
     func succeed(in transaction: StorageTransaction) throws {
         for (name, _) in names {
-            guard name.hasPrefix("address"), let failures = try transaction.entry(FailedSignIns.self, name),
+            guard name.hasPrefix("address") || name.hasPrefix("codes"),
+                let failures = try transaction.entry(FailedSignIns.self, name),
                 failures.count > 1
             else {
                 try transaction.removeInstallationEntry(FailedSignIns.kind, name)

@@ -68,6 +68,10 @@ extension Installation {
                 InstallationAccount(
                     name: person.signInName, password: nil, createdAt: environment.now(), addresses: []),
                 id)
+            // Made since the plan.
+            guard try transaction.entry(NamedAccount.self, person.signInName) == nil else {
+                throw ServiceError.accountExists(person.signInName)
+            }
             try transaction.put(NamedAccount(id: id), person.signInName)
             try audit("account adopted", id, by: actor, in: transaction)
             // Shares with the person's name go on.

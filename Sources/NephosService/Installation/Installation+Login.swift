@@ -73,10 +73,12 @@ extension Installation {
         _ code: String, approves: Bool, by browser: BrowserSession, address: [UInt8]
     ) async throws(ServiceError) {
         let hash = try await found(code, for: browser, address: address).hash
+        let now = environment.now()
         try await write { transaction in
             guard var login = try transaction.entry(StoredLogin.self, hash), login.account == nil,
-                let codeHash = LoginCode.hash(code), try transaction.entry(StoredSession.self, browser.id) != nil
+                let codeHash = LoginCode.hash(code), let session = try transaction.entry(StoredSession.self, browser.id)
             else { throw Self.unknownCode }
+            if approves, login.container == nil { try Administrator.checkIsRecent(session.signedInAt, at: now) }
             (login.account, login.session) = approves ? (browser.account, browser.id) : (nil, nil)
             login.isDenied = !approves
             try transaction.put(login, hash, expiresAt: login.expiresAt)

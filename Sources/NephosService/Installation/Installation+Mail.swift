@@ -28,7 +28,9 @@ extension Installation {
             try MailAllowance.take(network: address, at: now, in: transaction)
             let count = try transaction.installationEntries(.queuedMail, after: "", limit: Limits.queuedMails).count
             guard count < Limits.queuedMails else { throw ServiceError.busy }
-            guard try MailAllowance.take(recipient: recipient, at: now, in: transaction) else { return }
+            guard try MailAllowance.take(recipient: "\(purpose.rawValue) \(recipient)", at: now, in: transaction) else {
+                return
+            }
             try self.queue(purpose, to: recipient, returnPath: returnPath, in: transaction)
         }
     }

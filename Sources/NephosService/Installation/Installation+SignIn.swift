@@ -111,9 +111,10 @@ extension Installation {
 
     /// Checks the password of an account that is signed in, and counts like a sign-in.
     /// - Parameter device: the secret of the browser's device, whose count strangers' guesses do not use up; nil for none.
+    /// - Returns: the hash of the password, as it was verified.
     func checkPassword(
         _ password: String, of browser: BrowserSession, device: String?, address: [UInt8]
-    ) async throws(ServiceError) {
+    ) async throws(ServiceError) -> String {
         let now = environment.now()
         let deviceHash = device.flatMap(SecretToken.init)?.hash
         let (hash, counters) = try await write { transaction in
@@ -125,11 +126,12 @@ extension Installation {
             try counters.begin(at: now, in: transaction)
             return (try transaction.entry(InstallationAccount.self, browser.account)?.password, counters)
         }
-        guard try await verify(password, hash ?? Self.noPassword), hash != nil else {
+        guard try await verify(password, hash ?? Self.noPassword), let hash else {
             noteFailure(of: browser.account, address)
             throw Self.wrong
         }
         try await write { try counters.succeed(in: $0) }
+        return hash
     }
 
     /// The container and environment that the sign-in is for; nil for the administration, and for the server's own pages.

@@ -57,11 +57,16 @@ package enum Administrator: Hashable, Sendable {
         switch right {
         case .view, .viewInstallation: return
         case .change, .administer:
-            guard now - signedInAt <= Self.recent else {
-                throw ServiceError(
-                    .authenticationRequired, .notAuthenticated,
-                    "changes need a sign-in of the last \(Self.recent / 60_000) minutes: sign in again")
-            }
+            try Self.checkIsRecent(signedInAt, at: now)
+        }
+    }
+
+    /// - Throws: `notAuthenticated` if a sign-in is too old for changes.
+    static func checkIsRecent(_ signedInAt: Int64, at now: Int64) throws(ServiceError) {
+        guard now - signedInAt <= recent else {
+            throw ServiceError(
+                .authenticationRequired, .notAuthenticated,
+                "changes need a sign-in of the last \(recent / 60_000) minutes: sign in again")
         }
     }
 
