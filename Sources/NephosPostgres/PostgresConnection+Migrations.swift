@@ -85,8 +85,16 @@ extension PostgresConnection {
     private func buildBesideOthers(_ index: (name: String, text: String)) throws {
         // It may take longer than a statement of a request.
         try execute("SET statement_timeout = 0")
-        try execute("DROP INDEX CONCURRENTLY IF EXISTS \(index.name)")
-        try execute(index.text.replacing("INDEX \(index.name)", with: "INDEX CONCURRENTLY \(index.name)"))
+        // Builds of one cluster wait for each other, and one of two may end as a deadlock.
+        for attempt in 1...10 {
+            do {
+                try execute("DROP INDEX CONCURRENTLY IF EXISTS \(index.name)")
+                return try execute(
+                    index.text.replacing("INDEX \(index.name)", with: "INDEX CONCURRENTLY \(index.name)"))
+            } catch let error as StorageError where error.code == .busy && attempt < 10 {
+                NativeThread.sleep(nanoseconds: 100_000_000)
+            }
+        }
     }
 
     /// - Returns: how many migrations the database has run; all where a newer server ran more and left it open to this one.
