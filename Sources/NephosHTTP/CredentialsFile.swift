@@ -103,7 +103,7 @@ package struct CredentialsFile: Sendable {
         }
     }
 
-    /// Changes the credentials. Other processes read what was before or after.
+    /// Changes the credentials atomically, one process after another.
     package func update(_ body: (inout [StoredCredential]) -> Void) throws {
         let directory = String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
         try FileManager.default.createDirectory(

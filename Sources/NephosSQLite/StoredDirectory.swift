@@ -102,8 +102,8 @@ package struct StoredDirectory: Sendable {
             """)
     }
 
-    /// Removes all sessions, logins, links and mails of a restored installation: the backup may be in other hands, and may
-    /// have what was ended or used since.
+    /// Removes all sessions, logins, links and mails of a restored installation: a backup may be stolen, and has
+    /// sessions and links that were ended or used since.
     private static func endSessions(_ copy: Connection) throws {
         let kinds = [InstallationEntry.Kind.session, .accountSession, .login, .loginCode, .link, .queuedMail].map {
             String($0.rawValue)

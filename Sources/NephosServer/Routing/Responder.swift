@@ -176,7 +176,7 @@ package final class Responder: Sendable {
         return administrator
     }
 
-    /// Returns the caller of the administration, who has the right. The audit notes refusals.
+    /// Returns the administrator that calls, if the role allows the request. Notes refusals for the audit.
     private func administrator(
         _ request: HTTPRequest, _ target: RequestTarget, _ route: Route, _ right: AdministrationRight,
         _ container: String

@@ -8,6 +8,9 @@ package struct AuditBatch: StoredEntry {
 
     /// The hash of the batch before; of the first one `none`.
     package var previous: String
+    /// The time of the last event of the batch before, until which plus `Limits.auditRetention` that batch is kept; nil for
+    /// the first.
+    package var previousUntil: Int64?
     package var events: [AuditedEvent]
 
     static let none = String(repeating: "0", count: 64)
@@ -27,7 +30,7 @@ package struct AuditBatch: StoredEntry {
     }
 
     /// Returns a batch of events, of which those that differ by their times alone are one.
-    static func make(_ entries: [InstallationEntry], after previous: String) throws -> AuditBatch {
+    static func make(_ entries: [InstallationEntry], after head: AuditHead) throws -> AuditBatch {
         var events: [AuditedEvent] = []
         var positions: [AuditedEvent: Int] = [:]
         for entry in entries {
@@ -43,7 +46,7 @@ package struct AuditBatch: StoredEntry {
             event.time = AuditedEvent.time(ofEntryNamed: entry.name)
             events.append(event)
         }
-        return AuditBatch(previous: previous, events: events)
+        return AuditBatch(previous: head.hash, previousUntil: head.until, events: events)
     }
 }
 
@@ -54,15 +57,18 @@ package struct AuditHead: StoredEntry, Hashable {
 
     package var number: Int64
     package var hash: String
+    /// The time of the batch's last event, in milliseconds since 1970; nil without a batch.
+    package var until: Int64?
 
     static let none = AuditHead(number: 0, hash: AuditBatch.none)
 
     /// As the log has it, such as `17:2c26…`.
     package var text: String { "\(number):\(hash)" }
 
-    package init(number: Int64, hash: String) {
+    package init(number: Int64, hash: String, until: Int64? = nil) {
         self.number = number
         self.hash = hash
+        self.until = until
     }
 
     /// Nil unless the text is a number and a hash.
@@ -75,18 +81,30 @@ package struct AuditHead: StoredEntry, Hashable {
 
 extension StorageReader {
     /// Describes what is wrong with a batch of the audit, or with the link to its neighbours; nil if nothing is.
-    func problem(ofBatch entry: InstallationEntry) throws -> String? {
+    /// - Parameter now: the time at which older batches may have expired.
+    func problem(ofBatch entry: InstallationEntry, at now: Int64) throws -> String? {
         let batch = try AuditBatch.decoded(entry)
         guard let number = Int64(entry.name) else { return "'\(entry.name)' is no batch of the audit" }
         if let before = try installationEntry(.auditBatch, AuditBatch.name(number - 1)) {
             if AuditBatch.hash(before) != batch.previous { return "batch \(number - 1) of the audit was changed" }
-        } else if try installationEntries(.auditBatch, after: "", limit: 1).first?.name != entry.name {
+        } else if try installationEntries(.auditBatch, after: "", limit: 1).first?.name != entry.name
+            || batch.previousUntil.map({ now < $0 + Limits.auditRetention }) ?? false
+        {
             return "batch \(number - 1) of the audit is missing"
         }
         if try installationEntry(.auditBatch, AuditBatch.name(number + 1)) != nil { return nil }
         let head = try self.entry(AuditHead.self, AuditHead.name) ?? .none
         if number < head.number { return "batch \(number + 1) of the audit is missing" }
-        return head == AuditHead(number: number, hash: AuditBatch.hash(entry))
+        return head.number == number && head.hash == AuditBatch.hash(entry)
             ? nil : "batch \(number) of the audit was changed"
+    }
+
+    /// Describes that the last batch of the audit is missing before its time; nil if it is not.
+    func problemOfAuditHead(at now: Int64) throws -> String? {
+        guard let head = try entry(AuditHead.self, AuditHead.name),
+            head.until.map({ now < $0 + Limits.auditRetention }) ?? true,
+            try installationEntry(.auditBatch, AuditBatch.name(head.number)) == nil
+        else { return nil }
+        return "batch \(head.number) of the audit is missing"
     }
 }

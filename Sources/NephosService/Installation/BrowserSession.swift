@@ -43,8 +43,11 @@ extension Installation {
         let secret = SecretToken()
         let expiry = environment.now() + StoredSession.lifetime(keepsSignedIn: keepsSignedIn)
         try await write { transaction in
-            guard try transaction.entry(StoredSession.self, browser.id) != nil else { throw ServiceError.sessionIsOver }
-            try self.begin(request, browser.account, place, secret, isOfBrowser: false, in: transaction)
+            guard let parent = try transaction.entry(StoredSession.self, browser.id) else {
+                throw ServiceError.sessionIsOver
+            }
+            try self.begin(
+                request, browser.account, place, secret, isOfBrowser: false, from: parent, in: transaction)
         }
         return SignedIn(token: secret.text(), device: "", expiresAt: expiry)
     }

@@ -63,12 +63,13 @@ extension Installation {
             let entries = try transaction.installationEntries(.audit, after: "", limit: Limits.eventsPerAuditBatch)
             guard let last = entries.last else { return nil }
             let head = try transaction.entry(AuditHead.self, AuditHead.name) ?? .none
-            let batch = try AuditBatch.make(entries, after: head.hash)
+            let batch = try AuditBatch.make(entries, after: head)
+            let until = AuditedEvent.time(ofEntryNamed: last.name)
             let number = head.number + 1
             let entry = try batch.encoded(
                 named: AuditBatch.name(number),
-                expiresAt: AuditedEvent.time(ofEntryNamed: last.name) + Limits.auditRetention)
-            let next = AuditHead(number: number, hash: AuditBatch.hash(entry))
+                expiresAt: until + Limits.auditRetention)
+            let next = AuditHead(number: number, hash: AuditBatch.hash(entry), until: until)
             try transaction.put(entry)
             try transaction.put(next, AuditHead.name)
             for event in entries { try transaction.removeInstallationEntry(.audit, event.name) }
@@ -90,7 +91,7 @@ extension Installation {
                 return page
             }
             let pending = try reader.installationEntries(.audit, after: "", limit: Limits.entriesPerRead)
-            page.events += try AuditBatch.make(pending, after: AuditBatch.none).events
+            page.events += try AuditBatch.make(pending, after: .none).events
             return page
         }
     }
@@ -100,12 +101,13 @@ extension Installation {
     package func verifyAudit(_ noted: AuditHead?) async throws(ServiceError) -> AuditVerification {
         var found = AuditVerification()
         var last = ""
+        let now = environment.now()
         while true {
             let (before, after) = (found, last)
             let page = try await read { reader in
                 let entries = try reader.installationEntries(
                     .auditBatch, after: after, limit: Limits.auditBatchesPerPage)
-                return (try before.adding(entries, reader), entries.last?.name)
+                return (try before.adding(entries, at: now, reader), entries.last?.name)
             }
             found = page.0
             guard let name = page.1, found.problem == nil else { break }
@@ -122,14 +124,14 @@ extension Installation {
 }
 
 extension AuditVerification {
-    fileprivate func adding(_ entries: [InstallationEntry], _ reader: StorageReader) throws -> AuditVerification {
+    fileprivate func adding(
+        _ entries: [InstallationEntry], at now: Int64, _ reader: StorageReader
+    ) throws -> AuditVerification {
         var found = self
-        if entries.isEmpty, found.batches == 0, let head = try reader.entry(AuditHead.self, AuditHead.name) {
-            found.problem = "batch \(head.number) of the audit is missing"
-        }
+        if entries.isEmpty { found.problem = try reader.problemOfAuditHead(at: now) }
         for entry in entries where found.problem == nil {
             found.batches += 1
-            found.problem = try reader.problem(ofBatch: entry)
+            found.problem = try reader.problem(ofBatch: entry, at: now)
             found.head = Int64(entry.name).map { AuditHead(number: $0, hash: AuditBatch.hash(entry)).text }
             if found.since == nil { found.since = try AuditBatch.decoded(entry).events.first?.time }
         }

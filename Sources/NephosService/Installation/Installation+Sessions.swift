@@ -135,10 +135,10 @@ extension Installation {
         let request = SignIn(name: "", password: "", apiToken: text, label: "app")
         try await write { transaction in
             // The session that asks may have ended meanwhile.
-            guard let session = context.session, try transaction.entry(StoredSession.self, session) != nil else {
+            guard let session = context.session, let parent = try transaction.entry(StoredSession.self, session) else {
                 throw ServiceError.sessionIsOver
             }
-            try self.begin(request, account, place, secret, isOfBrowser: false, in: transaction)
+            try self.begin(request, account, place, secret, isOfBrowser: false, from: parent, in: transaction)
         }
         return secret.text()
     }

@@ -199,24 +199,29 @@ extension Installation {
     }
 
     /// Stores a new session.
+    /// - Parameter parent: the session that asked for it, whose sign-in it continues: so no chain of sessions outlives
+    ///   `Limits.longestSession`. Nil for a sign-in.
     func begin(
         _ request: SignIn, _ account: String, _ place: APIToken?, _ secret: SecretToken, isOfBrowser: Bool,
-        in transaction: StorageTransaction
+        from parent: StoredSession? = nil, in transaction: StorageTransaction
     ) throws {
         try begin(
             request, account, container: place?.container, environment: place?.environment, secret,
-            isOfBrowser: isOfBrowser, in: transaction)
+            isOfBrowser: isOfBrowser, from: parent, in: transaction)
     }
 
     func begin(
         _ request: SignIn, _ account: String, container: String?, environment containerEnvironment: String?,
-        _ secret: SecretToken, isOfBrowser: Bool, in transaction: StorageTransaction
+        _ secret: SecretToken, isOfBrowser: Bool, from parent: StoredSession? = nil,
+        in transaction: StorageTransaction
     ) throws {
         let now = environment.now()
+        let signedInAt = parent?.signedInAt ?? now
         let session = StoredSession(
             account: account, container: container, environment: containerEnvironment,
-            label: StoredSession.label(request.label), signedInAt: now,
-            expiresAt: now + StoredSession.lifetime(keepsSignedIn: request.keepsSignedIn),
+            label: StoredSession.label(request.label), signedInAt: signedInAt,
+            expiresAt: min(
+                now + StoredSession.lifetime(keepsSignedIn: request.keepsSignedIn), signedInAt + Limits.longestSession),
             keepsSignedIn: request.keepsSignedIn, epoch: try transaction.tokenEpoch(),
             isOfBrowser: isOfBrowser ? true : nil)
         try transaction.put(session, hash: secret.hash)

@@ -46,7 +46,7 @@ package struct InstallationVerification: Sendable {
                     for entry in entries {
                         findings.entries += 1
                         if entry.expiresAt > 0 && entry.expiresAt <= now { continue }
-                        if let problem = try Self.problem(of: entry, reader) { findings.note(problem) }
+                        if let problem = try Self.problem(of: entry, at: now, reader) { findings.note(problem) }
                     }
                     return (findings: findings, last: entries.last?.name)
                 }
@@ -59,7 +59,9 @@ package struct InstallationVerification: Sendable {
     }
 
     /// Describes the problem of an entry; nil if the entry is whole.
-    private static func problem(of entry: InstallationEntry, _ reader: StorageReader) throws -> String? {
+    private static func problem(
+        of entry: InstallationEntry, at now: Int64, _ reader: StorageReader
+    ) throws -> String? {
         do {
             return switch entry.kind {
             case .account: try problem(ofAccount: entry.name, try .decoded(entry), reader)
@@ -72,8 +74,8 @@ package struct InstallationVerification: Sendable {
             case .failedSignIns: try unread(FailedSignIns.self, entry)
             case .knownDevice: try unread(KnownDevice.self, entry)
             case .audit: try unread(AuditedEvent.self, entry)
-            case .auditBatch: try reader.problem(ofBatch: entry)
-            case .auditHead: try unread(AuditHead.self, entry)
+            case .auditBatch: try reader.problem(ofBatch: entry, at: now)
+            case .auditHead: try unread(AuditHead.self, entry) ?? reader.problemOfAuditHead(at: now)
             case .serverKey: try problem(ofServerKey: entry.name, try .decoded(entry), reader)
             case .login: try unread(StoredLogin.self, entry)
             case .loginCode: try unread(StoredLoginCode.self, entry)

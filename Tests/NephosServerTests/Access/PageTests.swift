@@ -291,6 +291,43 @@ import Testing
         await server.close()
     }
 
+    @Test func `a login to the administration needs a recent sign-in of the browser`() async throws {
+        let server = try await ProductionServer()
+        let browser = await signedIn("administrator", server)
+        let form = await browser.get("/login")
+        func approve() async throws -> Int {
+            let begun = try await server.installation.beginLogin(apiToken: nil, label: "", address: [])
+            return await browser.post("/login", from: form, "code=\(begun.code)&action=approve").status
+        }
+        #expect(try await approve() == 200)
+        server.advance(milliseconds: 16 * 60_000)
+        #expect(try await approve() == 400)
+        await server.close()
+    }
+
+    @Test func `a session that another one began continues its sign-in`() async throws {
+        let server = try await ProductionServer()
+        let token = try await apiToken(server)
+        let start = server.now
+        var session = try await server.installation.signIn(
+            SignIn(name: "bob", password: ProductionServer.password, apiToken: token, keepsSignedIn: true)
+        ).token
+        for _ in 0..<2 {
+            server.advance(milliseconds: 60_000)
+            var request = HTTPRequest(
+                method: .post,
+                target:
+                    "/database/1/\(ProductionServer.container)/development/public/users/webAuthToken?ckAPIToken=\(token)",
+                host: "cloud.example.org", body: Array("{\"apiToken\":\"\(token)\"}".utf8))
+            request.authorization = "Bearer \(session)"
+            let answer = await server.responder.respond(to: request).text
+            session = String(try #require(answer.firstMatch(of: /"webAuthToken":"([^"]+)"/), "\(answer)").1)
+        }
+        let stored = try await server.installation.sessionSummaries(ofAccountNamed: "bob")
+        #expect(stored.filter { $0.label == "app" }.map(\.signedInAt) == [start, start])
+        await server.close()
+    }
+
     @Test func `a login that was approved ends with the sessions of its account`() async throws {
         let server = try await ProductionServer()
         let token = try await apiToken(server)

@@ -120,6 +120,31 @@ import Testing
         }
     }
 
+    @Test func `the oldest batches may be missing after a year alone`() async throws {
+        try await makeBatches(3)
+        let first = try await batch(1)
+        try await expectProblem("batch 1 of the audit is missing") {
+            try $0.removeInstallationEntry(.auditBatch, first.name)
+        }
+        test.clock.advance(milliseconds: Limits.auditRetention)
+        #expect(try await installation.verifyAudit(nil).problem == nil)
+        // After a year without events none is left.
+        try await installation.write { [now = test.clock.now] in
+            _ = try $0.purgeInstallationEntries(expiredBy: now, limit: 1000)
+        }
+        let found = try await installation.verifyAudit(nil)
+        #expect(found.problem == nil && found.batches == 0)
+        try await makeBatches(1)
+        #expect(try await installation.verifyAudit(nil).problem == nil)
+        let last = AuditBatch.name(4)
+        try await expectProblem("batch 4 of the audit is missing") {
+            try $0.removeInstallationEntry(.auditBatch, last)
+        }
+        #expect(
+            try await InstallationVerification(installation.engine, installation.environment).run().problems
+                == ["batch 4 of the audit is missing"])
+    }
+
     @Test func `who cuts the audit and mends the chain differs from the log`() async throws {
         try await makeBatches(3)
         let logged = try #require(try await installation.verifyAudit(nil).head.flatMap(AuditHead.init))
