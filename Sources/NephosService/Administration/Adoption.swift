@@ -33,7 +33,7 @@ package struct Adoption: Sendable {
         for id in existing {
             let read = try await withStore(id) { engine in try await engine.read { try Self.names(in: id, $0) } }
             damages += read.damages
-            if !read.names.accounts.isEmpty { stores.append(read.names) }
+            stores.append(read.names)
         }
         let state =
             try await exists(.installation)
@@ -49,6 +49,7 @@ package struct Adoption: Sendable {
     ) throws -> (names: AdoptionPlan.Names, damages: [String]) {
         var names = AdoptionPlan.Names(store: id)
         var damages: [String] = []
+        names.ids = Set(try accounts(reader) { AccountID.isValid($0.name) }.map(\.name))
         for account in try unadopted(reader) {
             let name = AccountName.canonical(account.name)
             guard names.accounts.insert(name).inserted else {
@@ -69,10 +70,16 @@ package struct Adoption: Sendable {
 
     /// The live accounts that the store knows by names of `nephos dev`.
     private static func unadopted(_ reader: StorageReader) throws -> [AccountRow] {
+        try accounts(reader) { !AccountID.isValid($0.name) }
+    }
+
+    private static func accounts(
+        _ reader: StorageReader, where isWanted: (AccountRow) -> Bool
+    ) throws -> [AccountRow] {
         var (found, last): ([AccountRow], Int64) = ([], 0)
         while true {
             let page = try reader.accounts(after: last, limit: Limits.accountsPerPage)
-            found += page.filter { !AccountID.isValid($0.name) }
+            found += page.filter(isWanted)
             guard page.count == Limits.accountsPerPage, let id = page.last?.id else { return found }
             last = id
         }
@@ -106,15 +113,30 @@ package struct Adoption: Sendable {
                 plan, hashes: secrets.mapValues { SecretToken.hash(of: $0.text) }, developers: developers,
                 containers: containers, by: actor)
         }
+        let addresses = AdoptedAddresses(decided)
         for id in plan.stores {
             try await withStore(id) { engine in
-                try await engine.write { try Self.adopt(id, decided, secrets, in: $0) }
+                try await engine.write { try Self.adopt(id, decided, addresses, secrets, in: $0) }
             }
         }
+        try await checkIsComplete()
         if decided.values.contains(where: { $0.recoveryKeyHash != nil }) {
             try await BlockingPool.disk.run { [provider] in try provider.eraseDeletedRows() }
         }
         try await withInstallation { try await $0.finishAdoption(by: actor) }
+    }
+
+    /// A server that ran meanwhile may have made accounts, also in stores that the plan does not have.
+    private func checkIsComplete() async throws {
+        for id in try await containerStores() {
+            let left = try await withStore(id) { engine in try await engine.read { try Self.unadopted($0).first?.name }
+            }
+            if let left { throw Self.madeMeanwhile("The account '\(left)' was made") }
+        }
+    }
+
+    private static func madeMeanwhile(_ change: String) -> StorageError {
+        StorageError(.inUse, "\(change) meanwhile: stop all servers, and try again.")
     }
 
     private static func secrets(
@@ -137,37 +159,30 @@ package struct Adoption: Sendable {
 
     /// Changes a store, in one transaction. What refers to an account by its number or its user record name stays.
     private static func adopt(
-        _ id: StoreID, _ decided: [String: AdoptedName], _ secrets: [String: CarriedSecret],
-        in transaction: StorageTransaction
+        _ id: StoreID, _ decided: [String: AdoptedName], _ addresses: AdoptedAddresses,
+        _ secrets: [String: CarriedSecret], in transaction: StorageTransaction
     ) throws {
         try transaction.runAlone()
         try transaction.advanceCatalog()
         let accounts = try unadopted(transaction)
         for account in accounts {
             guard let adopted = decided[AccountName.canonical(account.name)], let name = adopted.account else {
-                throw StorageError(
-                    .inUse, "The account '\(account.name)' was made meanwhile: stop all servers, and try again.")
+                throw madeMeanwhile("The account '\(account.name)' was made")
             }
             if let replacement = try EscrowReplacement(of: account, in: id, transaction) {
                 guard let secret = secrets[adopted.signInName] else {
-                    throw StorageError(
-                        .inUse, "The keys of '\(account.name)' were kept meanwhile: stop all servers, and try again.")
+                    throw madeMeanwhile("The keys of '\(account.name)' were kept")
                 }
                 try replacement.run(secret, in: transaction)
             }
-            for var row in try invitations(by: account, transaction) {
-                guard let address = Self.address(row.address, decided), address != row.address else { continue }
-                row.address = address
-                try transaction.put(row)
+            for change in addresses.changes(try invitations(by: account, transaction)) {
+                switch change {
+                case .put(let row): try transaction.put(row)
+                case .remove(let row): try transaction.removeParticipant(share: row.share, id: row.id)
+                }
             }
             try transaction.renameAccount(id: account.id, to: name)
         }
-    }
-
-    /// The address that replaces the address of an invitation; nil if that stays. The case of an e-mail address does not
-    /// matter, as in `InvitationAddress`.
-    private static func address(_ address: String, _ decided: [String: AdoptedName]) -> String? {
-        (decided[address] ?? (address.contains("@") ? decided[address.lowercased()] : nil))?.signInName
     }
 
     // MARK: Stores

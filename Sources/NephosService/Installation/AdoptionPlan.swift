@@ -8,15 +8,17 @@ package import NephosStorage
 /// - no account of the installation has the sign-in name already;
 /// - what was decided before stays.
 package struct AdoptionPlan: Sendable {
-    /// The names of `nephos dev` in a store that has not been adopted.
+    /// The names of `nephos dev` in a store.
     struct Names: Sendable {
         var store: StoreID
-        /// The canonical names of the live accounts.
+        /// The canonical names of the live accounts; none in a store that was adopted.
         var accounts: Set<String> = []
         /// The accounts for whose devices the service keeps keys.
         var withKeptKeys: Set<String> = []
         /// The addresses of invitations.
         var addresses: Set<String> = []
+        /// The names of live accounts that have the form of an account's ID.
+        var ids: Set<String> = []
     }
 
     /// An account of the installation that names become.
@@ -57,14 +59,15 @@ package struct AdoptionPlan: Sendable {
         _ stores: [Names], given: [String: String], decided: [String: AdoptedName] = [:], taken: Set<String> = [],
         isProduction: Bool = false
     ) {
-        self.stores = stores.map(\.store)
+        self.stores = stores.filter { !$0.accounts.isEmpty }.map(\.store)
         isContinued = !decided.isEmpty
-        isDone = isProduction && decided.isEmpty && stores.isEmpty
+        isDone = isProduction && decided.isEmpty && self.stores.isEmpty
         let given = Dictionary(
             given.map { (AccountName.canonical($0), SignInName.canonical($1)) }, uniquingKeysWith: { $1 })
         let names = Set(stores.flatMap(\.accounts)).union(decided.filter { $1.account != nil }.keys)
         let addresses = Set(stores.flatMap(\.addresses)).union(decided.keys)
         checkGiven(given, names, addresses, decided)
+        if !isProduction { for names in stores { checkIDs(names) } }
         let groups = Dictionary(grouping: names) {
             decided[$0]?.signInName ?? given[$0] ?? SignInName.canonical($0)
         }
@@ -83,6 +86,15 @@ package struct AdoptionPlan: Sendable {
             guard let signInName = decided[name]?.signInName ?? given[name] else { continue }
             invited[name] = signInName
             if let problem = Self.problem(of: signInName, of: name) { problems.append(problem) }
+        }
+    }
+
+    /// Before an adoption there are no IDs: an account with such a name would never be adopted.
+    private mutating func checkIDs(_ names: Names) {
+        for id in names.ids.sorted() {
+            problems.append(
+                "\(names.store.container), \(names.store.environment) has an account '\(id)', which is the form of an ID: "
+                    + "delete it by 'nephos accounts delete'")
         }
     }
 

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
-/// The file of sign-in names for the names of `nephos dev`: a line such as `ada = ada@example.org` for each. Empty lines,
-/// and those that begin with `#`, have no effect.
+/// The file of sign-in names for the names of `nephos dev`: a line such as `ada = ada@example.org` for each. A name may hold
+/// `=` without spaces around it. Empty lines, and those that begin with `#`, have no effect.
 enum NamesFile {
     /// - Throws: `UsageError` for a file that cannot be read, and for the first line that has another form.
     static func read(_ path: String) throws(UsageError) -> [String: String] {
@@ -16,14 +16,18 @@ enum NamesFile {
         for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
             let line = String(line).trimmingSpaces
             if line.isEmpty || line.hasPrefix("#") { continue }
-            let parts = line.split(separator: "=", maxSplits: 1).map { String($0).trimmingSpaces }
-            guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else {
+            guard let (name, signInName) = parts(of: line), !name.isEmpty, !signInName.isEmpty else {
                 throw UsageError("line \(index + 1) of '\(path)' is not of the form ada = ada@example.org.")
             }
-            guard names.updateValue(parts[1], forKey: parts[0]) == nil else {
-                throw UsageError("line \(index + 1) of '\(path)' names '\(parts[0])' once more.")
+            guard names.updateValue(signInName, forKey: name) == nil else {
+                throw UsageError("line \(index + 1) of '\(path)' names '\(name)' once more.")
             }
         }
         return names
+    }
+
+    private static func parts(of line: String) -> (String, String)? {
+        guard let mark = line.firstRange(of: " = ") ?? line.firstRange(of: "=") else { return nil }
+        return (String(line[..<mark.lowerBound]).trimmingSpaces, String(line[mark.upperBound...]).trimmingSpaces)
     }
 }

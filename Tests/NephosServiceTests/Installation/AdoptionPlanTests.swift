@@ -1,4 +1,5 @@
 import NephosStorage
+import NephosWire
 import Testing
 
 @testable import NephosService
@@ -18,8 +19,7 @@ import Testing
             AdoptionPlan.Names(store: Self.first, accounts: first, addresses: addresses),
             AdoptionPlan.Names(store: Self.second, accounts: second),
         ]
-        return AdoptionPlan(
-            stores.filter { !$0.accounts.isEmpty }, given: given, decided: decided, taken: taken)
+        return AdoptionPlan(stores, given: given, decided: decided, taken: taken)
     }
 
     @Test func `a name is one account in all stores, under its own name or the one that is given`() {
@@ -68,5 +68,55 @@ import Testing
         #expect(other.problems == ["'ada' became 'ada@a.org' when the adoption began"])
         // Every store was adopted, and the process ended before it said so.
         #expect(!self.plan([], decided: decided).isDone)
+    }
+
+    @Test func `a name of the form of an ID stops an adoption, and not what follows one`() {
+        let id = "id:" + String(repeating: "a", count: 32)
+        let stores = [AdoptionPlan.Names(store: Self.first, accounts: ["ada"], ids: [id])]
+        let plan = AdoptionPlan(stores, given: [:])
+        #expect(plan.problems.count == 1 && plan.problems[0].contains("'\(id)'"))
+        #expect(AdoptionPlan(stores, given: [:], isProduction: true).problems == [])
+    }
+
+    // MARK: Invitations
+
+    private func row(
+        _ id: String, _ address: String, share: Int64 = 1, account: Int64 = 0, permission: SharePermission = .readOnly
+    ) -> ShareParticipantRow {
+        ShareParticipantRow(
+            share: share, id: id, account: account, address: address, role: ParticipantRole.privateUser.number,
+            permission: permission.number,
+            status: (account == 0 ? AcceptanceStatus.pending : .accepted).number, addedAt: 0)
+    }
+
+    @Test func `an invitation is of the account whose name it spells in any case, if that is one`() {
+        let addresses = AdoptedAddresses([
+            "Ada@x.org": AdoptedName(signInName: "ada@y.org"), "bob": AdoptedName(signInName: "bob@y.org"),
+            "Zoe": AdoptedName(signInName: "zoe1"), "zoe": AdoptedName(signInName: "zoe2"),
+        ])
+        #expect(addresses.address("ada@X.org") == "ada@y.org" && addresses.address("Bob") == "bob@y.org")
+        #expect(addresses.address("Zoe") == "zoe1" && addresses.address("zoe") == "zoe2")
+        #expect(addresses.address("ZOE") == "zoe", "not one of the two")
+        #expect(addresses.address("Carl") == "carl" && addresses.address("+49123") == "+49123")
+    }
+
+    @Test func `of two invitations that become one, the accepted one stays, or the one that may do more`() {
+        let addresses = AdoptedAddresses([
+            "bob": AdoptedName(signInName: "bob@y.org"), "bob@x.org": AdoptedName(signInName: "bob@y.org"),
+        ])
+        let (accepted, pending) = (row("a", "bob", account: 7), row("b", "bob@x.org", permission: .readWrite))
+        var renamed = accepted
+        renamed.address = "bob@y.org"
+        for rows in [[accepted, pending], [pending, accepted]] {
+            #expect(Set(addresses.changes(rows)) == [.put(renamed), .remove(pending)])
+        }
+        let reader = row("a", "bob")
+        var writer = pending
+        writer.address = "bob@y.org"
+        for rows in [[reader, pending], [pending, reader]] {
+            #expect(Set(addresses.changes(rows)) == [.put(writer), .remove(reader)])
+        }
+        let elsewhere = row("c", "bob@y.org", share: 2)
+        #expect(addresses.changes([elsewhere]) == [] && addresses.changes([reader, elsewhere]).count == 1)
     }
 }

@@ -156,8 +156,8 @@ import Testing
 
     @Test func `an adoption that is interrupted anywhere is refused by servers, and continues`() async throws {
         let key = Adoption.makeRecoveryKey()
-        // The openings: two stores for the plan, the installation, two stores, the installation.
-        for limit in 2...5 {
+        // The openings: two stores for the plan, the installation, two stores, both once more, the installation.
+        for limit in 2...7 {
             let temporary = TemporaryStores()
             defer { temporary.remove() }
             let users = try await use(try temporary.open())
@@ -205,6 +205,34 @@ import Testing
             #expect(error.reason.contains("there is no recovery key for 'alice@example.org'"))
         }
         #expect(!stores.exists(.installation))
+        stores.close()
+    }
+
+    @Test func `an account that is made between the plan and its adoption stops the adoption, which continues later`()
+        async throws
+    {
+        let temporary = TemporaryStores()
+        defer { temporary.remove() }
+        _ = try await use(try temporary.open())
+        let stores = try temporary.open()
+        let adoption = Adoption(stores)
+        let plan = try await adoption.plan(names: Self.names)
+        let late = StoreID(container: "iCloud.a", environment: "production")
+        let engine = try stores.open(late)
+        _ = try await engine.write { try $0.insertAccount(name: "carol", userRecordName: "_carol") }
+        await engine.close()
+        let key = Adoption.makeRecoveryKey()
+        let error = try await #require(throws: StorageError.self) {
+            try await adoption.run(plan, recoveryKeys: keys(key), by: Self.root)
+        }
+        #expect(error.code == .inUse && error.message.contains("'carol'"))
+        await #expect(throws: StorageError.self) { try await Installation.open(stores) }
+        try await adopt(stores, keys(key))
+        let installation = try await Installation.open(stores)
+        #expect(
+            try await installation.accounts(after: "").map(\.name) == ["alice@example.org", "bob", "carol"])
+        await installation.close()
+        #expect(try await adoption.plan(names: [:]).isDone)
         stores.close()
     }
 
