@@ -58,7 +58,8 @@ struct ObjectStorageArguments {
 
     private static func place(_ text: String) throws(UsageError) -> (bucket: String, prefix: String) {
         guard text.hasPrefix("s3://") else {
-            throw UsageError("'\(text)' is unknown: '--asset-storage' takes s3://BUCKET or s3://BUCKET/PREFIX.")
+            throw UsageError(
+                "'\(MaskedURL.wrong(text))' is unknown: '--asset-storage' takes s3://BUCKET or s3://BUCKET/PREFIX.")
         }
         let parts = text.dropFirst(5).split(separator: "/", omittingEmptySubsequences: false)
         var names = parts.map(String.init)
@@ -87,7 +88,8 @@ struct ObjectStorageArguments {
         let text = text.hasSuffix("/") ? String(text.dropLast()) : text
         let host = text.hasPrefix("https://") ? text.dropFirst(8) : text.hasPrefix("http://") ? text.dropFirst(7) : ""
         guard !host.isEmpty, !host.contains("/"), !host.contains("@"), !host.contains("?"), !host.contains(" ") else {
-            throw UsageError("'\(text)' is no address of object storage, for example https://s3.example.org:9000.")
+            throw UsageError(
+                "'\(MaskedURL.wrong(text))' is no address of object storage, for example https://s3.example.org:9000.")
         }
         return text
     }

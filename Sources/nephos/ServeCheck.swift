@@ -28,10 +28,12 @@ struct ServeCheck {
 
     /// Prints the settings and the findings. Exits with 1 if a check failed.
     /// - Throws: `UsageError` for settings with which no server starts.
-    static func main(_ arguments: [String], _ resolved: Arguments) throws(UsageError) {
-        let user = try DataOwner.become(ofData: resolved["--data"] ?? ServeCommand.defaultData)
-        // The files that the settings name are read as the server's user reads them.
-        let resolved = user == nil ? resolved : try ServeSettings.resolve(arguments)
+    static func main(_ arguments: [String]) throws(UsageError) {
+        // Root reads where the data is from a file that may be the server's user's.
+        let draft = try ServeSettings.resolve(arguments, checksOwner: geteuid() != 0)
+        let user = try DataOwner.become(ofData: draft["--data"] ?? ServeCommand.defaultData)
+        // The configuration and the files that it names are read as the server's user reads them.
+        let resolved = try ServeSettings.resolve(arguments)
         Console.print("settings:\n\(settings(resolved))")
         let check = ServeCheck(command: try ServeCommand(resolved))
         let findings =
@@ -59,26 +61,10 @@ struct ServeCheck {
             }
             return values.enumerated().map { index, value in
                 let source = sources[min(index, sources.count - 1)]
-                return "  \(option.settingName) = \(withoutSecrets(value, of: option)) (\(source))\n"
+                return
+                    "  \(option.settingName) = \(MaskedURL.text(value, hidesPath: option.name == "--web-hook")) (\(source))\n"
             }
         }.joined()
-    }
-
-    /// Masks the parts of a URL that may be secrets: the user's password, the query, and the path of a web hook.
-    static func withoutSecrets(_ value: String, of option: CommandOption) -> String {
-        guard let scheme = value.firstRange(of: "://") else { return value }
-        var rest = value[scheme.upperBound...]
-        var tail = ""
-        if let query = rest.firstIndex(where: { $0 == "?" || $0 == "#" }) {
-            (rest, tail) = (rest[..<query], "?…")
-        }
-        let path = rest.firstIndex(of: "/") ?? rest.endIndex
-        var (authority, place) = (rest[..<path], rest[path...])
-        if option.name == "--web-hook", place.count > 1 { place = "/…" }
-        if let at = authority.lastIndex(of: "@"), authority[..<at].contains(":") {
-            authority = authority.prefix { $0 != ":" } + ":…" + authority[at...]
-        }
-        return value[..<scheme.upperBound] + authority + place + tail
     }
 
     // MARK: Checks

@@ -115,9 +115,8 @@ struct ServeCommand {
     /// Runs the server until a signal ends the process.
     static func main(_ arguments: [String]) throws(UsageError) {
         if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
-        let resolved = try ServeSettings.resolve(arguments)
-        if resolved.has("--check") { return try ServeCheck.main(arguments, resolved) }
-        let command = try ServeCommand(resolved)
+        if try ServeSettings.commandLine(arguments).has("--check") { return try ServeCheck.main(arguments) }
+        let command = try ServeCommand(try ServeSettings.resolve(arguments))
         let (listeners, log) = (command.listeners, command.settings.log)
         ServerProcess(log: log, drain: Int(command.drain / 1000)).run(reload: { listeners.reload(log) }) {
             try await command.serve(until: $0, $1)
@@ -144,7 +143,8 @@ struct ServeCommand {
         }
         guard let url = PublicURL(text) else {
             throw UsageError(
-                "'\(text)' is not the address of a server: '--url' takes https:// and a host, without a path.")
+                "'\(MaskedURL.wrong(text))' is not the address of a server: '--url' takes https:// and a host, without a path."
+            )
         }
         self.url = url
         listeners = try ServeListeners(arguments, url)

@@ -32,9 +32,7 @@ package struct PublicURL: Hashable, Sendable {
     }
 
     /// Whether the host is this machine.
-    package var isLoopback: Bool {
-        host == "localhost" || host == "::1" || host.hasPrefix("127.")
-    }
+    package var isLoopback: Bool { IPAddress.isLoopback(host: host) }
 
     package var isSecure: Bool { text.hasPrefix("https:") }
 

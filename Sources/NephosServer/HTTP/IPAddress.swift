@@ -57,6 +57,12 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     /// Whether the address is this machine's: 127.0.0.0/8 or ::1.
     package var isLoopback: Bool { isIPv4 ? low >> 24 & 0xFF == 127 : high == 0 && low == 1 }
 
+    /// Whether a host is this machine: `localhost`, or a loopback address. Other names, such as `127.example.org`, may
+    /// resolve to any machine.
+    package static func isLoopback(host: String) -> Bool {
+        host.lowercased() == "localhost" || IPAddress(host)?.isLoopback == true
+    }
+
     /// The address in network order: 4 or 16 bytes.
     package var bytes: [UInt8] {
         if isIPv4 { return (0..<4).map { UInt8(truncatingIfNeeded: low >> (24 - 8 * UInt64($0))) } }

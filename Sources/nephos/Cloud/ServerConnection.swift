@@ -13,7 +13,8 @@ struct ServerAddress: Hashable, CustomStringConvertible {
             url.fragment == nil, url.user == nil, (1...65_535).contains(url.port ?? 80)
         else {
             throw UsageError(
-                "'\(text)' is not the address of a server: '--url' takes one like \(RemoteSchema.localURL).")
+                "'\(MaskedURL.wrong(text))' is not the address of a server: '--url' takes one like \(RemoteSchema.localURL)."
+            )
         }
         var path = url.percentEncodedPath
         while path.hasSuffix("/") { path.removeLast() }

@@ -17,11 +17,13 @@ struct ConfigurationFile {
     }
 
     /// Reads the file.
-    /// - Parameter named: the path; nil for the default one.
+    /// - Parameters:
+    ///   - named: the path; nil for the default one.
+    ///   - checksOwner: whether the file is to be root's or this user's.
     /// - Returns: the file; nil if none is named and the default one does not exist.
     /// - Throws: `UsageError` for a file that cannot be read, that is no file, that users other than root and the
     ///   server's may change, or that exceeds the limit.
-    static func read(_ named: String?) throws(UsageError) -> ConfigurationFile? {
+    static func read(_ named: String?, checksOwner: Bool = true) throws(UsageError) -> ConfigurationFile? {
         let path = named ?? defaultPath
         // Without O_NONBLOCK, opening a pipe would block.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -34,7 +36,9 @@ struct ConfigurationFile {
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             throw UsageError("the configuration file \(path) is not a file.")
         }
-        guard status.st_mode & 0o022 == 0, status.st_uid == 0 || status.st_uid == geteuid() else {
+        guard status.st_mode & 0o022 == 0,
+            !checksOwner || status.st_uid == 0 || status.st_uid == geteuid()
+        else {
             throw UsageError(
                 "other users may change the configuration file \(path): it is to be root's or the server's user's "
                     + "(chown, chmod 644).")

@@ -26,11 +26,18 @@ enum ServeSettings {
     /// The prefix of the settings' variables.
     static let variablePrefix = "NEPHOS_SERVE_"
 
+    static func commandLine(_ arguments: [String]) throws(UsageError) -> Arguments {
+        try Arguments(arguments, options: all + ServeCommand.ownOptions, command: "serve")
+    }
+
     /// Parses the command line, and adds the settings of the environment and of the configuration file.
-    static func resolve(_ arguments: [String]) throws(UsageError) -> Arguments {
-        var resolved = try Arguments(arguments, options: all + ServeCommand.ownOptions, command: "serve")
+    /// - Parameter checksOwner: whether the file is to be root's or this user's.
+    static func resolve(_ arguments: [String], checksOwner: Bool = true) throws(UsageError) -> Arguments {
+        var resolved = try commandLine(arguments)
         for setting in try settings(ofEnvironment: ProcessInfo.processInfo.environment) { resolved.add([setting]) }
-        if let file = try ConfigurationFile.read(resolved[ServeCommand.configOption.name]) {
+        if let file = try ConfigurationFile.read(
+            resolved[ServeCommand.configOption.name], checksOwner: checksOwner)
+        {
             for setting in try file.settings(all) { resolved.add(setting) }
         }
         return resolved

@@ -129,9 +129,8 @@ struct MailOptions {
                     + "password in '--mail-password-file FILE'.")
         }
         let name = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
-        let isLoopback = name == "localhost" || name == "::1" || name.hasPrefix("127.")
         let authority = (name.contains(":") ? "[\(name)]" : name) + ":\(url.port ?? (scheme == "smtps" ? 465 : 587))"
-        return ("\(scheme)://\(authority)", scheme == "smtps" || !isLoopback)
+        return ("\(scheme)://\(authority)", scheme == "smtps" || !IPAddress.isLoopback(host: name))
     }
 
     private static func password(_ path: String) throws(UsageError) -> String {

@@ -114,6 +114,34 @@ import Testing
         let storage = try await check("url = http://127.0.0.1:1\nstorage = postgresql://ada:word@127.0.0.1/x\n")
         #expect(storage.status == 2 && storage.errors.contains("holds a password"), "\(storage.errors)")
         #expect(!"\(finished) \(storage)".contains("word@"))
+        for url in ["https://ada:word@example.org", "ada:word@example.org", "http://127.example.org"] {
+            let refused = try await check("url = \(url)\n")
+            #expect(refused.status == 2 && refused.errors.contains("example.org'"), "\(refused.errors)")
+            #expect(!refused.errors.contains("word@"))
+        }
+    }
+
+    @Test(.enabled(if: geteuid() == 0)) func `root checks a configuration file that is the server's user's`()
+        async throws
+    {
+        try await withTemporaryDirectory { directory in
+            let (data, file) = (directory.appendingPathComponent("data"), directory.appendingPathComponent("conf"))
+            try FileManager.default.createDirectory(
+                at: data, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+            try Data("url = http://127.0.0.1:1\ndata = \(data.path)\n".utf8).write(to: file)
+            try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: directory.path)
+            func check(_ fileOwner: uid_t, _ dataOwner: uid_t) async throws -> Finished {
+                #expect(chown(file.path, fileOwner, fileOwner) == 0 && chown(data.path, dataOwner, dataOwner) == 0)
+                return try await StartedNephos(["serve", "--check", "--config", file.path]).finish()
+            }
+            let (user, other): (uid_t, uid_t) = (65_534, 1)
+            let own = try await check(user, user)
+            #expect(own.status == 0 && own.output.contains("checked as the user"), "\(own)")
+            for (fileOwner, dataOwner) in [(other, user), (user, 0)] {
+                let refused = try await check(fileOwner, dataOwner)
+                #expect(refused.status == 2 && refused.errors.contains("other users may change"), "\(refused)")
+            }
+        }
     }
 
     @Test func `the page of the settings, and the example, have every setting`() async throws {

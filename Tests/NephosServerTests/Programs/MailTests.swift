@@ -52,6 +52,7 @@ import Testing
         for (url, text) in [
             ("smtp://127.0.0.1:25", "smtp://127.0.0.1:25 without TLS"),
             ("smtp://mail.example.org", "smtp://mail.example.org:587;"),
+            ("smtp://127.0.0.1.example.org", "smtp://127.0.0.1.example.org:587;"),
             ("smtps://mail.example.org", "smtps://mail.example.org:465;"),
         ] {
             let finished = try await check(["--mail-smtp", url] + Self.from)
