@@ -369,6 +369,8 @@ package enum Limits {
     static let queuedMails = 1000
     /// The maximum numbers of mails in an hour to a recipient, and of those that a network asks for.
     static let (mailsOfRecipient, mailsOfNetwork) = (5, 20)
+    /// The maximum number of mails in an hour to people who ask for an account, of all networks.
+    static let mailsOfSignUps = 1000
     /// The time in milliseconds between two looks for due mails.
     static let mailInterval: Int64 = 1000
     /// The times in milliseconds for which a link is valid, and that of an administrator's invitation.

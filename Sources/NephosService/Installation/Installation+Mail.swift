@@ -26,6 +26,7 @@ extension Installation {
         let now = environment.now()
         try await write { transaction in
             try MailAllowance.take(network: address, at: now, in: transaction)
+            if purpose == .signUp { try MailAllowance.takeSignUp(at: now, in: transaction) }
             let count = try transaction.installationEntries(.queuedMail, after: "", limit: Limits.queuedMails).count
             guard count < Limits.queuedMails else { throw ServiceError.busy }
             guard try MailAllowance.take(recipient: "\(purpose.rawValue) \(recipient)", at: now, in: transaction) else {

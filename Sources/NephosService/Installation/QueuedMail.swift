@@ -56,9 +56,20 @@ struct MailAllowance: StoredEntry, Hashable {
     /// - Parameter address: the network address of the caller; empty if unknown.
     /// - Throws: `requestRateLimited` if there were too many.
     static func take(network address: [UInt8], at now: Int64, in transaction: StorageTransaction) throws {
-        guard let network = SignInCounters.network(address),
-            let wait = try take("network \(network)", Limits.mailsOfNetwork, now, transaction)
-        else { return }
+        guard let network = SignInCounters.network(address) else { return }
+        try require("network \(network)", Limits.mailsOfNetwork, now, transaction)
+    }
+
+    /// Counts a mail to an address without an account: who has many networks could have the server write to any address.
+    /// - Throws: `requestRateLimited` if there were too many.
+    static func takeSignUp(at now: Int64, in transaction: StorageTransaction) throws {
+        try require("sign-ups", Limits.mailsOfSignUps, now, transaction)
+    }
+
+    private static func require(
+        _ name: String, _ limit: Int, _ now: Int64, _ transaction: StorageTransaction
+    ) throws {
+        guard let wait = try take(name, limit, now, transaction) else { return }
         throw ServiceError(
             .throttled, .requestRateLimited, "too many mails were asked for: wait before the next",
             retryAfter: Double(wait) / 1000)

@@ -16,7 +16,9 @@ package struct MailAddress: Hashable, Sendable {
         guard text.utf8.count <= Self.longest, parts.count == 2,
             parts[0].utf8.count <= Self.longestLocal, Self.isDotted(parts[0], Self.isLocal),
             parts[1].utf8.count <= 253, Self.isDotted(parts[1], Self.isOfDomain),
-            parts[1].split(separator: ".").allSatisfy({ $0.first != "-" && $0.last != "-" && $0.utf8.count <= 63 })
+            parts[1].split(separator: ".").allSatisfy({ $0.first != "-" && $0.last != "-" && $0.utf8.count <= 63 }),
+            // A last label of digits makes a network address, also in short forms such as 127.1 (RFC 1123 §2.1).
+            parts[1].split(separator: ".").last?.contains(where: \.isLetter) == true
         else { return nil }
         self.text = text
     }

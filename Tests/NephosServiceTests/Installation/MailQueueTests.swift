@@ -67,6 +67,24 @@ import Testing
         stores.close()
     }
 
+    @Test func `sign-ups from many networks have one limit, which recoveries do not use up`() async throws {
+        let test = try await test()
+        func signUp(_ index: Int) async throws {
+            try await test.installation.requestSignUp(
+                of: "a\(index)@example.org", returnPath: nil,
+                address: [198, 51, UInt8(index / 250), UInt8(index % 250)])
+            while try await test.installation.sendDueMails(to: server.outlet) > 0 {}
+        }
+        for index in 0..<Limits.mailsOfSignUps { try await signUp(index) }
+        let error = await #expect(throws: ServiceError.self) { try await signUp(Limits.mailsOfSignUps) }
+        #expect(error?.code == .throttled && error?.retryAfter == 3600)
+        try await test.installation.requestRecovery(of: Self.ada, address: [192, 0, 2, 1])
+        test.clock.advance(milliseconds: 3_600_000)
+        try await signUp(Limits.mailsOfSignUps)
+        #expect(server.taken.withLock { $0.count } == Limits.mailsOfSignUps + 2)
+        await test.installation.close()
+    }
+
     @Test func `a mail that fails is tried again later and later, and given up after a day`() async throws {
         let test = try await test(failsForLog: false)
         try await test.installation.requestRecovery(of: Self.ada, address: [])

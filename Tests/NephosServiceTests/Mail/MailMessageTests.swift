@@ -17,6 +17,7 @@ import Testing
         "", "ada", "@", "ada@", "@example.org", "a@b@c", "ada@example..org", ".ada@example.org", "ada.@example.org",
         "ada@-example.org", "ada@example-.org", "ada @example.org", "ada@example.org\r\nBcc: eve@example.org",
         "ada@example.org\n", "<ada@example.org>", "\"ada\"@example.org", "ada(x)@example.org", "ada@[192.0.2.1]",
+        "ada@192.0.2.1", "ada@127.1", "ada@2130706433", "ada@example.1",
         "ada,eve@example.org", "ädа@example.org", "ada@exämple.org", "ada@example.org\0", "ada@example.org>",
         "\(String(repeating: "a", count: 65))@example.org", "a@\(String(repeating: "b", count: 64)).org",
         "a@\(String(repeating: "b.", count: 130))org",
