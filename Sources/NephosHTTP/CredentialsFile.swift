@@ -109,7 +109,7 @@ package struct CredentialsFile: Sendable {
         try FileManager.default.createDirectory(
             atPath: directory.isEmpty ? "." : directory, withIntermediateDirectories: true,
             attributes: [.posixPermissions: 0o700])
-        let lock = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        let lock = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard lock >= 0 else { throw failure("cannot be locked: \(String(cString: strerror(errno)))") }
         defer { close(lock) }
         while flock(lock, LOCK_EX) != 0 {

@@ -14,7 +14,17 @@ enum LoginCommand {
         """)
     private static let label = CommandOption(
         "--name", "TEXT", "What to call this machine for people. Default: its host name")
-    private static let options = [url, apiToken, label, CommandOption("--help", nil, "Show this help.")]
+    private static let forget = CommandOption(
+        "--forget", nil,
+        """
+        Remove the credentials also if the server does not end their sessions, which
+        go on until they expire.
+        """)
+    private static let helpOption = CommandOption("--help", nil, "Show this help.")
+    private static let options = [url, apiToken, label, helpOption]
+    private static let logoutOptions = [url, forget, helpOption]
+    /// The number of polls in a row that may have no answer.
+    private static let failuresInRow = 60
 
     static let help = """
         Sign in to a server, by a code that you approve in any browser.
@@ -36,7 +46,7 @@ enum LoginCommand {
         Usage: nephos logout [OPTIONS]
 
         Options:
-        \(CommandOption.help([url, options[3]]))
+        \(CommandOption.help(logoutOptions))
 
         """
 
@@ -95,21 +105,38 @@ enum LoginCommand {
 
     static func logout(_ arguments: [String]) throws(UsageError) {
         if arguments.contains("--help") || arguments.contains("-h") { return Console.print(logoutHelp) }
-        let address = try address(try Arguments(arguments, options: [url, options[3]], command: "logout"))
+        let arguments = try Arguments(arguments, options: logoutOptions, command: "logout")
+        let address = try address(arguments)
         let server = CredentialsFile.server(address.description)
         do {
             let ended = try file.read().filter { $0.server == server }
             if ended.isEmpty { return Console.print("not signed in to \(address.description)\n") }
             // The session ends first: without the file nothing could end it.
             for credential in ended {
-                let connection = ServerConnection(address: address, try ServerCredentials.with(credential.token))
-                let (status, _) = try connection.post("/nephos/1/installation/sessions/sign-out", Array("{}".utf8))
-                guard status == 200 else { Console.fail("the server answers with status \(status)") }
+                guard let problem = try endSession(credential, at: address) else { continue }
+                guard arguments.has(forget.name) else {
+                    Console.fail("\(problem) '--forget' removes the credentials all the same.")
+                }
+                Console.note("a session goes on until it expires: \(problem)")
             }
             try file.update { $0.removeAll { $0.server == server } }
             Console.print("signed out of \(address.description)\n")
         } catch {
             Console.fail("\(error)")
+        }
+    }
+
+    /// - Returns: the reason why the session may go on; nil if it is over.
+    private static func endSession(
+        _ credential: StoredCredential, at address: ServerAddress
+    ) throws(UsageError) -> String? {
+        let connection = ServerConnection(address: address, try ServerCredentials.with(credential.token))
+        do throws(ServerConnection.Failure) {
+            let (status, _) = try connection.post("/nephos/1/installation/sessions/sign-out", Array("{}".utf8))
+            // The server does not know the session, or not any more.
+            return status == 200 || status == 401 ? nil : "the server answers with status \(status)."
+        } catch {
+            return error.description
         }
     }
 
@@ -123,11 +150,19 @@ enum LoginCommand {
         return try ServerAddress(text)
     }
 
+    /// Polls until the login is approved or denied, or its code is over. A poll without an answer is repeated.
     private static func poll(_ connection: ServerConnection, _ begun: Begun) throws -> Outcome {
+        var failures = 0
         while true {
             sleep(UInt32(max(1, min(begun.interval, 60))))
-            let outcome: Outcome = try post(connection, "poll", Secret(secret: begun.secret))
-            if outcome.status != "pending" { return outcome }
+            do {
+                let outcome: Outcome = try post(connection, "poll", Secret(secret: begun.secret))
+                if outcome.status != "pending" { return outcome }
+                failures = 0
+            } catch let failure as ServerConnection.Failure {
+                failures += 1
+                if failures == failuresInRow { throw failure }
+            }
         }
     }
 
@@ -137,8 +172,9 @@ enum LoginCommand {
         let (status, body) = try connection.post(
             "/nephos/1/installation/logins/\(action)", [UInt8](try JSONEncoder().encode(message)))
         guard status == 200 else {
-            let error = try? ErrorDictionary(decoding: body)
-            throw Cloud.Failure(message: error?.reason ?? "the server answers with status \(status)")
+            let reason = (try? ErrorDictionary(decoding: body))?.reason ?? "the server answers with status \(status)"
+            if status == 429 || status >= 500 { throw ServerConnection.Failure(description: reason) }
+            throw Cloud.Failure(message: reason)
         }
         return try JSONDecoder().decode(Answer.self, from: Data(body))
     }

@@ -34,8 +34,10 @@ extension Installation {
 
     private func chainDueAudit(isClosing: Bool) async {
         await writeRefusals()
+        // Another server goes on writing events: a server that stops chains those until now.
+        let due = environment.now() - (isClosing ? 0 : Limits.auditInterval)
         do {
-            while let (head, count) = try await chainNextBatch(isClosing: isClosing) {
+            while let (head, count) = try await chainNextBatch(due: due) {
                 environment.log("audit: head \(head.text), events: \(count)")
             }
         } catch {
@@ -55,8 +57,7 @@ extension Installation {
     }
 
     /// - Returns: the new last batch, and the number of its events; nil if no batch is due.
-    private func chainNextBatch(isClosing: Bool) async throws(ServiceError) -> (AuditHead, Int)? {
-        let due = isClosing ? Int64.max : environment.now() - Limits.auditInterval
+    private func chainNextBatch(due: Int64) async throws(ServiceError) -> (AuditHead, Int)? {
         let first = try await read { try $0.installationEntries(.audit, after: "", limit: 1).first }
         guard let first, AuditedEvent.time(ofEntryNamed: first.name) <= due else { return nil }
         return try await write { transaction in

@@ -65,4 +65,23 @@ import Testing
             try await served.stop()
         }
     }
+
+    @Test func `the credentials of a server that is gone stay until they are forgotten`() async throws {
+        try await withTemporaryDirectory { directory in
+            let file = directory.appendingPathComponent("credentials")
+            let credential = """
+                [{"server":"http://127.0.0.1:1","token":"a","account":"ada","expires":0,"apiToken":"b",
+                  "container":"iCloud.a","environment":"development"}]
+                """
+            try Data(credential.utf8).write(to: file)
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
+            let variables = ["NEPHOS_CREDENTIALS": file.path, "NEPHOS_URL": "http://127.0.0.1:1"]
+            let failed = try await StartedNephos(["logout"], environment: variables).finish()
+            #expect(failed.status == 1 && failed.errors.contains("'--forget'"), "\(failed)")
+            #expect(try String(contentsOf: file, encoding: .utf8) == credential)
+            let forgotten = try await StartedNephos(["logout", "--forget"], environment: variables).finish()
+            #expect(forgotten.status == 0 && forgotten.errors.contains("until it expires"), "\(forgotten)")
+            #expect(try !String(contentsOf: file, encoding: .utf8).contains("ada"))
+        }
+    }
 }
