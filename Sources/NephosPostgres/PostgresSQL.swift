@@ -83,8 +83,10 @@ enum PostgresSQL {
                 AND shared.name = sized.name AND shared.gone_at = 0
             WHERE size_before < $4
             """
-        case .claimDueOutbox, .purgeRequestKeys:
+        case .claimDueOutbox:
             once(sql.template).replacing("LIMIT $3", with: "LIMIT $3 FOR UPDATE SKIP LOCKED")
+        case .purgeRequestKeys:
+            once(sql.template).replacing("LIMIT $4", with: "LIMIT $4 FOR UPDATE SKIP LOCKED")
         case .purgeMembershipsOfAccount, .purgeKeys, .removeSharedRecords, .purgeSharedRecords, .purgeRecords,
             .purgeReferencesOfRecords, .removeIndexEntries, .purgeIndexEntries:
             once(sql.template)

@@ -31,7 +31,8 @@ struct AccountErasure {
         if zones.count > count { return Step() }
         let keys = ZoneKey(owner: account.owner, id: 0)
         if try transaction.purgeKeys(zone: keys, limit: limit) > 0 { return Step() }
-        let outcomes = try transaction.purgeRequestKeys(account: account.id, before: .max, limit: limit)
+        let outcomes = try transaction.purgeRequestKeys(
+            account: account.id, before: .max, signedBefore: .max, limit: limit)
         if outcomes >= limit { return Step() }
         if try transaction.purgeMemberships(account: account.id, limit: limit) > 0 { return Step() }
         return Step(isDone: true, leftEvents: try deleteUserRecord(in: transaction))

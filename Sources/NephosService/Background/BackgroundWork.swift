@@ -10,6 +10,7 @@ final class BackgroundWork: Sendable {
     private let accounts: Accounts
     /// The number of milliseconds for which tombstones are retained; nil if they are never purged.
     private let retention: Int64?
+    private let outcomeBounds: OutcomeBounds
     private let notifier: Notifier
     private let tellSubscribers: @Sendable () -> Void
     private let loop = WorkLoop()
@@ -25,7 +26,8 @@ final class BackgroundWork: Sendable {
 
     init(
         engine: any StorageEngine, environment: ServiceEnvironment, indexes: IndexCatalog, accounts: Accounts,
-        notifier: Notifier, retention: Int64?, tellSubscribers: @escaping @Sendable () -> Void
+        notifier: Notifier, retention: Int64?, outcomeBounds: OutcomeBounds,
+        tellSubscribers: @escaping @Sendable () -> Void
     ) {
         self.engine = engine
         self.environment = environment
@@ -34,6 +36,7 @@ final class BackgroundWork: Sendable {
         self.notifier = notifier
         self.tellSubscribers = tellSubscribers
         self.retention = retention
+        self.outcomeBounds = outcomeBounds
     }
 
     /// Whether a purge of tombstones or request outcomes is due. Every change of records checks this, because without
@@ -105,7 +108,8 @@ final class BackgroundWork: Sendable {
             return Array(crowded)
         }
         do {
-            let purge = RequestKeyPurge(engine: engine, isStopped: { [loop] in loop.isClosed })
+            let purge = RequestKeyPurge(
+                engine: engine, isStopped: { [loop] in loop.isClosed }, bounds: outcomeBounds)
             if isDue { try await purge.run(now: now) } else { try await purge.run(crowded, now: now) }
         } catch {
             environment.log("forgetting the outcomes of requests stopped: \(error)")

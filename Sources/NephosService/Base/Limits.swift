@@ -88,6 +88,9 @@ package enum Limits {
     static let requestKeyLength = 64
     /// The number of milliseconds for which the outcome of a request is stored.
     static let requestKeyLifetime: Int64 = 60 * 60 * 1000
+    /// The minimum number of milliseconds for which the outcome of a signed request is stored: a signature is valid for this
+    /// time at most after its first use, and a minute is for requests that take long.
+    static let signedOutcomeLifetime: Int64 = 2 * signatureLifetime + 60 * 1000
     /// The number of milliseconds between two purges of request outcomes.
     static let requestKeyPurgeInterval: Int64 = 10 * 60 * 1000
     /// The maximum number of request outcomes per account after a purge.

@@ -40,6 +40,9 @@ package struct ServiceConfiguration: Sendable {
     /// The bounds of every query. Tests lower them.
     var queries = QueryBounds()
 
+    /// The bounds of the stored outcomes of requests. Tests lower them.
+    var outcomes = OutcomeBounds()
+
     /// The maximum number of open stores.
     package var openStores = Limits.openStores
 

@@ -24,8 +24,8 @@ extension NephosService {
                 request, caller: caller, containerEnvironment: context.environment, environment: self.environment,
                 configuration: self.configuration)
             let key = try RequestKey(
-                request, modify.account, scope: context.scope, isShared: store.engine.isShared,
-                now: self.environment.now())
+                request, modify.account, scope: context.scope, isSigned: context.requestKey != nil,
+                isShared: store.engine.isShared, now: store.environment.now())
             let applied: ModifyRecords.Applied
             do {
                 applied = try await self.apply(modify, key, to: store)
@@ -37,8 +37,7 @@ extension NephosService {
             if let schema = applied.schema, let (moment, version) = applied.cached {
                 store.schemas.remember(schema, at: version, asOf: moment)
             }
-            let isCrowded =
-                if let key { store.background.noteOutcome(applied.outcomeBytes, of: key.account) } else { false }
+            let isCrowded = if let key { store.noteOutcome(applied.outcomeBytes, of: key) } else { false }
             if applied.leftJobs || isCrowded || store.background.isPurgeDue { store.background.wake() }
             return modify.response(applied)
         }
@@ -66,6 +65,7 @@ extension NephosService {
         try await store.write(by: modify.caller) { transaction in
             try key?.check(in: transaction, isSure: false)
             do {
+                if let key { try store.checkMayKeep(key) }
                 let moment = store.schemas.now
                 try store.watched.refresh(transaction)
                 let inputs = try ModifyRecords.Inputs(

@@ -14,13 +14,16 @@ struct RequestKey {
     let key: String
     private let digest: [UInt8]
     let account: Int64
+    /// Whether the request is signed, so that the server made the key.
+    let isSigned: Bool
     private let now: Int64
 
     /// Takes the key of a request; nil for a request without a key.
     /// - Parameter isShared: whether the connection to the store may lose the answer to a commit. Then a request
     ///   without a key gets one.
     init?(
-        _ request: ModifyRecordsRequest, _ account: AccountRow, scope: DatabaseScope, isShared: Bool, now: Int64
+        _ request: ModifyRecordsRequest, _ account: AccountRow, scope: DatabaseScope, isSigned: Bool, isShared: Bool,
+        now: Int64
     ) throws(ServiceError) {
         guard let key = request.requestKey ?? (isShared ? ModifyRecordsRequest.makeRequestKey(now: now) : nil) else {
             return nil
@@ -36,7 +39,12 @@ struct RequestKey {
         guard isValid, (1...Limits.requestKeyLength).contains(key.utf8.count) else {
             throw .invalid("nephosRequestKey must hold 1 to \(Limits.requestKeyLength) letters, digits and '-'")
         }
+        guard isSigned || !key.hasPrefix(RequestKeyRow.signedPrefix) else {
+            throw .invalid(
+                "nephosRequestKey must not begin with '\(RequestKeyRow.signedPrefix)', as keys of the server do")
+        }
         self.key = key
+        self.isSigned = isSigned
         digest = Array(scope.rawValue.utf8) + request.bodyDigest
         self.account = account.id
         self.now = now

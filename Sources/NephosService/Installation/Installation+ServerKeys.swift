@@ -91,7 +91,9 @@ extension Installation {
         try rates.admit(account: key.user)
         // A signed message is carried out once, and s of a signature has two forms.
         let once = SecretToken.hash(of: "\(request.keyID) \(Data(r).base64EncodedString()) \(message)")
-        return SignedInCaller(account: key.user, isDeveloper: true, requestKey: "signed-" + once.prefix(56))
+        return SignedInCaller(
+            account: key.user, isDeveloper: true,
+            requestKey: RequestKeyRow.signedPrefix + once.prefix(56))
     }
 
     private func serverKey(_ id: String) async throws(ServiceError) -> StoredServerKey? {

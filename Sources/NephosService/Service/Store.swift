@@ -24,6 +24,7 @@ final class Store: Sendable {
     let watched = SubscriptionIndex()
     let quota: RecordQuota
     let measuring = WorkLoop()
+    let signedOutcomes: SignedOutcomes
     let lookups = RateLimit(perMinute: Limits.participantLookupsPerMinute)
     let notifier: Notifier
     let longPolls: LongPollRegistry
@@ -47,6 +48,7 @@ final class Store: Sendable {
         tokens = AssetTokens(key: key, place: id)
         assets = StoreAssets(files, engine, environment, databaseLimit: configuration.assetBytesPerDatabase)
         self.quota = quota
+        signedOutcomes = SignedOutcomes(bounds: configuration.outcomes)
         let environment = environment.following(engine)
         self.environment = environment
         worksInBackground = configuration.worksInBackground
@@ -66,7 +68,7 @@ final class Store: Sendable {
             })
         background = BackgroundWork(
             engine: engine, environment: environment, indexes: indexes, accounts: accounts, notifier: notifier,
-            retention: configuration.deletionRetention,
+            retention: configuration.deletionRetention, outcomeBounds: configuration.outcomes,
             tellSubscribers: { [fanOut] in fanOut.wake() })
         indexBuilder = IndexBuilder(engine: engine, catalog: indexes, accounts: accounts, environment: environment)
     }

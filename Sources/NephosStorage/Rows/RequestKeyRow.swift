@@ -1,6 +1,9 @@
 /// The outcome of a retry-safe request. The client names the request by its key, and the request's own transaction
 /// writes the row.
 package struct RequestKeyRow: Hashable, Sendable {
+    /// The beginning of the keys of signed requests, whose outcomes decide that a signature is used once.
+    package static let signedPrefix = "signed-"
+
     package var account: Int64
     /// The key that the client chose for the request, unique within the account.
     package var key: String

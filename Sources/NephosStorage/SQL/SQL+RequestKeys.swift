@@ -9,7 +9,8 @@ extension SQL {
         case .purgeRequestKeys:
             """
             DELETE FROM request_key WHERE account = $1 AND key IN (
-                SELECT key FROM request_key WHERE account = $1 AND at < $2 ORDER BY at LIMIT $3)
+                SELECT key FROM request_key WHERE account = $1 AND at < $2 AND (at < $3 OR \(Self.isUnsigned))
+                ORDER BY at LIMIT $4)
             """
         case .requestKeyTime:
             "SELECT at FROM request_key WHERE account = $1 ORDER BY at DESC LIMIT 1 OFFSET $2"
@@ -19,10 +20,16 @@ extension SQL {
         case .requestKeyAccount:
             "SELECT account FROM request_key WHERE account > $1 AND \(Self.withinStore("account")) ORDER BY account LIMIT 1"
         case .countRequestKeys:
-            "SELECT count(*) FROM (SELECT 1 FROM request_key WHERE \(Self.withinStore("account")) LIMIT $1) AS found"
+            """
+            SELECT count(*) FROM (
+                SELECT 1 FROM request_key WHERE \(Self.withinStore("account")) AND \(Self.isUnsigned) LIMIT $1) AS found
+            """
         default: preconditionFailure("\(self) is no statement about requests")
         }
     }
+
+    /// Whether a key is none with the prefix of signed requests: '.' follows '-'.
+    private static let isUnsigned = "(key < 'signed-' OR key >= 'signed.')"
 }
 
 extension StorageReader {
@@ -67,7 +74,7 @@ extension StorageReader {
         try row(.oldestRequestKeyTime, bind: { try $0.bind(owner: account) }, read: { $0.integer(0) })
     }
 
-    /// The number of stored outcomes, counted up to `limit`.
+    /// The number of stored outcomes of requests that are not signed, counted up to `limit`.
     package final func countRequestKeys(limit: Int) throws -> Int {
         try row(.countRequestKeys, bind: { try $0.bind(limit: limit) }, read: { Int($0.integer(0)) }) ?? 0
     }
@@ -84,9 +91,14 @@ extension StorageTransaction {
         }
     }
 
-    /// Removes up to `limit` outcomes of an account's requests before `time`, the oldest first.
+    /// Removes up to `limit` outcomes of an account's requests before `time`, the oldest first, and of its signed requests
+    /// those before `signedTime` too.
     /// - Returns: the number of removed outcomes.
-    package func purgeRequestKeys(account: Int64, before time: Int64, limit: Int) throws -> Int {
-        try change(.purgeRequestKeys) { try $0.bind(owner: account).bind(time).bind(limit: limit) }
+    package func purgeRequestKeys(
+        account: Int64, before time: Int64, signedBefore signedTime: Int64, limit: Int
+    ) throws -> Int {
+        try change(.purgeRequestKeys) {
+            try $0.bind(owner: account).bind(time).bind(signedTime).bind(limit: limit)
+        }
     }
 }

@@ -29,7 +29,7 @@ extension StorageConformance {
                 try expect(try [3, 4, 5].map { try reader.countRequestKeys(limit: $0) }, equals: [3, 4, 4])
             }
             func purge(_ limit: Int) async throws -> Int {
-                try await engine.write { try $0.purgeRequestKeys(account: 1, before: 3, limit: limit) }
+                try await engine.write { try $0.purgeRequestKeys(account: 1, before: 3, signedBefore: 3, limit: limit) }
             }
             try expect(try await purge(1), equals: 1)
             try expect(try await engine.read { try $0.oldestRequestKeyTime(account: 1) }, equals: 2)

@@ -137,7 +137,8 @@ import Testing
         #expect(try await call(server, key, id, body: Self.save("a"), hash: "").status == 401)
         for offset in [-600_000, 600_000] as [Int64] {
             let body = Self.save("in time \(offset)")
-            #expect(try await call(server, key, id, body: body, date: date(server, offset: offset)).status == 200)
+            let answer = try await call(server, key, id, body: body, date: date(server, offset: offset))
+            #expect(answer.status == 200, "\(answer.text)")
             let late = date(server, offset: offset + (offset < 0 ? -1000 : 1000))
             #expect(try await call(server, key, id, body: Self.save("late"), date: late).status == 401)
         }

@@ -61,7 +61,7 @@ import Testing
         }
         #expect(error?.reason.contains("another request") == true)
         #expect(try await mine.existing("b") == [])
-        for wrong in ["", "a b", "ü", String(repeating: "k", count: 65)] {
+        for wrong in ["", "a b", "ü", "signed-0", String(repeating: "k", count: 65)] {
             let error = await #expect(throws: ServiceError.self) { _ = try await modify(mine, wrong, [.create("b")]) }
             #expect(error?.reason.contains("nephosRequestKey") == true)
         }
@@ -125,7 +125,8 @@ import Testing
             }
         }
         func purge(_ perAccount: Int, _ inAll: Int) async throws -> [[String]] {
-            let purge = RequestKeyPurge(engine: engine, isStopped: { false }, perAccount: perAccount, inAll: inAll)
+            let purge = RequestKeyPurge(
+                engine: engine, isStopped: { false }, bounds: OutcomeBounds(perAccount: perAccount, inAll: inAll))
             try await purge.run(now: 2000)
             var left: [[String]] = []
             for account: Int64 in 1...3 { left.append(try await kept(account, engine)) }
