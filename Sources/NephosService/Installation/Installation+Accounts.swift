@@ -103,7 +103,9 @@ extension Installation {
             for (name, _) in try transaction.entries(StoredRole.self, prefix: "\(id)/") {
                 try transaction.removeInstallationEntry(.role, name)
             }
-            for address in account.verifiedAddresses {
+            // An earlier server may have lost the list.
+            for address in account.verifiedAddresses + [name] {
+                guard try transaction.entry(VerifiedAddress.self, address)?.account == id else { continue }
                 try transaction.removeInstallationEntry(.verifiedAddress, address)
             }
             try transaction.removeInstallationEntry(.accountName, name)

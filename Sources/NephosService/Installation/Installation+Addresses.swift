@@ -34,7 +34,8 @@ extension Installation {
         if let other = try transaction.account(verifying: address), other.id != id {
             throw ServiceError(.exists, .serverRejectedRequest, "the address is another account's")
         }
-        if try transaction.entry(VerifiedAddress.self, address) != nil { return account }
+        let isVerified = try transaction.entry(VerifiedAddress.self, address) != nil
+        if isVerified, account.verifiedAddresses.contains(address) { return account }
         account.addresses = account.verifiedAddresses.filter { $0 != address } + [address]
         try transaction.put(account, id)
         try transaction.put(VerifiedAddress(account: id, verifiedAt: environment.now()), address)

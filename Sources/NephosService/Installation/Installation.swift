@@ -62,6 +62,7 @@ package final class Installation: Sendable {
                 key = try await engine.write(of: [.everyone]) { try StoreSecret.findOrMake(environment, in: $0) }
             }
             guard let key else { throw StorageError(.other, "the installation has no secret") }
+            try await AddressUpgrade.run(engine, at: environment.now())
             let installation = Installation(engine, environment, key, rates, people)
             // The first unknown name is to take no longer than the next.
             guard try await !installation.passwordPool.run({ noPassword }).isEmpty else {

@@ -10,12 +10,12 @@ struct InstallationAccount: StoredEntry {
     /// The hash of the password; nil without a password.
     var password: String?
     var createdAt: Int64
-    /// The verified addresses. Nil for an account that an administrator made before addresses were verified: its name
-    /// counts as verified by that administrator.
+    /// The verified addresses. Nil if a server wrote the account that does not know of addresses: then none is verified
+    /// (`AddressUpgrade`).
     var addresses: [String]?
 
     /// The addresses that are the account's.
-    var verifiedAddresses: [String] { addresses ?? (name.contains("@") ? [name] : []) }
+    var verifiedAddresses: [String] { addresses ?? [] }
 
     /// Whether the name may need to be verified: one that is no e-mail address is the installation's alone to give.
     var hasAddress: Bool { name.contains("@") }

@@ -84,6 +84,7 @@ package struct InstallationVerification: Sendable {
             case .link: try unread(StoredLink.self, entry)
             case .queuedMail: try unread(QueuedMail.self, entry)
             case .mailAllowance: try unread(MailAllowance.self, entry)
+            case .doneUpgrade: try unread(DoneUpgrade.self, entry)
             }
         } catch let error as StorageError where error.code == .damaged {
             return error.message

@@ -41,6 +41,8 @@ package struct InstallationEntry: Hashable, Sendable {
         case queuedMail = 22
         /// The mails that were asked for, to a recipient or from a network, in an hour.
         case mailAllowance = 23
+        /// A change of all entries of a kind that was made once, by the change's name.
+        case doneUpgrade = 36
     }
 
     package var kind: Kind

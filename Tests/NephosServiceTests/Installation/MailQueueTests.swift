@@ -198,24 +198,4 @@ import Testing
         #expect(again.isVerified == false)
         await test.installation.close()
     }
-
-    @Test func `the names of accounts that were made before addresses were verified count as verified`() async throws {
-        let test = try await test()
-        let id = "id:0123456789abcdef0123456789abcdef"
-        let body = #"{"createdAt":1,"name":"old@example.org"}"#
-        try await test.installation.write { transaction in
-            try transaction.put(InstallationEntry(kind: .account, name: id, body: Array(body.utf8)))
-            try transaction.put(NamedAccount(id: id), "old@example.org")
-        }
-        let found = try await test.installation.accounts(after: "c").first
-        #expect(found?.name == "old@example.org" && found?.isVerified == true)
-        try await test.installation.requestRecovery(of: "old@example.org", address: [])
-        try await test.installation.sendDueMails(to: server.outlet)
-        #expect(server.bodies.count == 1)
-        try await test.installation.verifyAddress(ofAccountNamed: "old@example.org", by: TestInstallation.root)
-        #expect(
-            try await InstallationVerification(test.installation.engine, test.installation.environment).run().problems
-                .isEmpty)
-        await test.installation.close()
-    }
 }
