@@ -2,23 +2,45 @@ import NephosStorage
 
 /// The size of an owner's records.
 enum DatabaseSize {
-    private static let recordsPerRead = 2_000
+    private static let rowsPerRead = 2_000
 
-    /// Returns the bytes of an owner's records, tombstones and zones. Reads in pieces, so that it holds up no other read.
+    /// Returns the bytes of an owner's records and tombstones with their names, of zones with their names and change tokens,
+    /// and of keys. Reads in pieces, so that it holds up no other read.
     static func measure(_ owner: OwnerID, _ engine: any StorageEngine) async throws -> Int64 {
         let zones = try await engine.read(expecting: .long) { try $0.zones(owner: owner) }
-        var bytes = Int64(zones.count) * RecordQuota.rowOverhead
+        // The zone 0 has the account's own keys.
+        var bytes = try await keys(ZoneKey(owner: owner, id: 0), engine)
         for zone in zones {
-            var sequence: Int64? = 0
-            while let start = sequence {
-                let page = try await engine.read(expecting: .long) {
-                    try $0.recordSizes(zone: zone.key, after: start, limit: recordsPerRead)
-                }
-                bytes += page.bytes + Int64(page.count) * RecordQuota.rowOverhead
-                sequence = page.count < recordsPerRead ? nil : page.lastSequence
-                await Task.yield()
-            }
+            bytes += RecordQuota.size(of: zone)
+            bytes += try await records(zone.key, engine)
+            bytes += try await keys(zone.key, engine)
         }
         return bytes
+    }
+
+    private static func records(_ zone: ZoneKey, _ engine: any StorageEngine) async throws -> Int64 {
+        var (bytes, sequence) = (Int64(0), Int64(0))
+        while true {
+            let page = try await engine.read(expecting: .long) { [sequence] in
+                try $0.recordSizes(zone: zone, after: sequence, limit: rowsPerRead)
+            }
+            bytes += page.bytes + Int64(page.count) * RecordQuota.rowOverhead
+            guard page.count == rowsPerRead else { return bytes }
+            sequence = page.lastSequence
+            await Task.yield()
+        }
+    }
+
+    private static func keys(_ zone: ZoneKey, _ engine: any StorageEngine) async throws -> Int64 {
+        var (bytes, position) = (Int64(0), StorageReader.KeyPosition())
+        while true {
+            let page = try await engine.read(expecting: .long) { [position] in
+                try $0.keySizes(zone: zone, after: position, limit: rowsPerRead)
+            }
+            bytes += page.bytes + Int64(page.count) * RecordQuota.rowOverhead
+            guard page.count == rowsPerRead else { return bytes }
+            position = page.last
+            await Task.yield()
+        }
     }
 }

@@ -3,12 +3,16 @@ import NephosWire
 import Synchronization
 
 /// The quotas of the bytes of records per database. A database is measured after a 64th of its quota was written to it, so
-/// a save costs no statement for its quota. A database exceeds its quota by at most about a 64th per server and start.
+/// a save costs no statement for its quota. A database exceeds its quota by at most about a 64th per server and start. A
+/// full database is measured again after a deletion, and after a refusal, every `fullRecheck` at most.
+///
+/// Times are those of the store's clock, which over PostgreSQL is the database's.
 final class RecordQuota: Sendable {
-    /// The bytes that count for a record or tombstone besides its fields, and for a zone.
+    /// The bytes that count for a record or tombstone besides its fields and name, for a zone besides its name and change
+    /// token, and for a key besides its content.
     static let rowOverhead: Int64 = 100
     /// The time in milliseconds after which a full database is measured again, as its user may have deleted records.
-    private static let fullRecheck: Int64 = 10_000
+    static let fullRecheck: Int64 = 10_000
     private static let knownDatabases = 10_000
 
     private struct Usage {
@@ -18,6 +22,16 @@ final class RecordQuota: Sendable {
         /// The bytes of the saves since the measurement began.
         var written: Int64 = 0
         var isMeasured = false
+        /// Whether a full database may have become smaller since the last measurement began.
+        var isStale = false
+    }
+
+    /// What a caller does after it noted saves.
+    struct Due {
+        /// The owners whose databases are to be measured now.
+        var owners: [OwnerID] = []
+        /// When to call `recheck`; nil for not.
+        var recheckAt: Int64?
     }
 
     private let privateLimit: Int64?
@@ -40,26 +54,48 @@ final class RecordQuota: Sendable {
         return .recordQuotaExceeded(limit: limit)
     }
 
-    /// Notes what committed saves wrote.
-    /// - Parameter full: the owners of saves that were refused.
-    /// - Returns: the owners whose databases are to be measured now, by the caller.
-    func note(_ written: [OwnerID: Int64], full: Set<OwnerID>, at now: Int64) -> [OwnerID] {
-        if privateLimit == nil, publicLimit == nil { return [] }
+    /// Notes what committed requests wrote and deleted.
+    /// - Parameters:
+    ///   - freed: the owners of databases that were made smaller.
+    ///   - full: the owners of saves that were refused.
+    func note(_ written: [OwnerID: Int64], freed: Set<OwnerID>, full: Set<OwnerID>, at now: Int64) -> Due {
+        if privateLimit == nil, publicLimit == nil { return Due() }
         return usages.withLock { usages in
             if usages.count > Self.knownDatabases {
                 usages = usages.filter { $0.value.isMeasured || $0.value.measured ?? 0 >= limit(of: $0.key) ?? .max }
             }
             for (owner, bytes) in written { usages[owner, default: Usage()].written += bytes }
-            return full.union(written.keys).filter { owner in
-                guard let limit = limit(of: owner), var usage = usages[owner], !usage.isMeasured else { return false }
-                let isDue = usage.written > limit / 64
-                let isFull = full.contains(owner) && now - usage.measuredAt >= Self.fullRecheck
-                guard isDue || isFull else { return false }
-                (usage.isMeasured, usage.written, usage.measuredAt) = (true, 0, now)
+            for owner in freed where usages[owner]?.measured ?? 0 >= limit(of: owner) ?? .max {
+                usages[owner]?.isStale = true
+            }
+            return due(full.union(written.keys).union(freed), full: full, at: now, &usages)
+        }
+    }
+
+    /// Returns what is due of databases from which something was deleted.
+    func recheck(at now: Int64) -> Due {
+        usages.withLock { usages in
+            due(Set(usages.filter(\.value.isStale).keys), full: [], at: now, &usages)
+        }
+    }
+
+    private func due(
+        _ owners: Set<OwnerID>, full: Set<OwnerID>, at now: Int64, _ usages: inout [OwnerID: Usage]
+    ) -> Due {
+        var due = Due()
+        for owner in owners {
+            guard let limit = limit(of: owner), var usage = usages[owner], !usage.isMeasured else { continue }
+            let recheckAt = usage.measuredAt + Self.fullRecheck
+            let isDue = usage.written > limit / 64 || (usage.isStale || full.contains(owner)) && recheckAt <= now
+            if isDue {
+                (usage.isMeasured, usage.isStale, usage.written, usage.measuredAt) = (true, false, 0, now)
                 usages[owner] = usage
-                return true
+                due.owners.append(owner)
+            } else if usage.isStale {
+                due.recheckAt = min(due.recheckAt ?? .max, recheckAt)
             }
         }
+        return due
     }
 
     /// Ends a measurement.
@@ -69,6 +105,16 @@ final class RecordQuota: Sendable {
             usages[owner]?.isMeasured = false
             if let bytes { usages[owner]?.measured = bytes }
         }
+    }
+
+    /// The bytes of the keys that a request brings, about.
+    static func size(of request: PutGroupKeyRequest) -> Int64 {
+        let keys = request.records.reduce(request.boxes.count + 1) { $0 + $1.keys.count }
+        return Int64(keys) * (rowOverhead + Int64(Limits.wrappedRecordKeySize))
+    }
+
+    static func size(of zone: ZoneRow) -> Int64 {
+        rowOverhead + Int64(zone.name.utf8.count + (zone.clientChangeToken?.utf8.count ?? 0))
     }
 }
 

@@ -55,6 +55,7 @@ extension NephosService {
                 return (try keys.response(transaction), leftEvents)
             }
             if leftEvents { store.fanOut.wake() }
+            if let owner = caller.owner { store.noteSaves([:], freed: [owner]) }
             store.background.wake()
             return response
         }
@@ -110,6 +111,7 @@ extension NephosService {
             let account = try caller.requireAccount()
             let address = caller.address(request.zoneID)
             let now = self.environment.now()
+            try Self.checkQuota(request, account, store)
             let (response, leftEvents) = try await store.write(by: caller) { transaction in
                 var zone = try Self.zone(request.zoneID, caller, transaction)
                 if zone == nil, address.isOwn, caller.scope == .private, ZoneRules.isDefault(address.zoneName) {
@@ -136,10 +138,21 @@ extension NephosService {
                     LookupKeysRequest(zoneID: request.zoneID, group: request.group, wantsGroup: true))
                 return (response, leftEvents)
             }
+            if address.isOwn { store.noteSaves([account.owner: RecordQuota.size(of: request)]) }
             if leftEvents { store.fanOut.wake() }
             store.background.wake()
             return response
         }
+    }
+
+    /// Refuses keys of records, which only the owner brings, in a database without quota left. A group's next key is taken: a
+    /// participant may have to be locked out.
+    private static func checkQuota(
+        _ request: PutGroupKeyRequest, _ account: AccountRow, _ store: Store
+    ) throws(ServiceError) {
+        guard !request.records.isEmpty, let refusal = store.quota.refusal(of: account.owner) else { return }
+        store.noteSaves([:], full: [account.owner])
+        throw refusal
     }
 
     /// Finds a zone of the caller's private database, or a zone that is shared with the caller; nil if there is none.

@@ -32,7 +32,7 @@ extension NephosService {
             } catch let repeated as RequestKey.Repeated {
                 return repeated.response
             }
-            store.noteSaves(applied.savedBytes, full: applied.full)
+            store.noteSaves(applied.savedBytes, freed: applied.freed, full: applied.full)
             if applied.leftEvents { store.fanOut.wake() }
             if let schema = applied.schema, let (moment, version) = applied.cached {
                 store.schemas.remember(schema, at: version, asOf: moment)

@@ -53,7 +53,8 @@ extension NephosService {
             }
             if let owner = caller.owner {
                 store.noteSaves(
-                    [owner: Int64(applied.newZones) * RecordQuota.rowOverhead], full: applied.isFull ? [owner] : [])
+                    [owner: applied.newBytes], freed: applied.hasDeleted ? [owner] : [],
+                    full: applied.isFull ? [owner] : [])
             }
             if applied.leftEvents { store.fanOut.wake() }
             store.background.wake()
@@ -75,6 +76,7 @@ extension NephosService {
                 try store.watched.refresh(transaction)
                 return try remove.apply(store.notifier, in: transaction)
             }
+            if let owner = caller.owner, !names.isEmpty { store.noteSaves([:], freed: [owner]) }
             if leftEvents { store.fanOut.wake() }
             store.background.wake()
             return names

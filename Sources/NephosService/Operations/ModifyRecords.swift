@@ -133,6 +133,8 @@ final class ModifyRecords: Sendable {
         var outcomeBytes = 0
         /// The bytes that were saved, by the owner of the database.
         var savedBytes: [OwnerID: Int64] = [:]
+        /// The owners of databases without quota left that were made smaller.
+        var freed: Set<OwnerID> = []
         /// The owners of databases without quota left, to which saves were refused.
         var full: Set<OwnerID> = []
         /// The memory reserved for the records of the response.
@@ -229,7 +231,7 @@ final class ModifyRecords: Sendable {
             guard case .saved(let record) = outcome, try items[index].operation.get().createsShortGUID else { continue }
             applied.shortGUIDs[index] = try batch.findOrMakeShortGUID(of: record, in: transaction)
         }
-        try keepClientChangeToken(batch.zone, outcomes, in: transaction)
+        try keepClientChangeToken(batch, outcomes, &applied, in: transaction)
     }
 
     /// Notes what the quota of the zone's owner is to know.
@@ -238,7 +240,10 @@ final class ModifyRecords: Sendable {
         for outcome in outcomes {
             switch outcome {
             case .saved(let row):
-                applied.savedBytes[owner, default: 0] += Int64(row.fields.count) + RecordQuota.rowOverhead
+                applied.savedBytes[owner, default: 0] +=
+                    Int64(row.fields.count + row.name.utf8.count) + RecordQuota.rowOverhead
+                if batch.quotaRefusal != nil { applied.freed.insert(owner) }
+            case .deleted where batch.quotaRefusal != nil: applied.freed.insert(owner)
             case .refused(let error, _) where error == batch.quotaRefusal: applied.full.insert(owner)
             default: break
             }
@@ -260,12 +265,18 @@ final class ModifyRecords: Sendable {
 
     /// Stores the request's client change token in the zone. A zone has the token of the newest request that modified
     /// the zone (`clientChangeTokenData`, Apple's documentation).
+    /// - Throws: `quotaExceeded` for a longer token in a database without quota left.
     private func keepClientChangeToken(
-        _ zone: ZoneRow, _ outcomes: [RecordOutcome], in transaction: StorageTransaction
+        _ batch: ZoneBatch, _ outcomes: [RecordOutcome], _ applied: inout Applied, in transaction: StorageTransaction
     ) throws {
+        let zone = batch.zone
         guard zone.clientChangeToken != request.clientChangeToken, ZoneRules.hasChangeFeed(zone.name) else { return }
         let modifies = outcomes.contains { if case .refused = $0 { false } else { true } }
-        if modifies { try transaction.setClientChangeToken(request.clientChangeToken, zone: zone.key) }
+        guard modifies else { return }
+        let size = request.clientChangeToken?.utf8.count ?? 0
+        if let refusal = batch.quotaRefusal, size > zone.clientChangeToken?.utf8.count ?? 0 { throw refusal }
+        applied.savedBytes[zone.key.owner, default: 0] += Int64(size)
+        try transaction.setClientChangeToken(request.clientChangeToken, zone: zone.key)
     }
 
     /// Refuses the items of a missing zone. If an item names the zone, only that item fails. If the request names the

@@ -30,7 +30,10 @@ struct ModifyZones {
 
     struct Applied {
         var results: [ZoneResult] = []
-        var newZones = 0
+        /// The bytes of new zones, which count for the quota.
+        var newBytes: Int64 = 0
+        /// Whether a zone was deleted.
+        var hasDeleted = false
         /// Whether a zone was refused because the database has no quota left.
         var isFull = false
         /// Whether change events were stored, so that subscribers must be notified.
@@ -60,7 +63,7 @@ struct ModifyZones {
                     applied.results.append(failure(quotaRefusal ?? .internalError, operation.zoneID))
                     continue
                 }
-                if isNew { applied.newZones += 1 }
+                if isNew { applied.newBytes += RecordQuota.size(of: zone) }
                 if isNew, operation.encryptionScope == .perZone, !ZoneRules.isDefault(zone.name) {
                     try PerZone.set(zone.key, in: transaction)
                 }
@@ -75,6 +78,7 @@ struct ModifyZones {
                     continue
                 }
                 if try notifier.notify(ofDeleted: zone, by: caller.origin, transaction) { applied.leftEvents = true }
+                applied.hasDeleted = true
                 applied.results.append(try delete(zone, transaction))
             }
         }

@@ -24,6 +24,8 @@ final class Store: Sendable {
     let watched = SubscriptionIndex()
     let quota: RecordQuota
     let measuring = WorkLoop()
+    /// Wakes the next measurement of full databases from which something was deleted.
+    let quotaTimer = RetryTimer()
     let signedOutcomes: SignedOutcomes
     let lookups = RateLimit(perMinute: Limits.participantLookupsPerMinute)
     let notifier: Notifier
@@ -207,6 +209,7 @@ final class Store: Sendable {
         await fanOut.close()
         await dispatcher.close()
         await indexBuilder.close()
+        quotaTimer.cancel()
         await measuring.close()
         await engine.close()
         assets.close()

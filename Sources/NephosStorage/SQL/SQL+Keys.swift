@@ -11,6 +11,11 @@ extension SQL {
             SELECT subject, id, body FROM wrapped_key WHERE owner = $1 AND zone = $2 AND kind = $3
             ORDER BY subject, id
             """
+        case .keySizes:
+            """
+            SELECT kind, subject, id, length(subject) + length(id) + length(body) FROM wrapped_key
+            WHERE owner = $1 AND zone = $2 AND (kind, subject, id) > ($3, $4, $5) ORDER BY kind, subject, id LIMIT $6
+            """
         case .putKey:
             """
             INSERT INTO wrapped_key (owner, zone, kind, subject, id, body) VALUES ($1, $2, $3, $4, $5, $6)
@@ -50,6 +55,34 @@ extension StorageReader {
         } read: {
             KeyRow(zone: zone, kind: kind, subject: $0.text(0), id: $0.bytes(1), body: $0.bytes(2))
         }
+    }
+
+    /// Where a reading of all keys of a zone goes on.
+    package struct KeyPosition: Hashable, Sendable {
+        var kind: Int64 = 0
+        var subject = ""
+        var id: [UInt8] = []
+
+        package init() {}
+    }
+
+    /// The number and the bytes of the keys of a zone after a position, up to `limit` of them: of their subjects, IDs and
+    /// bodies.
+    /// - Returns: also the position of the last one.
+    package final func keySizes(
+        zone: ZoneKey, after position: KeyPosition, limit: Int
+    ) throws -> (count: Int, bytes: Int64, last: KeyPosition) {
+        var (count, bytes, last) = (0, Int64(0), position)
+        let found = try rows(.keySizes) {
+            try $0.bind(zone).bind(position.kind).bind(position.subject).bind(position.id).bind(limit: limit)
+        } read: {
+            (kind: $0.integer(0), subject: $0.text(1), id: $0.bytes(2), size: $0.integer(3))
+        }
+        for row in found {
+            (count, bytes) = (count + 1, bytes + row.size)
+            (last.kind, last.subject, last.id) = (row.kind, row.subject, row.id)
+        }
+        return (count, bytes, last)
     }
 }
 

@@ -47,7 +47,7 @@ package enum SQL: Int, CaseIterable, Sendable {
     case removeShare, keepShare, forgottenMemberships
     case requestKey, insertRequestKey, purgeRequestKeys, requestKeyTime, requestKeySizes, oldestRequestKeyTime
     case requestKeyAccount, countRequestKeys
-    case keysOfSubject, keysOfKind, putKey, removeKey, removeKeysOfSubject, purgeKeys
+    case keysOfSubject, keysOfKind, keySizes, putKey, removeKey, removeKeysOfSubject, purgeKeys
     case installationEntry, installationEntries, putInstallationEntry, removeInstallationEntry,
         expiredInstallationEntries
     case rowsWithoutZone, rowsWithoutAccount
@@ -202,7 +202,7 @@ package enum SQL: Int, CaseIterable, Sendable {
             "SELECT id FROM record WHERE owner = $1 AND zone = $2 AND name = $3"
         case .recordSizes:
             """
-            SELECT sequence, length(fields) FROM record WHERE owner = $1 AND zone = $2 AND sequence > $3
+            SELECT sequence, length(fields) + length(name) FROM record WHERE owner = $1 AND zone = $2 AND sequence > $3
             ORDER BY sequence LIMIT $4
             """
         case .recordsAfter:
@@ -503,7 +503,7 @@ package enum SQL: Int, CaseIterable, Sendable {
             .insertAssetReference, .removeAssetReference, .condemnedAssets,
             .condemnAsset, .removeCondemnedAsset:
             assetText
-        case .keysOfSubject, .keysOfKind, .putKey, .removeKey, .removeKeysOfSubject, .purgeKeys: keyText
+        case .keysOfSubject, .keysOfKind, .keySizes, .putKey, .removeKey, .removeKeysOfSubject, .purgeKeys: keyText
         case .rowsWithoutZone, .rowsWithoutAccount: verificationText
         case .requestKey, .insertRequestKey, .purgeRequestKeys, .requestKeyTime, .requestKeySizes,
             .oldestRequestKeyTime, .requestKeyAccount, .countRequestKeys:

@@ -307,8 +307,8 @@ package class StorageReader {
         try records(zone: zone, after: sequence, limit: limit, size: .max)
     }
 
-    /// The number of the zone's records and tombstones written after `sequence`, the bytes of their fields, and the
-    /// last's sequence: of the first `limit`. The fields are not read.
+    /// The number of the zone's records and tombstones written after `sequence`, the bytes of their fields and names,
+    /// and the last's sequence: of the first `limit`. The fields are not read.
     package final func recordSizes(
         zone: ZoneKey, after sequence: Int64, limit: Int
     ) throws -> (count: Int, bytes: Int64, lastSequence: Int64) {

@@ -193,10 +193,37 @@ extension StorageConformance {
                 let sizes = try await engine.read { try $0.recordSizes(zone: zone, after: after, limit: limit) }
                 return [Int64(sizes.count), sizes.bytes, sizes.lastSequence]
             }
-            try expect(try await sizes(zone, 0, 2), equals: [2, 10, ends[1]])
-            try expect(try await sizes(zone, ends[1], 2), equals: [1, 300, ends[2]])
+            try expect(try await sizes(zone, 0, 2), equals: [2, 12, ends[1]])
+            try expect(try await sizes(zone, ends[1], 2), equals: [1, 301, ends[2]])
             try expect(try await sizes(zone, ends[2], 2), equals: [0, 0, ends[2]])
-            try expect(Array(try await sizes(other, 0, 9).prefix(2)), equals: [3, 6])
+            try expect(Array(try await sizes(other, 0, 9).prefix(2)), equals: [3, 9])
+        },
+        .engine("The sizes of keys are those of one zone, in pieces, whatever their kinds") { engine in
+            let (zone, other) = (try await engine.makeZone(), try await engine.makeZone("Other"))
+            try await engine.write { transaction in
+                for (kind, subject) in [(KeyRow.Kind.groupKey, ""), (.recordKey, "b"), (.recordKey, "a")] {
+                    for number in UInt8(1)...2 {
+                        try transaction.put(
+                            KeyRow(zone: zone, kind: kind, subject: subject, id: [number], body: [0, 1, 2]))
+                    }
+                }
+                try transaction.put(KeyRow(zone: other, kind: .perZone, id: [], body: []))
+            }
+            func sizes(_ zone: ZoneKey, _ limit: Int) async throws -> [Int64] {
+                var (position, sizes) = (StorageReader.KeyPosition(), [Int64]())
+                while true {
+                    let page = try await engine.read { [position] in
+                        try $0.keySizes(zone: zone, after: position, limit: limit)
+                    }
+                    if page.count == 0 { return sizes }
+                    sizes.append(page.bytes)
+                    position = page.last
+                }
+            }
+            try expect(try await sizes(zone, 9), equals: [28])
+            try expect(try await sizes(zone, 4), equals: [18, 10])
+            try expect(try await sizes(zone, 1), equals: [4, 4, 5, 5, 5, 5])
+            try expect(try await sizes(other, 9), equals: [0])
         },
         .engine("Changes come in the order of their sequences, after the one given, up to the limit") { engine in
             let zone = try await engine.makeZone()

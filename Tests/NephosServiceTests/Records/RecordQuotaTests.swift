@@ -1,3 +1,7 @@
+import NephosPostgres
+import NephosPostgresTesting
+import NephosStorage
+import NephosTesting
 import NephosWire
 import Testing
 
@@ -9,12 +13,14 @@ import Testing
     private static let value = String(repeating: "x", count: 1000)
 
     /// A database has room for some twenty records of a test.
-    init() {
+    private static var configuration: ServiceConfiguration {
         var configuration = ServiceConfiguration()
         configuration.recordBytesPerAccount = 24_000
         configuration.recordBytesPerContainer = 48_000
-        cloud = TestCloud(configuration)
+        return configuration
     }
+
+    init() { cloud = TestCloud(Self.configuration) }
 
     private func records(_ names: [String], _ value: String = value) -> [RecordOperation] {
         names.map { .force($0, ["text": .string(value)]) }
@@ -96,11 +102,110 @@ import Testing
         }
         #expect(try await saveAsParticipant() == ["error 25"])
         _ = try await owner.modify(saved.map { .delete($0) })
-        // It is measured again at the next refusal, at most every ten seconds.
-        cloud.advance(milliseconds: 10_000)
-        #expect(try await saveAsParticipant() == ["error 25"])
+        // It is measured again after a deletion, at most every ten seconds.
         try await cloud.settle()
+        #expect(try await saveAsParticipant() == ["error 25"])
+        cloud.advance(milliseconds: RecordQuota.fullRecheck)
+        try await expectRoom("ada")
         #expect(try await saveAsParticipant() == ["saved"])
         #expect(try await owner.modify(records(["new"])).map(\.summary) == ["saved"])
+    }
+
+    /// Waits until an account's database is known to have room, without a save.
+    private func expectRoom(_ account: String) async throws {
+        try await eventually {
+            try await cloud.withStore { store in
+                let row = try #require(try await store.engine.read { try $0.account(named: account) })
+                return store.quota.refusal(of: row.owner) == nil
+            }
+        }
+    }
+
+    @Test func `deletions of records and of zones make room at once, ten seconds after the last measurement`()
+        async throws
+    {
+        for (account, deletesZone) in [("ada", true), ("bob", false)] {
+            let full = try await TestDatabase(cloud, account).making(zone: "notes")
+            let saved = try await fill(full)
+            cloud.advance(milliseconds: RecordQuota.fullRecheck)
+            if deletesZone {
+                let request = ModifyZonesRequest(operations: [
+                    ZoneOperation(operationType: .delete, zoneID: ZoneIDDictionary(zoneName: "notes"))
+                ])
+                _ = try await cloud.service.modifyZones(request, full.context)
+            } else {
+                _ = try await full.modify(saved.map { .delete($0) })
+            }
+            try await expectRoom(account)
+        }
+    }
+
+    @Test func `a full database takes no longer client change token`() async throws {
+        let full = try await TestDatabase(cloud, "ada").making(zone: "notes")
+        func send(_ operations: [RecordOperation], token: Int) async throws(ServiceError) -> [String] {
+            let request = ModifyRecordsRequest(
+                operations: operations, zoneID: full.zoneID, wantsServerRecord: true,
+                clientChangeToken: String(repeating: "t", count: token))
+            return try await cloud.service.modifyRecords(request, full.context).records.map(\.summary)
+        }
+        var saved: [String] = []
+        while saved.count < 100, try await send(records(["record \(saved.count)"]), token: 300) == ["saved"] {
+            saved.append("record \(saved.count)")
+            try await cloud.settle()
+        }
+        for size in [300, 299] {
+            #expect(try await send([.delete(saved[size - 299])], token: size) == ["deleted"])
+        }
+        let error = await #expect(throws: ServiceError.self) {
+            _ = try await send([.delete(saved[2])], token: 16 << 10)
+        }
+        #expect(error?.code == .quotaExceeded)
+        // The request changed nothing.
+        #expect(try await full.lookup(saved[2]).map(\.summary) == ["saved"])
+    }
+
+    @Test func `names, change tokens and keys count`() async throws {
+        let database = try await TestDatabase(cloud, "ada").making(zone: "notes")
+        func measured() async throws -> Int64 {
+            try await cloud.withStore { store in
+                let row = try #require(try await store.engine.read { try $0.account(named: "ada") })
+                return try await DatabaseSize.measure(row.owner, store.engine)
+            }
+        }
+        let empty = try await measured()
+        var request = ModifyRecordsRequest(
+            operations: [.force("0123456789")], zoneID: database.zoneID, wantsServerRecord: true)
+        request.clientChangeToken = "token"
+        _ = try await cloud.service.modifyRecords(request, database.context)
+        let fields = try await cloud.withStore { store in
+            let row = try #require(try await store.engine.read { try $0.account(named: "ada") })
+            return try await store.engine.write(of: [row.owner]) { transaction in
+                let zone = try #require(try transaction.zone(owner: row.owner, named: "notes")).key
+                try transaction.put(KeyRow(zone: zone, kind: .perZone, id: [1, 2], body: [1, 2, 3]))
+                try transaction.put(
+                    KeyRow(zone: ZoneKey(owner: row.owner, id: 0), kind: .listEntry, id: [1], body: [1]))
+                return Int64(try #require(try transaction.record(zone: zone, named: "0123456789")).fields.count)
+            }
+        }
+        #expect(try await measured() == empty + fields + 100 + 10 + 5 + (100 + 5) + (100 + 2))
+    }
+
+    @Test(.overPostgreSQL) func `two servers over one database measure the same`() async throws {
+        let (options, address) = (TestCluster.options(connections: 4), try TestCluster.address.get())
+        let clock = TestCloud.Clock()
+        let clouds = try (0..<2).map { _ in
+            TestCloud(Self.configuration, stores: try PostgresStores(address, options: options), clock: clock)
+        }
+        let databases = clouds.map { TestDatabase($0, "ada") }
+        var results: [String] = []
+        for number in 0..<100 {
+            results += try await databases[number % 2].modify(records(["record \(number)"])).map(\.summary)
+            for cloud in clouds { try await cloud.settle() }
+            if results.suffix(2) == ["error 25", "error 25"] { break }
+        }
+        // Each knows the other's records.
+        #expect(results.suffix(2) == ["error 25", "error 25"])
+        #expect(21...24 ~= results.count { $0 == "saved" }, "\(results.count)")
+        for cloud in clouds { await cloud.service.close() }
     }
 }
