@@ -102,12 +102,13 @@ package struct StoredDirectory: Sendable {
             """)
     }
 
-    /// Removes all sessions, logins, links and mails of a restored installation: a backup may be stolen, and has
+    /// Removes all sessions, program tokens, logins, links and mails of a restored installation: a backup may be stolen, and has
     /// sessions and links that were ended or used since.
     private static func endSessions(_ copy: Connection) throws {
-        let kinds = [InstallationEntry.Kind.session, .accountSession, .login, .loginCode, .link, .queuedMail].map {
-            String($0.rawValue)
-        }
+        let kinds = [
+            InstallationEntry.Kind.session, .accountSession, .programToken, .accountProgramToken, .login, .loginCode,
+            .link, .queuedMail,
+        ].map { String($0.rawValue) }
         try copy.execute("DELETE FROM installation_entry WHERE kind IN (\(kinds.joined(separator: ", ")))")
     }
 

@@ -27,6 +27,10 @@ struct NephosCommand: Sendable {
             help: SessionsCommand.help,
             main: { arguments throws(UsageError) in try SessionsCommand.main(arguments) }),
         NephosCommand(
+            name: "program-tokens", summary: "Make the tokens of accounts' programs, list and revoke them.",
+            help: ProgramTokensCommand.help,
+            main: { arguments throws(UsageError) in try ProgramTokensCommand.main(arguments) }),
+        NephosCommand(
             name: "admins", summary: "Give accounts roles in the administration of the server, and take them.",
             help: AdminsCommand.help, main: { arguments throws(UsageError) in try AdminsCommand.main(arguments) }),
         NephosCommand(

@@ -30,14 +30,19 @@ struct AccountPage {
                 try await installation.requestVerification(of: session, address: address)
                 notice = "A mail to \(session.name) has a link that confirms the address"
             case "end-all":
-                try await installation.endSessions(of: session, id: nil, address: address)
+                try await installation.endSessions(
+                    of: session, id: nil, withProgramTokens: form.field("programs") == "yes", address: address)
                 return page.signingOut(page.redirect(to: Self.path))
             case "password":
                 try await installation.changePassword(
                     of: session, from: form.field("password"), to: form.field("new"), device: page.device,
                     address: address)
                 return page.signingOut(page.redirect(to: Self.path))
-            default: throw ServiceError(.badRequest, .invalidArguments, "the form has an unknown action")
+            default:
+                if let answer = try await AccountPagePrograms(page, installation).answer(form, session) {
+                    return answer
+                }
+                throw ServiceError(.badRequest, .invalidArguments, "the form has an unknown action")
             }
         } catch {
             let status = error.code == .throttled ? 429 : error.code == .authenticationFailed ? 403 : 400
@@ -53,8 +58,9 @@ struct AccountPage {
     private func show(
         _ session: BrowserSession, _ problem: String? = nil, notice: String = "", status: Int = 200
     ) async throws(Refusal) -> HTTPResponse {
-        let sessions: [SessionSummary]
+        let (sessions, programs): ([SessionSummary], String)
         do throws(ServiceError) {
+            programs = try await AccountPagePrograms(page, installation).content(session)
             sessions = try await installation.sessionSummaries(ofAccountNamed: session.name)
         } catch {
             throw Refusal(error)
@@ -65,7 +71,7 @@ struct AccountPage {
             <h1>\(OwnPage.escaped(session.name))</h1>\(OwnPage.alert(problem))\(addressState(session, notice))
             \(button("sign-out", "Sign out"))
             <h2>Sessions</h2><ul>\(sessions.map { row($0, session) }.joined())</ul>
-            \(button("end-all", "End all sessions"))
+            \(button("end-all", "End all sessions", AccountPagePrograms.endsTokensField))\(programs)
             <h2>Password</h2><form method="post">\(page.formField)<input type="hidden" name="action" value="password">
             <p><label>Present password<br><input name="password" type="password" autocomplete="current-password" \
             required></label></p>

@@ -8,6 +8,7 @@ extension Route {
         self.init(methods, answer.endpoint.path, bodyLimit: answer.bodyLimit, access: .container) {
             routed throws(Refusal) in
             let context = try await routed.context()
+            do throws(ServiceError) { try answer.admit(context) } catch { throw Refusal(error) }
             let request = try routed.decoded(answer)
             do throws(ServiceError) {
                 return routed.answer(try await answer.call(routed.service)(request, context))
@@ -59,6 +60,7 @@ extension RoutedRequest {
         context.session = caller.session
         context.requestKey = caller.requestKey
         context.mayExtendSchema = caller.isDeveloper
+        context.program = caller.program
         return context
     }
 }

@@ -5,7 +5,9 @@ import NephosWire
 enum InstallationRoutes {
     static let component = "installation"
 
-    static let table: [Route] = accounts + containers + apiTokens + sessions + roles + audit + serverKeys
+    static let table: [Route] =
+        accounts + containers + apiTokens + sessions + roles + audit + serverKeys
+        + programTokens
 
     private static let accounts: [Route] = [
         .installation("accounts/create") { (message: NewAccount, call) async throws(ServiceError) in
@@ -82,7 +84,8 @@ enum InstallationRoutes {
         },
         .installation("sessions/end") { (message: EndedSession, call) async throws(ServiceError) in
             let count = try await call.installation.endSessions(
-                ofAccountNamed: message.account, id: message.session, by: call.actor)
+                ofAccountNamed: message.account, id: message.session,
+                withProgramTokens: message.programTokens ?? false, by: call.actor)
             return Count(count: count)
         },
     ]
@@ -181,6 +184,8 @@ enum InstallationRoutes {
     private struct EndedSession: Decodable {
         var account: String
         var session: String?
+        /// Whether all program tokens are revoked too; nil for no.
+        var programTokens: Bool?
     }
     private struct NewRole: Decodable {
         var account: String
@@ -210,7 +215,7 @@ enum InstallationRoutes {
 
 extension Route {
     /// Creates a route of the installation, whose messages are JSON objects.
-    fileprivate static func installation<Message: Decodable & SendableMetatype, Answer: Encodable & SendableMetatype>(
+    static func installation<Message: Decodable & SendableMetatype, Answer: Encodable & SendableMetatype>(
         _ path: String, _ access: RouteAccess = .administer,
         _ call: @escaping @Sendable (Message, InstallationRoutes.Call) async throws(ServiceError) -> Answer
     ) -> Route {

@@ -41,6 +41,21 @@ struct RequestTarget: Hashable, Sendable {
         }
     }
 
+    /// Returns the non-empty values of a parameter that may be there several times, as in forms.
+    func parameters(_ name: StaticString) -> [Parameter] {
+        var text = target
+        return text.withUTF8 { bytes in
+            var (rest, found) = (bytes.dropFirst(queryStart), [Parameter]())
+            while var value = rest.popField(endedBy: UInt8(ascii: "&")) {
+                guard let key = value.popField(endedBy: UInt8(ascii: "=")), !value.isEmpty,
+                    name.withUTF8Buffer({ key.elementsEqual($0) })
+                else { continue }
+                found.append(Parameter(target: target, range: value.startIndex..<value.endIndex))
+            }
+            return found
+        }
+    }
+
     /// The value of a query parameter.
     struct Parameter: Sendable {
         fileprivate let target: String

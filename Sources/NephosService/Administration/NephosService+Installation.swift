@@ -8,7 +8,7 @@ extension NephosService {
         named name: String, of installation: Installation, by actor: AuditActor
     ) async throws(ServiceError) -> AccountSummary {
         let id = try await installation.accountID(named: name)
-        _ = try await installation.endSessions(ofAccountNamed: name, id: nil, by: actor)
+        _ = try await installation.endSessions(ofAccountNamed: name, id: nil, withProgramTokens: true, by: actor)
         for store in try await storesAfterRecheck(installation) { try await delete(id, from: store) }
         return try await installation.removeAccount(named: name, by: actor)
     }

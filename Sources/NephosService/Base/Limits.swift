@@ -410,6 +410,12 @@ package enum Limits {
     static let signatureLifetime: Int64 = 10 * 60 * 1000
     /// The time in milliseconds after which a session ends even if it is used.
     static let longestSession: Int64 = 365 * 24 * 60 * 60 * 1000
+    /// The time in milliseconds after which a program token expires unless its maker chooses another, and the longest.
+    static let programTokenLifetime: Int64 = 90 * 24 * 60 * 60 * 1000
+    static let longestProgramToken: Int64 = 365 * 24 * 60 * 60 * 1000
+    static let programTokensOfAccount = 100
+    /// The maximum number of containers and environments per program token.
+    static let placesPerProgramToken = 100
     /// The time in milliseconds for which a device counts as known after its last sign-in.
     static let knownDeviceLifetime: Int64 = 365 * 24 * 60 * 60 * 1000
     /// The time in milliseconds for which the audit keeps events.

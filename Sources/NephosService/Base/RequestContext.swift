@@ -25,6 +25,8 @@ package struct RequestContext: Hashable, Sendable {
     package var session: String?
     /// The idempotency key of a signed request, which replaces the client's; nil for others.
     package var requestKey: String?
+    /// What the caller's program token lets it do; nil for other callers.
+    package var program: ProgramAccess?
     /// Whether saves may add record types and fields to the schema of `development`.
     package var mayExtendSchema = true
     /// The client's own name, which a request sends as `clientId`; nil if the client sends none. The name distinguishes

@@ -58,6 +58,7 @@ extension NephosService {
     private static func answer<Answer: EndpointAnswering>(
         _ answer: Answer, _ request: Answer.Request, _ service: NephosService, _ context: RequestContext
     ) async throws(ServiceError) -> Answer.Response {
-        try await answer.call(service)(answer.converted(request), context)
+        try answer.admit(context)
+        return try await answer.call(service)(answer.converted(request), context)
     }
 }

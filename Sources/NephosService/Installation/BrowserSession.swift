@@ -79,9 +79,12 @@ extension Installation {
     }
 
     /// Ends one session of the browser's account, or all of them.
-    package func endSessions(of browser: BrowserSession, id: String?, address: [UInt8]) async throws(ServiceError) {
+    /// - Parameter withProgramTokens: whether all program tokens are revoked too.
+    package func endSessions(
+        of browser: BrowserSession, id: String?, withProgramTokens: Bool = false, address: [UInt8]
+    ) async throws(ServiceError) {
         _ = try await endSessions(
-            ofAccountNamed: browser.name, id: id,
+            ofAccountNamed: browser.name, id: id, withProgramTokens: withProgramTokens,
             by: AuditActor(name: browser.account, address: SignInCounters.network(address) ?? ""))
     }
 }

@@ -99,6 +99,7 @@ extension Installation {
         let summary = try await write { transaction in
             let (id, account) = try transaction.requireInstallationAccount(named: name)
             try transaction.endSessions(of: id)
+            _ = try transaction.revokeProgramTokens(of: id)
             try transaction.forgetDevices(of: id)
             for (name, _) in try transaction.entries(StoredRole.self, prefix: "\(id)/") {
                 try transaction.removeInstallationEntry(.role, name)
@@ -114,6 +115,7 @@ extension Installation {
             return AccountSummary(id, account)
         }
         sessions.evictAll()
+        programTokens.evictAll()
         return summary
     }
 

@@ -28,11 +28,14 @@ package struct SignedInCaller: Sendable {
     package var session: String?
     /// The idempotency key of the request, which replaces the client's; nil unless the request is signed.
     package var requestKey: String?
+    /// What the caller's program token lets it do; nil for other callers.
+    package var program: ProgramAccess?
 
     package init(
         account: String? = nil, address: String? = nil, isDeveloper: Bool = false, session: String? = nil,
-        requestKey: String? = nil
+        requestKey: String? = nil, program: ProgramAccess? = nil
     ) {
+        self.program = program
         self.session = session
         self.requestKey = requestKey
         self.account = account
@@ -83,10 +86,12 @@ extension Installation {
     }
 
     /// Ends one session of an account, or all of them.
-    /// - Parameter id: the session's name; nil for all.
+    /// - Parameters:
+    ///   - id: the session's name; nil for all.
+    ///   - withProgramTokens: whether all program tokens are revoked too.
     /// - Returns: the number of sessions that ended.
     package func endSessions(
-        ofAccountNamed name: String, id: String?, by actor: AuditActor
+        ofAccountNamed name: String, id: String?, withProgramTokens: Bool = false, by actor: AuditActor
     ) async throws(ServiceError) -> Int {
         let name = SignInName.canonical(name)
         let count = try await write { transaction in
@@ -101,9 +106,11 @@ extension Installation {
                 try transaction.removeInstallationEntry(.accountSession, entry)
             }
             try self.audit("sessions ended", account, by: actor, in: transaction)
+            if withProgramTokens { try self.revokeProgramTokens(of: account, by: actor, in: transaction) }
             return ended.count
         }
         sessions.evictAll()
+        if withProgramTokens { programTokens.evictAll() }
         return count
     }
 
@@ -151,6 +158,9 @@ extension Installation {
     package func caller(
         container: String, environment: ContainerEnvironment, apiToken text: String?, token: String?, origin: String?
     ) async throws(ServiceError) -> SignedInCaller {
+        if let token, let caller = try await caller(container: container, environment, program: token, origin: origin) {
+            return caller
+        }
         guard let text, let apiToken = try await apiToken(text),
             apiToken.isValid(container: container, environment: environment.rawValue, at: self.environment.now())
         else { throw .invalidAPIToken }
@@ -222,7 +232,7 @@ extension Installation {
 
     /// The account of a token whose session is cached; nil otherwise. For decisions that may be wrong.
     package func cachedAccount(_ token: String) -> String? {
-        SecretToken(token).flatMap { sessions.cached($0.hash) }?.session.account
+        SecretToken(token).flatMap { sessions.cached($0.hash) }?.session.account ?? cachedProgramAccount(token)
     }
 
     func apiToken(_ text: String) async throws(ServiceError) -> APIToken? {

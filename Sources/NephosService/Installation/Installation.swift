@@ -16,6 +16,7 @@ package final class Installation: Sendable {
     let apiTokens = RecheckedCache<APIToken>(limit: Limits.cachedCredentials)
     let sessions = RecheckedCache<SignedInSession>(limit: Limits.cachedCredentials)
     let serverKeys = RecheckedCache<StoredServerKey>(limit: Limits.cachedCredentials)
+    let programTokens = RecheckedCache<KnownProgramToken>(limit: Limits.cachedCredentials)
     let lostEpochs: LostEpochs
     let rates: RateLimiters
     let people: PeopleSettings

@@ -8,6 +8,7 @@ package import NephosStorage
 /// - every role has its account, and every API token its container;
 /// - every batch of the audit has the hash of the one before;
 /// - every name that is adopted has its account;
+/// - every program token has its account, and its entry among the account's tokens, and the other way round;
 /// - every verified address has its account, and is among the account's addresses.
 ///
 /// Entries that have expired are counted only, as a purge removes them one by one.
@@ -84,6 +85,8 @@ package struct InstallationVerification: Sendable {
             case .link: try unread(StoredLink.self, entry)
             case .queuedMail: try unread(QueuedMail.self, entry)
             case .mailAllowance: try unread(MailAllowance.self, entry)
+            case .programToken: try problem(ofProgramToken: entry.name, try .decoded(entry), reader)
+            case .accountProgramToken: try problem(ofAccountProgramToken: entry, reader)
             case .doneUpgrade: try unread(DoneUpgrade.self, entry)
             }
         } catch let error as StorageError where error.code == .damaged {
@@ -136,6 +139,30 @@ package struct InstallationVerification: Sendable {
         // A damaged session is a problem of its own.
         guard let session = try? StoredSession.decoded(session), session.account != account else { return nil }
         return "account \(account): its session \(hash) is that of account \(session.account)"
+    }
+
+    private static func problem(
+        ofProgramToken hash: String, _ token: StoredProgramToken, _ reader: StorageReader
+    ) throws -> String? {
+        if try !reader.has(.account, token.account) {
+            return "program token \(hash): its account \(token.account) does not exist"
+        }
+        if try reader.has(.accountProgramToken, AccountProgramToken.name(token.account, hash)) { return nil }
+        return "program token \(hash): it is not among those of account \(token.account)"
+    }
+
+    private static func problem(
+        ofAccountProgramToken entry: InstallationEntry, _ reader: StorageReader
+    ) throws -> String? {
+        _ = try AccountProgramToken.decoded(entry)
+        guard let (account, hash) = parts(entry.name) else {
+            return "'\(entry.name)' names no program token of an account"
+        }
+        guard let token = try reader.installationEntry(.programToken, hash) else {
+            return "account \(account): its program token \(hash) does not exist"
+        }
+        guard let token = try? StoredProgramToken.decoded(token), token.account != account else { return nil }
+        return "account \(account): its program token \(hash) is that of account \(token.account)"
     }
 
     private static func problem(ofRole entry: InstallationEntry, _ reader: StorageReader) throws -> String? {

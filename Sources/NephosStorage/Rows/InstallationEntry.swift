@@ -41,6 +41,10 @@ package struct InstallationEntry: Hashable, Sendable {
         case queuedMail = 22
         /// The mails that were asked for, to a recipient or from a network, in an hour.
         case mailAllowance = 23
+        /// A program token, by the hash of its secret.
+        case programToken = 34
+        /// A program token of an account, by the account's ID and the hash.
+        case accountProgramToken = 35
         /// A change of all entries of a kind that was made once, by the change's name.
         case doneUpgrade = 36
     }

@@ -21,6 +21,7 @@ struct AccountsCommand {
                nephos accounts verify         [OPTIONS] NAME
                nephos accounts recovery-link  [OPTIONS] NAME
                nephos accounts invite         [OPTIONS] ADDRESS
+               nephos accounts programs       [OPTIONS] NAME
                nephos accounts adopt          --data DIR [OPTIONS]
                nephos accounts list           [OPTIONS]
                nephos accounts delete         [OPTIONS] NAME
@@ -35,6 +36,8 @@ struct AccountsCommand {
           invite         Mail a link that makes an account, or print it where the server
                          sends no mail. It works once, for a week. For 'nephos serve
                          --sign-up invitation' or open.
+          programs       Print the program tokens of the account, as nephos program-tokens list
+                         does.
           adopt          Give the names of nephos dev accounts of a production server. See
                          'nephos accounts adopt --help'.
           list           Print the name of each account, and its ID; with --container, or

@@ -44,6 +44,11 @@ final class AdministeredInstallation {
         var keyID: String?
         var head: String?
         var verified: Bool?
+        var places: [ProgramPlace]?
+        var databases: [String]?
+        var readOnly: Bool?
+        var id: String?
+        var programTokens: Bool?
     }
 
     /// An answer of the administration. Each action has some of the members.
@@ -67,6 +72,7 @@ final class AdministeredInstallation {
         var head: String?
         var problem: String?
         var link: String?
+        var programTokens: [ProgramTokenSummary]?
     }
 
     private enum Place {

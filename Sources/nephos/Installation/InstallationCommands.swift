@@ -23,6 +23,7 @@ private enum Option {
     static let expires = CommandOption("--expires", "TIME", "The token expires after TIME, such as 90d. Default: never")
     static let name = CommandOption("--name", "TEXT", "A name for people.")
     static let session = CommandOption("--session", "ID", "This session alone, as list prints it. Default: all")
+    static let programTokens = CommandOption("--program-tokens", nil, "Revoke all program tokens of the account too.")
     static let noPassword = CommandOption(
         "--no-password", nil, "Make an account that cannot sign in by a password yet.")
     static let verified = CommandOption(
@@ -137,11 +138,17 @@ enum SessionsCommand {
                 Console.print(
                     "\(session.id)  \(place)\(session.label.isEmpty ? "" : "  \(Console.printable(session.label))")\n")
             }
+            try ProgramTokensCommand.printTokens(of: $1.words[0], $0, isAlone: false)
         },
         InstallationAction(
-            name: "end", words: "ACCOUNT", summary: "End the sessions of an account.", options: [Option.session]
+            name: "end", words: "ACCOUNT", summary: "End the sessions of an account.",
+            options: [Option.session, Option.programTokens]
         ) {
-            let ended = try $0.send("sessions/end", .init(account: $1.words[0], session: $1["--session"]))
+            let ended = try $0.send(
+                "sessions/end",
+                .init(
+                    account: $1.words[0], session: $1["--session"],
+                    programTokens: $1.has("--program-tokens") ? true : nil))
             Console.print("sessions ended: \(ended.count ?? 0)\n")
         },
     ]
@@ -220,6 +227,9 @@ enum InstallationAccounts {
             name: "recovery-link", words: "NAME", summary: "Print a link that sets a new password, once, for an hour."
         ) {
             Console.print("\(try $0.send("accounts/recovery-link", .init(account: $1.words[0])).link ?? "")\n")
+        },
+        InstallationAction(name: "programs", words: "NAME", summary: "Print the program tokens of the account.") {
+            try ProgramTokensCommand.printTokens(of: $1.words[0], $0)
         },
         InstallationAction(
             name: "invite", words: "ADDRESS", summary: "Mail a link that makes an account, or print it without mail."

@@ -36,6 +36,7 @@ import Testing
             "/", "/status", "/metrics", "/installation/accounts/list", "/installation/containers/list",
             "/installation/api-tokens/list", "/installation/sessions/list", "/installation/roles/list",
             "/installation/audit/list", "/installation/audit/verify", "/installation/server-keys/list",
+            "/installation/program-tokens/list",
         ],
         .administer: [
             "/installation/accounts/create", "/installation/accounts/set-password", "/installation/accounts/delete",
@@ -43,13 +44,26 @@ import Testing
             "/installation/containers/create", "/installation/api-tokens/create", "/installation/api-tokens/revoke",
             "/installation/sessions/create", "/installation/sessions/end", "/installation/roles/grant",
             "/installation/roles/revoke", "/installation/server-keys/create", "/installation/server-keys/revoke",
+            "/installation/program-tokens/create", "/installation/program-tokens/revoke",
         ],
     ]
 
+    /// The routes of containers that a program token does not reach, whatever it may.
+    private static let credentials: Set = [
+        "tokens/create", "tokens/register", "users/webAuthToken", "keys/enroll", "keys/reset", "keys/group",
+    ]
+    /// The routes of containers that write, which one that reads does not reach.
+    private static let writes: Set = [
+        "records/modify", "records/accept", "records/requestAccess", "zones/modify", "subscriptions/modify",
+        "assets/upload", "assets/rereference",
+    ]
+
     /// The status with which a caller is refused; nil where it is let in.
-    private static func refusal(_ access: RouteAccess, _ caller: ProductionServer.Caller) -> Int? {
-        switch (access, caller) {
+    private static func refusal(_ route: Route, _ caller: ProductionServer.Caller) -> Int? {
+        switch (route.access, caller) {
         case (.open, _), (.url, _): nil
+        case (.container, .program): credentials.contains(route.path) ? 403 : nil
+        case (.container, .readOnlyProgram): credentials.union(writes).contains(route.path) ? 403 : nil
         case (.container, .session), (.container, .otherAccount): nil
         // The service refuses them where it needs an account.
         case (.container, .apiToken), (.container, .readOnlyToken), (.container, .page): nil
@@ -84,7 +98,7 @@ import Testing
     }
 
     private func check(_ response: HTTPResponse, _ route: Route, _ caller: ProductionServer.Caller) {
-        if let expected = Self.refusal(route.access, caller) {
+        if let expected = Self.refusal(route, caller) {
             #expect(response.status == expected, "\(caller): \(route.path)")
             // The refusal shows no more than that.
             #expect(!String(decoding: response.body, as: UTF8.self).contains("lovelace"), "\(caller): \(route.path)")

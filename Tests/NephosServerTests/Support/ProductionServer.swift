@@ -13,6 +13,7 @@ final class ProductionServer: Sendable {
         case nobody, apiToken, readOnlyToken, page, foreignPage
         case session, otherAccount, viewer, developer, administrator, lateAdministrator, localUser
         case forgedSession, expiredSession, signedOut, otherContainer, otherEnvironment
+        case program, readOnlyProgram, programElsewhere, expiredProgram, revokedProgram
     }
 
     private struct Credentials {
@@ -104,7 +105,31 @@ final class ProductionServer: Sendable {
             apiToken: own, session: try await signIn("lovelace", try await token("iCloud.other")))
         all[.otherEnvironment] = Credentials(
             apiToken: own, session: try await signIn("lovelace", try await token(Self.container, .production)))
+        try await addPrograms(own, &all)
         callers.withLock { $0 = all }
+    }
+
+    /// Makes the callers with program tokens; half of them send an API token besides.
+    private func addPrograms(_ apiToken: String, _ all: inout [Caller: Credentials]) async throws {
+        func token(
+            _ environment: String = "development", isReadOnly: Bool = false, lifetime: Int64? = nil
+        ) async throws -> MadeProgramToken {
+            try await installation.createProgramToken(
+                NewProgramToken(
+                    name: "program", places: [ProgramPlace(container: Self.container, environment: environment)],
+                    databases: ["private", "shared", "public"], isReadOnly: isReadOnly, lifetime: lifetime),
+                ofAccountNamed: "lovelace", by: AuditActor(name: "user 0"))
+        }
+        all[.program] = Credentials(session: try await token().token)
+        all[.readOnlyProgram] = Credentials(apiToken: apiToken, session: try await token(isReadOnly: true).token)
+        all[.programElsewhere] = Credentials(session: try await token("production").token)
+        all[.expiredProgram] = Credentials(apiToken: apiToken, session: try await token(lifetime: 1000).token)
+        let revoked = try await token()
+        _ = try await installation.revokeProgramTokens(
+            ofAccountNamed: "lovelace", id: revoked.programToken.id, by: AuditActor(name: "user 0"))
+        all[.revokedProgram] = Credentials(session: revoked.token)
+        // Signed dates are of whole seconds.
+        advance(milliseconds: 1000)
     }
 
     /// Sends a request to a route, with an empty object as its message.

@@ -23,6 +23,12 @@ import Testing
         _ = try await test.installation.createServerKey(
             container: TestInstallation.container, environment: .development, name: "",
             publicKey: SignedRequestTests.publicKey, replacing: nil, by: TestInstallation.root)
+        _ = try await test.installation.createProgramToken(
+            NewProgramToken(
+                name: "import",
+                places: [ProgramPlace(container: TestInstallation.container, environment: "production")],
+                databases: ["private"], isReadOnly: true),
+            ofAccountNamed: "ada@example.org", by: TestInstallation.root)
         await test.installation.finishAudit()
         try await test.installation.audit("an event", "x", by: TestInstallation.root)
         let findings = try await InstallationVerification(test.installation.engine).run()

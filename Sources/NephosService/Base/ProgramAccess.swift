@@ -1,0 +1,43 @@
+import NephosWire
+
+/// What a program token lets its bearer do in a container, as its account.
+package struct ProgramAccess: Hashable, Sendable {
+    package var isReadOnly: Bool
+    package var databases: Set<DatabaseScope>
+
+    package init(isReadOnly: Bool, databases: Set<DatabaseScope>) {
+        self.isReadOnly = isReadOnly
+        self.databases = databases
+    }
+}
+
+/// What an endpoint does, for callers who may not do everything their account may.
+package enum EndpointUse: Hashable, Sendable {
+    case reads, writes
+    /// Makes, enrols or resets something that signs in, decrypts or is notified later.
+    case credentials
+}
+
+extension RequestContext {
+    /// Throws unless the caller's token lets it use such an endpoint in the request's database.
+    /// - Throws: `permissionFailure`.
+    func checkProgram(_ use: EndpointUse) throws(ServiceError) {
+        guard let program else { return }
+        guard program.databases.contains(scope) else {
+            throw .programRefusal("the program token does not reach the \(scope.rawValue) database")
+        }
+        switch use {
+        case .reads: return
+        case .writes where program.isReadOnly:
+            throw .programRefusal("WRITE operation not permitted: the program token reads")
+        case .writes: return
+        case .credentials: throw .programRefusal("a program token enrols no device, and makes no tokens")
+        }
+    }
+}
+
+extension ServiceError {
+    fileprivate static func programRefusal(_ reason: String) -> ServiceError {
+        ServiceError(.accessDenied, .permissionFailure, reason)
+    }
+}
