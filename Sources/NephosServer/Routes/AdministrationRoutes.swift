@@ -35,7 +35,9 @@ extension Route {
                 throw Refusal(error)
             }
             do throws(ServiceError) {
-                return .json(try await call(routed.service)(message, context).encoded())
+                return try await routed.withResolvedAccounts(message) { (message) async throws(ServiceError) in
+                    .json(try await call(routed.service)(message, context).encoded())
+                }
             } catch {
                 throw Refusal(error)
             }

@@ -126,6 +126,12 @@ extension Installation {
         return try await read { try $0.requireInstallationAccount(named: name).id }
     }
 
+    /// The ID of the account with a name; nil if there is none.
+    package func accountIDIfAny(named name: String) async throws(ServiceError) -> String? {
+        let name = SignInName.canonical(name)
+        return try await read { try $0.installationAccount(named: name)?.id }
+    }
+
     /// Returns a text with the names of accounts in place of their IDs. The ID of no account stays.
     package func naming(_ text: String) async throws(ServiceError) -> String {
         try await read { reader in

@@ -1,0 +1,100 @@
+import NephosService
+import NephosWire
+
+/// A message of the administration that names accounts. The stores of a production server know accounts by their IDs, and
+/// people by the names with which they sign in.
+protocol AccountNaming {
+    var accountNames: [String] { get set }
+}
+
+extension AccountNaming {
+    /// Returns the message with IDs in place of the names of an installation's accounts, and the names by their IDs. A name
+    /// of no account stays.
+    func resolved(_ installation: Installation) async throws(ServiceError) -> (message: Self, names: [String: String]) {
+        var (message, names) = (self, [String: String]())
+        for (index, name) in accountNames.enumerated() where !AccountID.isOne(name) {
+            guard let id = try await installation.accountIDIfAny(named: name) else { continue }
+            message.accountNames[index] = id
+            names[id] = name
+        }
+        return (message, names)
+    }
+}
+
+extension RoleRequest: AccountNaming {
+    var accountNames: [String] {
+        get { [account] }
+        set { account = newValue.first ?? account }
+    }
+}
+
+extension ListRolesRequest: AccountNaming {
+    var accountNames: [String] {
+        get { account.map { [$0] } ?? [] }
+        set { account = newValue.first }
+    }
+}
+
+extension ListAccountZonesRequest: AccountNaming {
+    var accountNames: [String] {
+        get { account.map { [$0] } ?? [] }
+        set { account = newValue.first }
+    }
+}
+
+extension ListSharesRequest: AccountNaming {
+    var accountNames: [String] {
+        get { account.map { [$0] } ?? [] }
+        set { account = newValue.first }
+    }
+}
+
+extension RemoveZonesRequest: AccountNaming {
+    var accountNames: [String] {
+        get { [account] }
+        set { account = newValue.first ?? account }
+    }
+}
+
+extension DeleteAccountRequest: AccountNaming {
+    var accountNames: [String] {
+        get { [account] }
+        set { account = newValue.first ?? account }
+    }
+}
+
+extension ExplainAccessRequest: AccountNaming {
+    var accountNames: [String] {
+        get { [account, owner] }
+        set {
+            guard newValue.count == 2 else { return }
+            (account, owner) = (newValue[0], newValue[1])
+        }
+    }
+}
+
+extension RoutedRequest {
+    /// Performs a request of the administration about the accounts that its message names.
+    func withResolvedAccounts<Message: Sendable, Answer>(
+        _ message: Message, _ call: (Message) async throws(ServiceError) -> Answer
+    ) async throws(ServiceError) -> Answer {
+        guard let installation = access.installation, let naming = message as? any AccountNaming else {
+            return try await call(message)
+        }
+        let (resolved, names) = try await Self.resolved(naming, installation)
+        do throws(ServiceError) {
+            return try await call(resolved as? Message ?? message)
+        } catch {
+            // An account that never used the container is refused as one that does not exist.
+            var error = error
+            for (id, name) in names { error.reason = error.reason.replacing(id, with: name) }
+            throw error
+        }
+    }
+
+    private static func resolved(
+        _ naming: some AccountNaming, _ installation: Installation
+    ) async throws(ServiceError) -> (any AccountNaming, [String: String]) {
+        try await naming.resolved(installation)
+    }
+}
