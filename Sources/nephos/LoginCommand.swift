@@ -50,28 +50,6 @@ enum LoginCommand {
 
         """
 
-    private struct Begin: Encodable {
-        var label: String
-        var administration: Bool?
-    }
-
-    private struct Begun: Decodable {
-        var secret: String
-        var code: String
-        var interval: Int
-    }
-
-    private struct Secret: Encodable { var secret: String }
-
-    private struct Outcome: Decodable {
-        var status: String
-        var ckWebAuthToken: String?
-        var account: String?
-        var container: String?
-        var environment: String?
-        var expires: Int64?
-    }
-
     static func main(_ arguments: [String]) throws(UsageError) {
         if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
         let arguments = try Arguments(arguments, options: options, command: "login")
@@ -80,12 +58,13 @@ enum LoginCommand {
         let connection = ServerConnection(address: address, try ServerCredentials.none)
         do {
             let query = apiToken.map { "?ckAPIToken=\($0)" } ?? ""
-            let begun: Begun = try post(
+            let begun: BegunLogin = try post(
                 connection, "begin\(query)",
-                Begin(label: arguments[label.name] ?? hostName, administration: apiToken == nil ? true : nil))
+                BeginLoginRequest(
+                    label: arguments[label.name] ?? hostName, administration: apiToken == nil ? true : nil))
             Console.print("Open \(address.description)/login in any browser, and type the code \(begun.code)\n")
             let outcome = try poll(connection, begun)
-            guard outcome.status == "signedIn", let token = outcome.ckWebAuthToken else {
+            guard outcome.status == .signedIn, let token = outcome.ckWebAuthToken else {
                 Console.fail("the login was denied.")
             }
             let credential = StoredCredential(
@@ -151,13 +130,14 @@ enum LoginCommand {
     }
 
     /// Polls until the login is approved or denied, or its code is over. A poll without an answer is repeated.
-    private static func poll(_ connection: ServerConnection, _ begun: Begun) throws -> Outcome {
+    private static func poll(_ connection: ServerConnection, _ begun: BegunLogin) throws -> PollLoginResponse {
         var failures = 0
         while true {
             sleep(UInt32(max(1, min(begun.interval, 60))))
             do {
-                let outcome: Outcome = try post(connection, "poll", Secret(secret: begun.secret))
-                if outcome.status != "pending" { return outcome }
+                let outcome: PollLoginResponse = try post(
+                    connection, "poll", PollLoginRequest(secret: begun.secret))
+                if outcome.status != .pending { return outcome }
                 failures = 0
             } catch let failure as ServerConnection.Failure {
                 failures += 1

@@ -3,22 +3,16 @@ import NephosWire
 
 /// The page at which a person approves the login of a program, by the code that the program shows (as in RFC 8628). The
 /// address has no code, so that no link leads a person to approve another's login.
-struct LoginPage {
+struct LoginPage: SessionPage {
     static let path = "/login"
 
-    private let page: OwnPage
-    private let installation: Installation
+    let page: OwnPage
+    let session: BrowserSession
 
-    init(_ routed: RoutedRequest, _ installation: Installation) {
-        self.installation = installation
-        page = OwnPage(routed, installation, name: Self.path)
-    }
+    private var installation: Installation { page.installation }
 
     func answer() async throws(Refusal) -> HTTPResponse {
-        guard let session = try await page.session() else {
-            return page.redirect(to: SignInPage.address(returningTo: Self.path))
-        }
-        guard page.routed.request.method == .post else { return show(form(session, nil)) }
+        guard page.routed.request.method == .post else { return show(form(nil)) }
         let form = try page.form()
         let (code, address) = (form.field("code"), page.routed.request.client)
         do throws(ServiceError) {
@@ -32,10 +26,10 @@ struct LoginPage {
                         : "<h1>Denied</h1><p>The program is not signed in.</p>")
             default:
                 let login = try await installation.pendingLogin(code, for: session, address: address)
-                return show(question(login, code, session))
+                return show(question(login, code))
             }
         } catch {
-            return show(self.form(session, error.reason), status: error.code == .throttled ? 429 : 400)
+            return show(self.form(error.reason), status: error.code == .throttled ? 429 : 400)
         }
     }
 
@@ -45,7 +39,7 @@ struct LoginPage {
         page.page("Sign in a program", content, status: status)
     }
 
-    private func form(_ session: BrowserSession, _ problem: String?) -> String {
+    private func form(_ problem: String?) -> String {
         """
         <h1>Sign in a program</h1>\(OwnPage.alert(problem))<form method="post">\(page.formField)
         <p><label>The code that the program shows<br><input name="code" autocomplete="off" required autofocus></label></p>
@@ -53,7 +47,7 @@ struct LoginPage {
         """
     }
 
-    private func question(_ login: PendingLogin, _ code: String, _ session: BrowserSession) -> String {
+    private func question(_ login: PendingLogin, _ code: String) -> String {
         let place =
             login.container.map { "to <b>\(OwnPage.escaped($0))</b>, \(OwnPage.escaped(login.environment ?? ""))" }
             ?? "to <b>the administration of this server</b>"

@@ -125,6 +125,10 @@ struct OwnPage: Sendable {
 
     static func escaped(_ text: String) -> String { SharePageText.escaped(text) }
 
+    /// Returns a text that people or programs chose, as an HTML element of its own: printable, and without effect on the
+    /// text around it.
+    static func shown(_ text: String) -> String { SharePageText.shown(text) }
+
     /// Returns a message about what went wrong; empty for none.
     static func alert(_ problem: String?) -> String {
         problem.map { "<p role=\"alert\">\(escaped($0)).</p>" } ?? ""

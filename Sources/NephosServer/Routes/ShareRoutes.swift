@@ -115,7 +115,7 @@ enum SharePageText {
 
     /// Returns an account's text as an HTML element. Control characters and bidirectional formatting characters are
     /// escaped, and right-to-left text does not affect the text around it.
-    private static func shown(_ text: String) -> String {
+    static func shown(_ text: String) -> String {
         let visible = text.unicodeScalars.reduce(into: "") { visible, scalar in
             // Keeps the joiners, which are part of words and of emoji.
             if scalar == "\u{200C}" || scalar == "\u{200D}" {

@@ -8,15 +8,10 @@ enum SignInRoutes {
             guard let installation = routed.access.installation else { return .text(DevelopmentSignIn.page) }
             return try await SignInPage(routed, installation).answer()
         },
-        Route([.get, .post], AccountPage.path, bodyLimit: 16 * 1024, access: .open) { routed throws(Refusal) in
-            try await AccountPage(routed, try routed.installation).answer()
-        },
-        Route([.get, .post], LoginPage.path, bodyLimit: 16 * 1024, access: .open) { routed throws(Refusal) in
-            try await LoginPage(routed, try routed.installation).answer()
-        },
+        .page(AccountPage.self), .page(LoginPage.self),
         Route([.post], "/installation/logins/begin", bodyLimit: 16 * 1024, access: .open) { routed throws(Refusal) in
             let installation = try routed.installation
-            let message = try routed.message(NewLogin.self)
+            let message = try routed.message(BeginLoginRequest.self)
             let apiToken = try routed.apiToken(isAdministration: message.administration ?? false)
             guard routed.request.origin == nil else {
                 throw Refusal(.accessDenied, "a web page signs in by its 'redirectURL'")
@@ -28,9 +23,9 @@ enum SignInRoutes {
         },
         Route([.post], "/installation/logins/poll", bodyLimit: 16 * 1024, access: .open) { routed throws(Refusal) in
             let installation = try routed.installation
-            let message = try routed.message(LoginSecret.self)
+            let message = try routed.message(PollLoginRequest.self)
             return try await routed.answer { () async throws(ServiceError) in
-                LoginAnswer(try await installation.login(message.secret, address: routed.request.client))
+                PollLoginResponse(try await installation.login(message.secret, address: routed.request.client))
             }
         },
         Route([.get, .post], LinkPage.path, bodyLimit: 16 * 1024, access: .open) { routed throws(Refusal) in
@@ -78,34 +73,6 @@ enum SignInRoutes {
         var administration: Bool?
     }
 
-    private struct NewLogin: Decodable {
-        var label: String?
-        var administration: Bool?
-    }
-
-    private struct LoginSecret: Decodable { var secret: String }
-
-    private struct LoginAnswer: Encodable {
-        /// `pending`, `denied` or `signedIn`.
-        var status: String
-        var ckWebAuthToken: String?
-        var account: String?
-        var container: String?
-        var environment: String?
-        var expires: Int64?
-
-        init(_ outcome: LoginOutcome) {
-            switch outcome {
-            case .pending: status = "pending"
-            case .denied: status = "denied"
-            case .signedIn(let signedIn, let account, let container, let environment):
-                status = "signedIn"
-                (ckWebAuthToken, expires, self.account) = (signedIn.token, signedIn.expiresAt, account)
-                (self.container, self.environment) = (container, environment)
-            }
-        }
-    }
-
     private struct Answer: Encodable {
         var ckWebAuthToken: String
         /// The secret by which the device is known at its next sign-in, so that strangers' guesses do not delay it.
@@ -114,6 +81,19 @@ enum SignInRoutes {
 
         init(_ signedIn: SignedIn) {
             (ckWebAuthToken, device, expires) = (signedIn.token, signedIn.device, signedIn.expiresAt)
+        }
+    }
+}
+
+extension PollLoginResponse {
+    init(_ outcome: LoginOutcome) {
+        switch outcome {
+        case .pending: self.init(status: .pending)
+        case .denied: self.init(status: .denied)
+        case .signedIn(let signedIn, let account, let container, let environment):
+            self.init(status: .signedIn)
+            (ckWebAuthToken, expires, self.account) = (signedIn.token, signedIn.expiresAt, account)
+            (self.container, self.environment) = (container, environment)
         }
     }
 }

@@ -1,17 +1,6 @@
 import NephosCrypto
 import NephosStorage
-import NephosWire
-
-/// A login that a program began.
-package struct BegunLogin: Encodable, Sendable {
-    /// The program's secret, with which it asks for the outcome.
-    package var secret: String
-    /// The code that a person types into a browser.
-    package var code: String
-    package var expires: Int64
-    /// The number of seconds between two polls.
-    package var interval = 5
-}
+package import NephosWire
 
 /// A login as the person who approves it sees it.
 package struct PendingLogin: Hashable, Sendable {

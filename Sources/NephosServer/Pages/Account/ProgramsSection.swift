@@ -2,37 +2,26 @@ import NephosService
 import NephosWire
 
 /// The program tokens on the page of an account: those that it has, and a form that makes one.
-struct AccountPagePrograms {
-    private let page: OwnPage
-    private let installation: Installation
-
-    init(_ page: OwnPage, _ installation: Installation) {
-        self.page = page
-        self.installation = installation
-    }
+struct ProgramsSection: AccountSection {
+    static let actions: Set = ["make-program", "revoke-program"]
 
     /// The field of the form that ends all sessions.
     static let endsTokensField = """
         <p><label><input type="checkbox" name="programs" value="yes"> revoke all program tokens too</label></p>
         """
 
-    /// Carries out a form's action that is about program tokens.
-    /// - Returns: the page with a new token, or the account's page; nil for another action.
-    func answer(
-        _ form: RequestTarget, _ session: BrowserSession
-    ) async throws(ServiceError) -> HTTPResponse? {
-        let address = page.routed.request.client
-        switch form.field("action") {
-        case "make-program":
-            let made = try await installation.createProgramToken(try new(form), of: session, address: address)
-            return shown(made)
-        case "revoke-program":
-            _ = try await installation.revokeProgramTokens(
-                ofAccountNamed: session.name, id: form.field("program"),
-                by: AuditActor(name: session.account, address: SignInCounters.network(address) ?? ""))
-            return page.redirect(to: AccountPage.path)
-        default: return nil
+    let page: OwnPage
+    let session: BrowserSession
+
+    func perform(_ action: String, _ form: RequestTarget) async throws(ServiceError) -> AccountOutcome {
+        if action == "make-program" {
+            return .response(
+                shown(try await page.installation.createProgramToken(try new(form), of: session, address: address)))
         }
+        _ = try await page.installation.revokeProgramTokens(
+            ofAccountNamed: session.name, id: form.field("program"),
+            by: AuditActor(name: session.account, address: SignInCounters.network(address) ?? ""))
+        return .done
     }
 
     private func new(_ form: RequestTarget) throws(ServiceError) -> NewProgramToken {
@@ -59,14 +48,13 @@ struct AccountPagePrograms {
             """)
     }
 
-    /// The part of the account's page.
-    func content(_ session: BrowserSession) async throws(ServiceError) -> String {
-        let tokens = try await installation.programTokenSummaries(ofAccountNamed: session.name)
-        let places = try await installation.programPlaces(of: session)
+    func content() async throws(ServiceError) -> String {
+        let tokens = try await page.installation.programTokenSummaries(ofAccountNamed: session.name)
+        let places = try await page.installation.programPlaces(of: session)
         return """
             <h2>Program tokens</h2><p>A program with one is signed in as you, in the apps you choose, and enrols no device. \
             A new password does not revoke it.</p>
-            <ul>\(tokens.map(row).joined())</ul>\(form(places))
+            <ul>\(tokens.map(row).joined())</ul>\(makingForm(places))
             """
     }
 
@@ -75,13 +63,12 @@ struct AccountPagePrograms {
         let access = "\(token.isReadOnly ? "reads" : "reads and writes") \(token.databases.joined(separator: ", "))"
         let until = LogTime.text(token.expiresAt).prefix(10)
         return """
-            <li>\(OwnPage.escaped("\(token.name): \(access) of \(places), until \(until)")) <form method="post">\
-            \(page.formField)<input type="hidden" name="action" value="revoke-program">\
-            <input type="hidden" name="program" value="\(OwnPage.escaped(token.id))"><button>Revoke</button></form></li>
+            <li>\(OwnPage.shown(token.name)): \(OwnPage.escaped("\(access) of \(places), until \(until)")) \
+            \(button("revoke-program", "Revoke", hidden("program", token.id)))</li>
             """
     }
 
-    private func form(_ places: [ProgramPlace]) -> String {
+    private func makingForm(_ places: [ProgramPlace]) -> String {
         if places.isEmpty { return "<p>Sign in to an app first: a token is for apps that you are signed in to.</p>" }
         let apps = places.map { place in
             Self.checkbox(
@@ -89,16 +76,17 @@ struct AccountPagePrograms {
                 isChecked: places.count == 1)
         }
         let databases = ["private", "shared", "public"].map { Self.checkbox("database", $0, $0, isChecked: true) }
-        return """
-            <form method="post">\(page.formField)<input type="hidden" name="action" value="make-program">
+        return form(
+            "make-program",
+            """
             <p><label>Name<br><input name="name" maxlength="100" required></label></p>
             <fieldset><legend>Apps</legend>\(apps.joined())</fieldset>
             <fieldset><legend>Databases</legend>\(databases.joined())</fieldset>
             <p><label>Access<br><select name="access"><option value="read">read</option>\
             <option value="write">read and write</option></select></label></p>
             <p><label>Days until it expires<br><input name="days" type="number" min="1" max="365" value="90" required>\
-            </label></p><p><button>Make a program token</button></p></form>
-            """
+            </label></p><p><button>Make a program token</button></p>
+            """)
     }
 
     private static func checkbox(_ name: String, _ value: String, _ label: String, isChecked: Bool) -> String {

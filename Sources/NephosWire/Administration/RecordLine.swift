@@ -1,17 +1,15 @@
-import NephosWire
-
 /// A record of an export, in the form of the `records/modify` body that saves it again: name, type, zone, fields and
 /// parent. An import generates the service's own values (change tag, times, users) anew.
-enum RecordLine {
-    struct Encoded {
-        var line: [UInt8]
+package enum RecordLine {
+    package struct Encoded {
+        package var line: [UInt8]
         /// The number of encrypted fields in the record. Without the account's keys they could not be decrypted
         /// elsewhere.
-        var encrypted: Int
+        package var encrypted: Int
     }
 
     /// - Parameter file: returns an asset in the form of an export; nil to omit the field.
-    static func encode(
+    package static func encode(
         _ record: RecordDictionary, in zone: String, file: (AssetValue, String) throws -> AssetValue?
     ) throws -> Encoded {
         let fields = try record.fields.decoded().entries
