@@ -396,6 +396,12 @@ package enum Limits {
     static let knownDevices = 20
     /// The maximum number of an account's sessions: one more ends the one that expires first.
     static let sessionsOfAccount = 200
+    /// The maximum number of sessions that a session remembers as those that led to it.
+    static let sessionAncestors = 16
+    /// The maximum number of stores whose content an account's page shows at once, and of shares of each of them.
+    static let (storesPerPage, sharesShown) = (50, 200)
+    /// The maximum numbers of records and of bytes that an account's export reads at once. One record may be larger.
+    static let (exportedRecords, exportedBytes) = (200, 256 * 1024)
     /// The longest time in milliseconds after which an API token expires.
     static let longestAPIToken: Int64 = 100 * 366 * 24 * 60 * 60 * 1000
     /// The time in milliseconds for which a session lasts after its last use: CloudKit Web Services, web auth tokens.

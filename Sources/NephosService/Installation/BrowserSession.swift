@@ -13,6 +13,8 @@ package struct BrowserSession: Hashable, Sendable {
     package var address: String?
     /// The name of the session, which is no secret.
     package var id: String
+    /// The time of the sign-in, in milliseconds since 1970.
+    package var signedInAt: Int64
 }
 
 extension Installation {
@@ -24,7 +26,8 @@ extension Installation {
             guard session.session.isOfBrowser == true else { return nil }
             try rates.admit(account: session.session.account)
             return BrowserSession(
-                account: session.session.account, name: session.name, address: session.address, id: session.hash)
+                account: session.session.account, name: session.name, address: session.address, id: session.hash,
+                signedInAt: session.session.signedInAt)
         } catch {
             if error.clientCode == .notAuthenticated { return nil }
             throw error
@@ -43,11 +46,8 @@ extension Installation {
         let secret = SecretToken()
         let expiry = environment.now() + StoredSession.lifetime(keepsSignedIn: keepsSignedIn)
         try await write { transaction in
-            guard let parent = try transaction.entry(StoredSession.self, browser.id) else {
-                throw ServiceError.sessionIsOver
-            }
             try self.begin(
-                request, browser.account, place, secret, isOfBrowser: false, from: parent, in: transaction)
+                request, browser.account, place, secret, isOfBrowser: false, from: browser.id, in: transaction)
         }
         return SignedIn(token: secret.text(), device: "", expiresAt: expiry)
     }
@@ -78,7 +78,7 @@ extension Installation {
         sessions.evictAll()
     }
 
-    /// Ends one session of the browser's account, or all of them.
+    /// Ends one session of the browser's account with those that it began, or all of them.
     /// - Parameter withProgramTokens: whether all program tokens are revoked too.
     package func endSessions(
         of browser: BrowserSession, id: String?, withProgramTokens: Bool = false, address: [UInt8]

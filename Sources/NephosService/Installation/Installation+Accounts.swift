@@ -184,23 +184,4 @@ extension StorageTransaction {
             try removeInstallationEntry(.knownDevice, entry.name)
         }
     }
-
-    /// Evicts the sessions of an account that expire first, down to `kept` sessions.
-    func endOldSessions(of account: String, keeping kept: Int) throws {
-        let names = try entries(AccountSession.self, prefix: "\(account)/").map(\.name)
-        guard names.count > kept else { return }
-        let sessions = try names.compactMap { try installationEntry(.accountSession, $0) }
-        for entry in sessions.sorted(by: { $0.expiresAt > $1.expiresAt }).dropFirst(kept) {
-            try removeInstallationEntry(.session, String(entry.name.dropFirst(account.count + 1)))
-            try removeInstallationEntry(.accountSession, entry.name)
-        }
-    }
-
-    /// Ends all sessions of an account.
-    func endSessions(of account: String) throws {
-        for (name, _) in try entries(AccountSession.self, prefix: "\(account)/") {
-            try removeInstallationEntry(.session, String(name.dropFirst(account.count + 1)))
-            try removeInstallationEntry(.accountSession, name)
-        }
-    }
 }

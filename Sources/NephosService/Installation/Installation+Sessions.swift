@@ -85,7 +85,7 @@ extension Installation {
         }
     }
 
-    /// Ends one session of an account, or all of them.
+    /// Ends one session of an account with those that it began, or all of them.
     /// - Parameters:
     ///   - id: the session's name; nil for all.
     ///   - withProgramTokens: whether all program tokens are revoked too.
@@ -96,32 +96,31 @@ extension Installation {
         let name = SignInName.canonical(name)
         let count = try await write { transaction in
             let account = try transaction.requireInstallationAccount(named: name).id
-            let all = try transaction.entries(AccountSession.self, prefix: "\(account)/").map(\.name)
-            let ended = all.filter { id == nil || $0 == AccountSession.name(account, id ?? "") }
-            if ended.isEmpty, id != nil {
-                throw ServiceError(.notFound, .unknownItem, "the account '\(name)' has no such session")
-            }
-            for entry in ended {
-                try transaction.removeInstallationEntry(.session, String(entry.dropFirst(account.count + 1)))
-                try transaction.removeInstallationEntry(.accountSession, entry)
+            let count: Int
+            if let id {
+                guard try transaction.installationEntry(.accountSession, AccountSession.name(account, id)) != nil else {
+                    throw ServiceError(.notFound, .unknownItem, "the account '\(name)' has no such session")
+                }
+                count = try transaction.endSession(id, of: account)
+            } else {
+                count = try transaction.endSessions(of: account)
             }
             try self.audit("sessions ended", account, by: actor, in: transaction)
             if withProgramTokens { try self.revokeProgramTokens(of: account, by: actor, in: transaction) }
-            return ended.count
+            return count
         }
         sessions.evictAll()
         if withProgramTokens { programTokens.evictAll() }
         return count
     }
 
-    /// Ends the session of a token: signing out. An unknown token is none.
+    /// Ends the session of a token, and those that it began: signing out. An unknown token is none.
     package func signOut(_ token: String) async throws(ServiceError) {
         guard let hash = SecretToken(token)?.hash else { return }
         guard try await read({ try $0.installationEntry(.session, hash) }) != nil else { return }
         try await write { transaction in
             guard let session = try transaction.entry(StoredSession.self, hash) else { return }
-            try transaction.removeInstallationEntry(.session, hash)
-            try transaction.removeInstallationEntry(.accountSession, AccountSession.name(session.account, hash))
+            try transaction.endSession(hash, of: session.account)
             try self.audit("signed out", session.account, by: AuditActor(name: session.account), in: transaction)
         }
         sessions.evictAll()
@@ -141,11 +140,8 @@ extension Installation {
         let secret = SecretToken()
         let request = SignIn(name: "", password: "", apiToken: text, label: "app")
         try await write { transaction in
-            // The session that asks may have ended meanwhile.
-            guard let session = context.session, let parent = try transaction.entry(StoredSession.self, session) else {
-                throw ServiceError.sessionIsOver
-            }
-            try self.begin(request, account, place, secret, isOfBrowser: false, from: parent, in: transaction)
+            guard let session = context.session else { throw ServiceError.sessionIsOver }
+            try self.begin(request, account, place, secret, isOfBrowser: false, from: session, in: transaction)
         }
         return secret.text()
     }
@@ -205,8 +201,8 @@ extension Installation {
         return outcome
     }
 
-    /// Whether a session is over. One that cannot be read now is not: it is read again.
-    private func isOver(_ session: String) async -> Bool {
+    /// Whether a session is over, by its name. One that cannot be read now is not: it is read again.
+    package func isOver(_ session: String) async -> Bool {
         do throws(ServiceError) {
             _ = try await self.session(hash: session, isUsed: false)
             return false

@@ -192,18 +192,19 @@ extension Installation {
                 expiresAt: now + Limits.knownDeviceLifetime)
             try transaction.forgetDevices(of: account, keeping: Limits.knownDevices)
         }
-        if let former = request.formerBrowserToken.flatMap(SecretToken.init) { sessions.evict(former.hash) }
+        if request.formerBrowserToken != nil { sessions.evictAll() }
         return SignedIn(
             token: isOfAnApp ? secret.text() : "", device: device.text(), expiresAt: expiry,
             browserToken: request.startsBrowserSession ? browserSecret.text() : nil)
     }
 
     /// Stores a new session.
-    /// - Parameter parent: the session that asked for it, whose sign-in it continues: so no chain of sessions outlives
-    ///   `Limits.longestSession`. Nil for a sign-in.
+    /// - Parameter parent: the hash of the session that asked for it, whose sign-in it continues: so no chain of sessions
+    ///   outlives `Limits.longestSession`. Nil for a sign-in.
+    /// - Throws: `notAuthenticated` if that session is over.
     func begin(
         _ request: SignIn, _ account: String, _ place: APIToken?, _ secret: SecretToken, isOfBrowser: Bool,
-        from parent: StoredSession? = nil, in transaction: StorageTransaction
+        from parent: String? = nil, in transaction: StorageTransaction
     ) throws {
         try begin(
             request, account, container: place?.container, environment: place?.environment, secret,
@@ -212,18 +213,21 @@ extension Installation {
 
     func begin(
         _ request: SignIn, _ account: String, container: String?, environment containerEnvironment: String?,
-        _ secret: SecretToken, isOfBrowser: Bool, from parent: StoredSession? = nil,
+        _ secret: SecretToken, isOfBrowser: Bool, from parent: String? = nil,
         in transaction: StorageTransaction
     ) throws {
         let now = environment.now()
-        let signedInAt = parent?.signedInAt ?? now
+        // The session that asks may have ended meanwhile.
+        let asking = try parent.map { try transaction.requireSession($0) }
+        let signedInAt = asking?.signedInAt ?? now
         let session = StoredSession(
             account: account, container: container, environment: containerEnvironment,
             label: StoredSession.label(request.label), signedInAt: signedInAt,
             expiresAt: min(
                 now + StoredSession.lifetime(keepsSignedIn: request.keepsSignedIn), signedInAt + Limits.longestSession),
             keepsSignedIn: request.keepsSignedIn, epoch: try transaction.tokenEpoch(),
-            isOfBrowser: isOfBrowser ? true : nil)
+            isOfBrowser: isOfBrowser ? true : nil,
+            ancestors: parent.flatMap { asking?.ancestors(withOwn: $0) })
         try transaction.put(session, hash: secret.hash)
         try transaction.endOldSessions(of: account, keeping: Limits.sessionsOfAccount)
         let object =
@@ -231,22 +235,6 @@ extension Installation {
         try audit(
             "signed in", object,
             by: AuditActor(name: account, address: SignInCounters.network(request.address) ?? ""), in: transaction)
-    }
-}
-
-extension StorageTransaction {
-    /// Ends the browser's session of a token, whosever it is.
-    func endBrowserSession(_ token: String?) throws {
-        guard let hash = token.flatMap(SecretToken.init)?.hash, let session = try entry(StoredSession.self, hash),
-            session.isOfBrowser == true
-        else { return }
-        try removeInstallationEntry(.session, hash)
-        try removeInstallationEntry(.accountSession, AccountSession.name(session.account, hash))
-    }
-
-    func put(_ session: StoredSession, hash: String) throws {
-        try put(session, hash, expiresAt: session.expiresAt)
-        try put(AccountSession(), AccountSession.name(session.account, hash), expiresAt: session.expiresAt)
     }
 }
 

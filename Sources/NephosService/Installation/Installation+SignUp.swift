@@ -36,12 +36,12 @@ extension Installation {
     }
 
     /// Makes the account of a link, whose address is verified by it, and signs the browser in. The password is chosen
-    /// here, by who has the mailbox, and not by who asked for the mail.
+    /// here, by who has the mailbox, and not by who asked for the mail. The browser's former session ends.
     /// - Throws: `unknownItem` for a link that is not valid; `invalidArguments` for a password that breaks the rules: then
     ///   the link stays; `serverRejectedRequest` if the address has an account by now.
-    package func signUp(byLink secret: String, password: String, address: [UInt8]) async throws(ServiceError)
-        -> SignedIn
-    {
+    package func signUp(
+        byLink secret: String, password: String, formerBrowserToken: String? = nil, address: [UInt8]
+    ) async throws(ServiceError) -> SignedIn {
         guard people.signUp != .off else { throw .linkIsOver }
         let hash = try await linkedPassword(password, secret, .signUp, address)
         let (id, now) = (AccountID.make(environment), environment.now())
@@ -57,10 +57,12 @@ extension Installation {
             try self.audit("account made", id, by: actor, in: transaction)
             _ = try self.verify(name, of: id, by: actor, in: transaction)
             let request = SignIn(name: name, password: "", apiToken: nil, label: "browser", address: address)
+            try transaction.endBrowserSession(formerBrowserToken)
             try self.begin(request, id, nil, browserSecret, isOfBrowser: true, in: transaction)
             try transaction.put(
                 KnownDevice(), KnownDevice.name(id, device.hash), expiresAt: now + Limits.knownDeviceLifetime)
         }
+        if formerBrowserToken != nil { sessions.evictAll() }
         return SignedIn(
             token: "", device: device.text(), expiresAt: now + Limits.sessionLifetime,
             browserToken: browserSecret.text())

@@ -18,6 +18,9 @@ struct StoredSession: StoredEntry {
     var epoch: Int64
     /// Whether the session is a browser's at the server's own pages; nil for no.
     var isOfBrowser: Bool?
+    /// The hashes of the session that asked for this one, of the one that asked for that, and so on, the first one
+    /// first: it ends with each of them. Nil for a sign-in.
+    var ancestors: [String]?
 
     /// The longest label in bytes.
     private static let longestLabel = 200
@@ -31,6 +34,13 @@ struct StoredSession: StoredEntry {
             label.append(scalar)
         }
         return String(label)
+    }
+
+    /// The ancestors of a session that this one begins. Of a long chain the middle is left out.
+    func ancestors(withOwn hash: String) -> [String] {
+        var all = (ancestors ?? []) + [hash]
+        if all.count > Limits.sessionAncestors { all.remove(at: 1) }
+        return all
     }
 
     /// The time for which a session lasts without use (CloudKit Web Services, web auth tokens).
