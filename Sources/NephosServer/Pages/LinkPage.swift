@@ -52,9 +52,9 @@ struct LinkPage {
                 return page.redirect(to: AccountPage.path)
             case (.signUp, _):
                 let signedIn = try await installation.signUp(
-                    byLink: secret, password: form.field("password"), address: address)
-                let next = link?.returnPath.flatMap { OwnPage.isReturnPath($0) ? $0 : nil } ?? AccountPage.path
-                return page.signingIn(signedIn, keepsSignedIn: false, page.redirect(to: next))
+                    byLink: secret, password: form.field("password"), formerBrowserToken: page.browserToken,
+                    address: address)
+                return page.signingIn(signedIn, keepsSignedIn: false, page.redirect(to: next(link?.continuation)))
             default:
                 try await installation.recover(byLink: secret, password: form.field("password"), address: address)
                 return page.signingOut(page.redirect(to: SignInPage.path))
@@ -69,6 +69,19 @@ struct LinkPage {
             default: throw Refusal(error)
             }
         }
+    }
+
+    /// The page where the person goes on after a sign-up.
+    private func next(_ continuation: SignUpContinuation?) -> String {
+        switch continuation {
+        case .page(let path)? where OwnPage.isReturnPath(path): return path
+        case .app(let apiToken, let origin, let browser)? where browser == page.browserName:
+            // The text that the app gave may have expired meanwhile.
+            guard let text = installation.signInText(apiToken: apiToken, origin: origin) else { break }
+            return SignInPage.address(ofRequest: text)
+        default: break
+        }
+        return AccountPage.path
     }
 
     // MARK: Content

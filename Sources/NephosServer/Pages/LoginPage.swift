@@ -49,13 +49,16 @@ struct LoginPage: SessionPage {
 
     private func question(_ login: PendingLogin, _ code: String) -> String {
         let place =
-            login.container.map { "to <b>\(OwnPage.escaped($0))</b>, \(OwnPage.escaped(login.environment ?? ""))" }
-            ?? "to <b>the administration of this server</b>"
-        let label =
-            login.label.isEmpty ? "A program" : "“<bdi>\(OwnPage.escaped(login.label.printable(limit: 100)))</bdi>”"
+            login.container.map { container in
+                let place = "\(OwnPage.escaped(container)), \(OwnPage.escaped(login.environment ?? ""))"
+                return login.app.isEmpty ? "to <b>\(place)</b>" : "to <b>\(OwnPage.shown(login.app))</b> (\(place))"
+            } ?? "to <b>the administration of this server</b>"
+        let label = login.label.isEmpty ? "A program" : "“\(OwnPage.shown(String(login.label.prefix(100))))”"
+        let network =
+            login.network.isEmpty ? "" : " from the network \(OwnPage.escaped(NetworkText.readable(login.network)))"
         let hidden = "<input type=\"hidden\" name=\"code\" value=\"\(OwnPage.escaped(code))\">"
         return """
-            <h1>Sign in a program</h1><p>\(label) asks to sign in \(place) as \(OwnPage.escaped(session.name)). Approve it \
+            <h1>Sign in a program</h1><p>\(label) asks\(network) to sign in \(place) as \(OwnPage.escaped(session.name)). Approve it \
             only if you began this yourself.</p>
             <form method="post">\(page.formField)\(hidden)<p><button name="action" value="approve">Approve</button>
             <button name="action" value="deny">Deny</button></p></form>

@@ -9,19 +9,26 @@ struct MailRequestPage {
     private let page: OwnPage
     private let installation: Installation
     private let isSignUp: Bool
-    /// The path of the page where the person goes on.
-    private let returnPath: String?
+    private let continuation: SignUpContinuation?
 
     init(_ routed: RoutedRequest, _ installation: Installation, isSignUp: Bool) throws(Refusal) {
         guard isSignUp ? installation.isOpenToSignUps : installation.sendsMail else { throw .noHandler }
         self.installation = installation
         self.isSignUp = isSignUp
-        returnPath = routed.target.parameter("return")?.readings.first
-        if let returnPath, !OwnPage.isReturnPath(returnPath) {
-            throw Refusal(.badRequest, "a sign-up leads to pages of this server alone")
-        }
+        let returnPath = routed.target.parameter("return")?.readings.first
+        let request = isSignUp ? routed.target.parameter("request")?.readings.first : nil
         page = OwnPage(
-            routed, installation, name: "\(isSignUp ? Self.signUp : Self.recovery) \(returnPath ?? "")")
+            routed, installation,
+            name: "\(isSignUp ? Self.signUp : Self.recovery) \(request ?? returnPath ?? "")")
+        if let request {
+            let app = try SignInPage.request(request, installation)
+            continuation = .app(apiToken: app.apiToken, origin: app.origin, browser: page.browserName)
+        } else {
+            guard returnPath.map(OwnPage.isReturnPath) ?? true else {
+                throw Refusal(.badRequest, "a sign-up leads to pages of this server alone")
+            }
+            continuation = returnPath.map { .page(path: $0) }
+        }
     }
 
     func answer() async throws(Refusal) -> HTTPResponse {
@@ -29,7 +36,7 @@ struct MailRequestPage {
         let (text, address) = (try page.form().field("address"), page.routed.request.client)
         do throws(ServiceError) {
             if isSignUp {
-                try await installation.requestSignUp(of: text, returnPath: returnPath, address: address)
+                try await installation.requestSignUp(of: text, continuation: continuation, address: address)
             } else {
                 try await installation.requestRecovery(of: text, address: address)
             }
@@ -39,7 +46,7 @@ struct MailRequestPage {
         }
         return show(
             isSignUp
-                ? "<p>A mail to that address says how to go on.</p>"
+                ? "<p>A mail to that address says how to go on. Open its link in this browser.</p>"
                 : "<p>If an account has verified that address, a mail to it says how to go on.</p>")
     }
 

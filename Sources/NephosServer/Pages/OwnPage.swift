@@ -27,6 +27,8 @@ struct OwnPage: Sendable {
     }
 
     var device: String? { PageCookie.device(isSecure: isSecure).value(in: cookies) }
+    /// The name of this browser, of which it alone knows the secret. No form has this text as its token.
+    var browserName: String { secret.token(of: "browser") }
     var browserToken: String? { PageCookie.session(isSecure: isSecure).value(in: cookies) }
 
     /// The session of the browser; nil if it is not signed in.

@@ -19,8 +19,20 @@ struct SignInPage {
     /// Returns the address of the sign-in for a page of this server.
     static func address(returningTo path: String) -> String { "\(Self.path)?return=\(PercentEncoding.encode(path))" }
 
+    /// Returns the address of the sign-in to the app of a request.
+    static func address(ofRequest text: String) -> String { "\(path)?request=\(text)" }
+
+    /// Returns the request of a text.
+    /// - Throws: the refusal of a text that this server did not make, or that has expired.
+    static func request(_ text: String, _ installation: Installation) throws(Refusal) -> SignInRequest {
+        guard let request = installation.signInRequest(text) else {
+            throw Refusal(.authenticationFailed, "the address of the sign-in has expired: go back to the app")
+        }
+        return request
+    }
+
     private enum Purpose {
-        case app(SignInRequest, callback: String?)
+        case app(SignInRequest, SignInApp)
         case ownPage(String)
     }
 
@@ -34,11 +46,9 @@ struct SignInPage {
         self.installation = installation
         isForOther = routed.target.parameter("other") != nil
         if let text = routed.target.parameter("request")?.readings.first {
-            guard let request = installation.signInRequest(text) else {
-                throw Refusal(.authenticationFailed, "the address of the sign-in has expired: go back to the app")
-            }
+            let request = try Self.request(text, installation)
             page = OwnPage(routed, installation, name: text)
-            purpose = .app(request, callback: try await Self.callback(request, installation))
+            purpose = .app(request, try await Self.app(request, installation))
             return
         }
         let path = routed.target.parameter("return")?.readings.first ?? AccountPage.path
@@ -49,14 +59,17 @@ struct SignInPage {
         purpose = .ownPage(path)
     }
 
-    private static func callback(_ request: SignInRequest, _ installation: Installation) async throws(Refusal)
-        -> String?
-    {
+    private static func app(
+        _ request: SignInRequest, _ installation: Installation
+    ) async throws(Refusal) -> SignInApp {
         if let origin = request.origin, !(await installation.allows(origin: origin, apiToken: request.apiToken)) {
             throw Refusal(ServiceError.invalidAPIToken)
         }
         do throws(ServiceError) {
-            return try await installation.callback(ofAPIToken: request.apiToken)
+            guard let app = try await installation.app(ofAPIToken: request.apiToken) else {
+                throw ServiceError.invalidAPIToken
+            }
+            return app
         } catch {
             throw Refusal(error)
         }
@@ -105,8 +118,19 @@ struct SignInPage {
 
     /// The origin to which the form leads after the sign-in, besides this server.
     private var destination: String? {
-        guard case .app(_, let callback?) = purpose else { return nil }
-        return SignInCallback.origin(of: callback)
+        guard case .app(_, let app) = purpose else { return nil }
+        return app.callback.map(SignInCallback.origin)
+    }
+
+    /// What the person signs in to; empty for this server's own pages.
+    private var subject: String {
+        guard case .app(let request, let app) = purpose else { return "" }
+        let place = "\(OwnPage.escaped(app.container)), \(OwnPage.escaped(app.environment))"
+        let name = app.name.isEmpty ? "<b>\(place)</b>," : "<b>\(OwnPage.shown(app.name))</b> (\(place))"
+        let end = app.callback.map(SignInCallback.origin) ?? request.origin
+        return """
+            <p>\(name) asks you to sign in.\(end.map { " You go on at \(OwnPage.escaped($0))." } ?? "")</p>
+            """
     }
 
     private static let keep = "<p><label><input type=\"checkbox\" name=\"keep\"> Keep me signed in</label></p>"
@@ -114,7 +138,8 @@ struct SignInPage {
     /// The form for a browser that is signed in.
     private func offer(_ session: BrowserSession) -> String {
         """
-        <h1>Sign in</h1><form method="post">\(page.formField)<input type="hidden" name="action" value="continue">\
+        <h1>Sign in</h1>\(subject)<form method="post">\(page.formField)\
+        <input type="hidden" name="action" value="continue">\
         \(Self.keep)<p><button>Continue as \(OwnPage.escaped(session.name))</button></p></form>
         <form method="get">\(target)<input type="hidden" name="other" value="1"><p><button>Use another account</button>\
         </p></form>
@@ -129,7 +154,7 @@ struct SignInPage {
 
     private func form(_ problem: String?) -> String {
         """
-        <h1>Sign in</h1>\(OwnPage.alert(problem))<form method="post">\(page.formField)
+        <h1>Sign in</h1>\(subject)\(OwnPage.alert(problem))<form method="post">\(page.formField)
         <p><label>Name or e-mail address<br><input name="account" autocomplete="username" required autofocus></label></p>
         <p><label>Password<br><input name="password" type="password" autocomplete="current-password" required></label></p>
         \(Self.keep)<p><button>Sign in</button></p></form>\(others)
@@ -142,9 +167,11 @@ struct SignInPage {
         if installation.sendsMail { links += "<p><a href=\"\(MailRequestPage.recovery)\">Forgot the password?</a></p>" }
         if installation.isOpenToSignUps {
             var target = MailRequestPage.signUp
-            if case .ownPage(let path) = purpose, !path.hasPrefix(LinkPage.path) {
-                // A link's path has its secret, which no store is to have.
-                target += "?return=\(PercentEncoding.encode(path))"
+            switch purpose {
+            // A link's path has its secret, which no store is to have.
+            case .ownPage(let path) where path.hasPrefix(LinkPage.path): break
+            case .ownPage(let path): target += "?return=\(PercentEncoding.encode(path))"
+            case .app: target += "?request=\(page.name)"
             }
             links += "<p><a href=\"\(target)\">Make an account</a></p>"
         }
@@ -154,14 +181,18 @@ struct SignInPage {
     private func finished(_ signedIn: SignedIn) -> HTTPResponse {
         switch purpose {
         case .ownPage(let path): page.redirect(to: path)
-        case .app(_, let callback?): page.redirect(to: SignInCallback.url(callback, token: signedIn.token))
-        case .app(let request, nil): messagePage(signedIn, request.origin)
+        case .app(let request, let app):
+            if let callback = app.callback {
+                page.redirect(to: SignInCallback.url(callback, token: signedIn.token))
+            } else {
+                messagePage(signedIn, request.origin)
+            }
         }
     }
 
     /// The page that passes the token to the app's window, as an object with both names of the token.
     private func messagePage(_ signedIn: SignedIn, _ origin: String?) -> HTTPResponse {
-        let content = "<h1>Signed in</h1><p>You can close this page.</p>"
+        let content = "<h1>Signed in</h1><p>You can close this page, and go back to the app.</p>"
         guard let origin else { return page.page("Sign in", content) }
         let nonce = Installation.makeNonce()
         let message = "{ckWebAuthToken: \"\(signedIn.token)\", ckSession: \"\(signedIn.token)\"}"

@@ -52,11 +52,6 @@ extension Installation {
         return SignedIn(token: secret.text(), device: "", expiresAt: expiry)
     }
 
-    /// The URL to which the browser goes after a sign-in; nil where the token goes to the app's window.
-    package func callback(ofAPIToken text: String) async throws(ServiceError) -> String? {
-        try await apiToken(text)?.callback
-    }
-
     /// Replaces the password of an account that knows the present one. All sessions end, also the browser's.
     /// - Throws: `notAuthenticated` for a wrong password; `requestRateLimited` after too many of them.
     package func changePassword(

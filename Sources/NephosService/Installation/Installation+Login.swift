@@ -7,7 +7,11 @@ package struct PendingLogin: Hashable, Sendable {
     /// Nil for the administration.
     package var container: String?
     package var environment: String?
+    /// The name of the API token of the container; empty for none.
+    package var app: String
+    /// The program, as it names itself.
     package var label: String
+    /// The network of the program; empty if unknown.
     package var network: String
 }
 
@@ -39,7 +43,8 @@ extension Installation {
             guard let codeHash = LoginCode.hash(code), try transaction.entry(StoredLoginCode.self, codeHash) == nil
             else { throw ServiceError.busy }
             let login = StoredLogin(
-                container: place?.container, environment: place?.environment, label: StoredSession.label(label),
+                container: place?.container, environment: place?.environment, app: place?.name,
+                label: StoredSession.label(label),
                 network: network, epoch: try transaction.tokenEpoch(), expiresAt: expiry)
             try transaction.put(login, secret.hash, expiresAt: expiry)
             try transaction.put(StoredLoginCode(login: secret.hash), codeHash, expiresAt: expiry)
@@ -54,7 +59,8 @@ extension Installation {
     ) async throws(ServiceError) -> PendingLogin {
         let login = try await found(code, for: browser, address: address).login
         return PendingLogin(
-            container: login.container, environment: login.environment, label: login.label, network: login.network)
+            container: login.container, environment: login.environment, app: login.app ?? "", label: login.label,
+            network: login.network)
     }
 
     /// Approves the login of a code as the browser's account, or denies it.

@@ -19,7 +19,7 @@ extension Installation {
 
     /// Queues a mail that a caller without a session asked for, with the same work for every address.
     func request(
-        _ purpose: QueuedMail.Purpose, to text: String, returnPath: String?, address: [UInt8]
+        _ purpose: QueuedMail.Purpose, to text: String, continuation: SignUpContinuation?, address: [UInt8]
     ) async throws(ServiceError) {
         guard sendsMail else { throw .invalid("the server sends no mail") }
         guard let recipient = MailAddress(SignInName.canonical(text))?.text else { throw .noMailAddress }
@@ -32,21 +32,21 @@ extension Installation {
             guard try MailAllowance.take(recipient: "\(purpose.rawValue) \(recipient)", at: now, in: transaction) else {
                 return
             }
-            try self.queue(purpose, to: recipient, returnPath: returnPath, in: transaction)
+            try self.queue(purpose, to: recipient, continuation: continuation, in: transaction)
         }
     }
 
     /// Queues a mail, in the transaction of what causes it. A server without mail, and an address to which mail cannot be
     /// sent, have none.
     func queue(
-        _ purpose: QueuedMail.Purpose, to recipient: String, account: String? = nil, returnPath: String? = nil,
-        in transaction: StorageTransaction
+        _ purpose: QueuedMail.Purpose, to recipient: String, account: String? = nil,
+        continuation: SignUpContinuation? = nil, in transaction: StorageTransaction
     ) throws {
         guard sendsMail, MailAddress(recipient) != nil else { return }
         let now = environment.now()
         let mail = QueuedMail(
-            purpose: purpose, recipient: recipient, account: account, returnPath: returnPath, queuedAt: now,
-            epoch: try transaction.tokenEpoch())
+            purpose: purpose, recipient: recipient, account: account, continuation: continuation,
+            queuedAt: now, epoch: try transaction.tokenEpoch())
         try transaction.put(
             mail, QueuedMail.name(dueAt: now, SecretToken.randomName()), expiresAt: now + Limits.mailLifetime)
     }
@@ -170,7 +170,7 @@ extension Installation {
             guard people.signUp == .open || isInvited && people.signUp == .invitation else { return nil }
             if try transaction.hasAccount(address) { return (.accountExists, "\(people.url)/sign-in") }
             let secret = try makeLink(
-                .signUp, address: address, returnPath: mail.returnPath,
+                .signUp, address: address, continuation: mail.continuation,
                 lifetime: isInvited ? Limits.invitationLifetime : Limits.linkLifetime, in: transaction)
             return (isInvited ? .invitation : .signUp, people.link(secret))
         }

@@ -7,7 +7,7 @@ extension Installation {
     /// - Throws: `invalidArguments` for a text that is no e-mail address; `requestRateLimited` after too many mails from
     ///   the network.
     package func requestRecovery(of text: String, address: [UInt8]) async throws(ServiceError) {
-        try await request(.recovery, to: text, returnPath: nil, address: address)
+        try await request(.recovery, to: text, continuation: nil, address: address)
     }
 
     /// Makes a link that sets a new password, for an administrator to pass on.

@@ -5,14 +5,14 @@ import NephosWire
 extension Installation {
     /// Queues a mail with a link that makes an account. An address that has one gets a mail that says so; the answer is
     /// the same. Nothing else is stored for the address.
-    /// - Parameter returnPath: the path of the page where the person goes on; nil for the account's.
+    /// - Parameter continuation: where the person goes on; nil for the account's page.
     /// - Throws: `invalidArguments` for a text that is no e-mail address, and where sign-ups are off;
     ///   `requestRateLimited` after too many mails from the network.
     package func requestSignUp(
-        of text: String, returnPath: String?, address: [UInt8]
+        of text: String, continuation: SignUpContinuation?, address: [UInt8]
     ) async throws(ServiceError) {
         guard isOpenToSignUps else { throw .signUpsAreOff }
-        try await request(.signUp, to: text, returnPath: returnPath, address: address)
+        try await request(.signUp, to: text, continuation: continuation, address: address)
     }
 
     /// Invites an address to make an account: by mail where the server sends mail.

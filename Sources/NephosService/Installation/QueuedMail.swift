@@ -16,8 +16,8 @@ struct QueuedMail: StoredEntry, Hashable {
     var recipient: String
     /// The ID of the account that the mail is about; nil where the recipient tells.
     var account: String?
-    /// The path of the page where the person goes on after a sign-up; nil for the account's.
-    var returnPath: String?
+    /// Where the person goes on after a sign-up; nil for the account's page.
+    var continuation: SignUpContinuation?
     var queuedAt: Int64
     /// The number of attempts that began.
     var attempts = 0

@@ -9,6 +9,37 @@ package struct SignInRequest: Codable, Hashable, Sendable {
     var issuedAt: Int64
 }
 
+/// Where a person goes on after a sign-up.
+package enum SignUpContinuation: Codable, Hashable, Sendable {
+    /// The page of this server at a path.
+    case page(path: String)
+    /// The sign-in to an app, in the browser that asked for the sign-up. The link of the mail may be opened in another,
+    /// whose person the app does not wait for.
+    /// - Parameter browser: the name of that browser, of which no other browser knows the secret.
+    case app(apiToken: String, origin: String?, browser: String)
+}
+
+/// An app that asks people to sign in, as they see it.
+package struct SignInApp: Hashable, Sendable {
+    package var container: String
+    package var environment: String
+    /// The name of the API token; empty for none.
+    package var name: String
+    /// The URL to which the browser goes after a sign-in; nil where the token goes to the app's window.
+    package var callback: String?
+}
+
+extension Installation {
+    /// Returns the app of an API token; nil for a token that is none, or has expired.
+    package func app(ofAPIToken text: String) async throws(ServiceError) -> SignInApp? {
+        guard let token = try await apiToken(text), token.expiresAt.map({ environment.now() < $0 }) ?? true else {
+            return nil
+        }
+        return SignInApp(
+            container: token.container, environment: token.environment, name: token.name, callback: token.callback)
+    }
+}
+
 extension Installation {
     private static let signInPurpose = "signIn"
 

@@ -22,8 +22,8 @@ struct StoredLink: StoredEntry, Hashable {
     var account: String?
     /// Of a recovery: the hash of the password's hash. Another password ends the link.
     var credential: String?
-    /// The path of the page where the person goes on; nil for the account's.
-    var returnPath: String?
+    /// Where the person goes on after a sign-up; nil for the account's page.
+    var continuation: SignUpContinuation?
     var expiresAt: Int64
     /// The store's token epoch in which the link was made. A database that may lack its use begins another epoch.
     var epoch: Int64
@@ -43,7 +43,7 @@ package struct OpenedLink: Hashable, Sendable {
     package var name: String
     /// The account's ID; nil for one that is to be made.
     package var account: String?
-    package var returnPath: String?
+    package var continuation: SignUpContinuation?
 }
 
 extension StorageReader {
@@ -78,7 +78,7 @@ extension Installation {
                 }
             return OpenedLink(
                 purpose: purpose, name: account?.name ?? link.address ?? "", account: link.account,
-                returnPath: link.returnPath)
+                continuation: link.continuation)
         }
     }
 
@@ -86,11 +86,12 @@ extension Installation {
     /// - Returns: its secret, which the store has not.
     func makeLink(
         _ purpose: StoredLink.Purpose, address: String?, account: String? = nil, credential: String? = nil,
-        returnPath: String? = nil, lifetime: Int64 = Limits.linkLifetime, in transaction: StorageTransaction
+        continuation: SignUpContinuation? = nil, lifetime: Int64 = Limits.linkLifetime,
+        in transaction: StorageTransaction
     ) throws -> String {
         let (secret, expiry) = (SecretToken(), environment.now() + lifetime)
         let link = StoredLink(
-            purpose: purpose, address: address, account: account, credential: credential, returnPath: returnPath,
+            purpose: purpose, address: address, account: account, credential: credential, continuation: continuation,
             expiresAt: expiry, epoch: try transaction.tokenEpoch())
         try transaction.put(link, secret.hash, expiresAt: expiry)
         return secret.text()

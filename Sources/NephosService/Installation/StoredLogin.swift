@@ -7,6 +7,8 @@ struct StoredLogin: StoredEntry {
 
     var container: String?
     var environment: String?
+    /// The name of the API token; nil or empty for none.
+    var app: String?
     /// The program, for people.
     var label: String
     /// The network of the program, for people.

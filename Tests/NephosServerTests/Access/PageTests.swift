@@ -170,7 +170,7 @@ import Testing
         let row = try #require(
             page.text.firstMatch(
                 of:
-                    /these pages[^<]*<form[^<]*<input[^<]*<input[^<]*<input type="hidden" name="session" value="([0-9a-f]+)"/
+                    /These pages \(<bdi>browser<\/bdi>\)[^<]*<form[^<]*<input[^<]*<input[^<]*<input type="hidden" name="session" value="([0-9a-f]+)"/
             ))
         // A form of the sign-in is none of the account.
         let signIn = await browser.get("/sign-in?other=1")

@@ -71,7 +71,7 @@ import Testing
         let test = try await test()
         func signUp(_ index: Int) async throws {
             try await test.installation.requestSignUp(
-                of: "a\(index)@example.org", returnPath: nil,
+                of: "a\(index)@example.org", continuation: nil,
                 address: [198, 51, UInt8(index / 250), UInt8(index % 250)])
             while try await test.installation.sendDueMails(to: server.outlet) > 0 {}
         }
@@ -140,7 +140,7 @@ import Testing
     @Test func `the store has no secret of a link, queued or sent`() async throws {
         let test = try await test()
         try await test.installation.requestRecovery(of: Self.ada, address: [])
-        try await test.installation.requestSignUp(of: "eve@example.org", returnPath: nil, address: [])
+        try await test.installation.requestSignUp(of: "eve@example.org", continuation: nil, address: [])
         func stored() async throws -> String {
             try await test.installation.read { reader in
                 try InstallationEntry.Kind.allCases.flatMap { kind in
@@ -163,7 +163,7 @@ import Testing
     @Test func `the audit names accounts, and no address that was typed`() async throws {
         let test = try await test()
         try await test.installation.requestRecovery(of: Self.ada, address: [])
-        try await test.installation.requestSignUp(of: "eve@example.org", returnPath: nil, address: [])
+        try await test.installation.requestSignUp(of: "eve@example.org", continuation: nil, address: [])
         _ = try await test.installation.invite("zoe@example.org", by: TestInstallation.root)
         try await test.installation.sendDueMails(to: server.outlet)
         for body in server.bodies {

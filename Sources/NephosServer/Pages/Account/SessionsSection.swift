@@ -31,7 +31,7 @@ struct SessionsSection: AccountSection {
     private func row(_ summary: SessionSummary) -> String {
         let place =
             summary.container.map { "\($0), \(summary.environment ?? "")" }
-            ?? (summary.isOfBrowser == true ? "these pages" : "administration")
+            ?? (summary.isOfBrowser == true ? "These pages" : "Administration")
         let label = summary.label.isEmpty ? "" : " (\(OwnPage.shown(summary.label)))"
         let text = "\(OwnPage.escaped(place))\(label), since \(LogTime.text(summary.signedInAt).prefix(10))"
         if summary.id == session.id { return "<li>\(text): this one</li>" }
