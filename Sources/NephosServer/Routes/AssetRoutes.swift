@@ -1,7 +1,8 @@
 import NephosService
 import NephosWire
 
-/// The routes that upload and download files. Their URLs carry the authorisation, so no account is needed.
+/// The routes that upload and download files. Their URLs carry the authorisation, so no account is needed. At a
+/// production server an upload ends with the session that asked for its URL.
 enum AssetRoutes {
     static let table: [Route] = [
         Route([.post], AssetPath.upload, access: .url) { routed throws(Refusal) in try await upload(routed) },
@@ -13,6 +14,38 @@ enum AssetRoutes {
     private static func upload(_ routed: RoutedRequest) async throws(Refusal) -> HTTPResponse {
         let path = try AssetPath(routed.target.components)
         guard let stream = routed.request.stream else { throw .noHandler }
+        guard let installation = routed.access.installation else { return try await receive(stream, path, routed) }
+        let result: Result<HTTPResponse, Refusal>
+        do throws(ServiceError) {
+            let session = try await routed.service.session(
+                ofUpload: path.token, container: path.container, path.environment, requestID: routed.requestID)
+            if let session {
+                // The session is checked before the body is read.
+                result = try await installation.whileLive(session) {
+                    await withTaskCancellationHandler {
+                        await received(stream, path, routed)
+                    } onCancel: {
+                        stream.fail(.isCut)
+                    }
+                }
+            } else {
+                result = await received(stream, path, routed)
+            }
+        } catch {
+            throw Refusal(error)
+        }
+        return try result.get()
+    }
+
+    private static func received(
+        _ stream: BodyStream, _ path: AssetPath, _ routed: RoutedRequest
+    ) async -> Result<HTTPResponse, Refusal> {
+        do throws(Refusal) { return .success(try await receive(stream, path, routed)) } catch { return .failure(error) }
+    }
+
+    private static func receive(
+        _ stream: BodyStream, _ path: AssetPath, _ routed: RoutedRequest
+    ) async throws(Refusal) -> HTTPResponse {
         if let encoding = routed.request.contentEncoding, encoding.lowercased() != "identity" {
             throw Refusal(.badRequest, "a file is stored as it is sent: it cannot have a Content-Encoding")
         }

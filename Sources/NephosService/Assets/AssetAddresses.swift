@@ -36,9 +36,11 @@ struct AssetAddresses: Sendable {
     }
 
     /// The address to which a client uploads a file for a field.
-    func uploadURL(for target: AssetTarget, isPrivate: Bool, isSealed: Bool) -> String {
+    /// - Parameter session: the name of the caller's session; nil without one.
+    func uploadURL(for target: AssetTarget, isPrivate: Bool, isSealed: Bool, session: String?) -> String {
         let token = AssetTokens.Upload(
-            target: target, isPrivate: isPrivate, isSealed: isSealed, expires: now + Limits.uploadLifetime)
+            target: target, isPrivate: isPrivate, isSealed: isSealed, expires: now + Limits.uploadLifetime,
+            session: session ?? "")
         return "\(address)/\(AssetAddress.upload)/\(tokens.text(token))"
     }
 

@@ -48,6 +48,8 @@ struct AssetTokens: Sendable {
         var isSealed = false
         /// The time at which the token expires, in milliseconds since 1970.
         var expires: Int64
+        /// The name of the session that asked for the token, with which the upload ends; empty for none.
+        var session = ""
 
         fileprivate var flags: UInt8 { (isPrivate ? 1 : 0) | (isSealed ? 2 : 0) }
     }
@@ -80,7 +82,9 @@ struct AssetTokens: Sendable {
     }
 
     func text(_ token: Upload) -> String {
-        text(.assetUpload, Self.bytes(token.target) + [token.flags] + Self.bytes(token.expires))
+        text(
+            .assetUpload,
+            Self.bytes(token.target) + [token.flags] + Self.bytes(token.expires) + Array(token.session.utf8))
     }
 
     func text(_ token: Receipt) -> String {
@@ -99,9 +103,11 @@ struct AssetTokens: Sendable {
     /// Decodes an upload token; nil if the text is not an upload token of this store.
     func upload(_ text: String) -> Upload? {
         guard var reader = reader(text, .assetUpload), let target = reader.target(), let flags = reader.byte(),
-            let expires = reader.integer(), reader.rest.isEmpty
+            let expires = reader.integer()
         else { return nil }
-        return Upload(target: target, isPrivate: flags & 1 != 0, isSealed: flags & 2 != 0, expires: expires)
+        return Upload(
+            target: target, isPrivate: flags & 1 != 0, isSealed: flags & 2 != 0, expires: expires,
+            session: String(decoding: reader.rest, as: UTF8.self))
     }
 
     /// Decodes a receipt; nil if the text is not a receipt of this store.

@@ -8,6 +8,8 @@ import NephosWire
 final class Caller: Sendable {
     let scope: DatabaseScope
     let account: AccountRow?
+    /// The name of the caller's session in the installation; nil without one.
+    let session: String?
     /// The client's own identifier; nil if the client sends none.
     let clientID: String?
     let requestID: String
@@ -23,12 +25,14 @@ final class Caller: Sendable {
     let mayExtendSchema: Bool
 
     init(
-        scope: DatabaseScope, account: AccountRow?, clientID: String? = nil, requestID: String, storeID: StoreID,
+        scope: DatabaseScope, account: AccountRow?, session: String? = nil, clientID: String? = nil, requestID: String,
+        storeID: StoreID,
         key: AuthenticationKey, validity: TokenEpoch = TokenEpoch(), assets: AssetAddresses,
         mayExtendSchema: Bool = true
     ) {
         self.scope = scope
         self.account = account
+        self.session = session
         self.clientID = clientID
         self.requestID = requestID
         self.storeID = storeID

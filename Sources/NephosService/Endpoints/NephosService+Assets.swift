@@ -126,6 +126,16 @@ extension NephosService {
         }
     }
 
+    /// Returns the session with which an upload ends; nil for an address that was given without one, and for a text that
+    /// is no address of this service.
+    package func session(
+        ofUpload token: String, container: String, _ environment: ContainerEnvironment, requestID: String
+    ) async throws(ServiceError) -> String? {
+        try await withStore(container, environment, requestID) { store in
+            store.tokens.upload(token).flatMap { $0.session.isEmpty ? nil : $0.session }
+        }
+    }
+
     /// Reserves capacity for an upload in the account's own database, or among the account's unsaved uploads.
     private func reserve(
         _ upload: AssetTokens.Upload, size: Int64?, in store: Store

@@ -46,7 +46,8 @@ struct AssetUploadTokens {
                 return AssetUploadResponse.Token(
                     recordName: name, fieldName: token.fieldName,
                     url: caller.assets.uploadURL(
-                        for: target, isPrivate: caller.scope != .public, isSealed: token.isSealed))
+                        for: target, isPrivate: caller.scope != .public, isSealed: token.isSealed,
+                        session: caller.session))
             })
     }
 }

@@ -80,8 +80,8 @@ final class Store: Sendable {
         var account: AccountRow? = if let name = context.account { try await account(named: name) } else { nil }
         if let address = context.address { account?.address = address }
         return Caller(
-            scope: context.scope, account: account, clientID: context.clientID, requestID: context.requestID,
-            storeID: id, key: key, validity: validity,
+            scope: context.scope, account: account, session: context.session, clientID: context.clientID,
+            requestID: context.requestID, storeID: id, key: key, validity: validity,
             assets: AssetAddresses(
                 tokens, baseURL: context.baseURL, account: account?.id ?? 0, now: environment.now(),
                 hasAssets: assets.hasAssets, databaseLimit: assets.databaseLimit),

@@ -42,7 +42,14 @@ final class ProductionServer: Sendable {
         let stores = MemoryStores()
         var environment = ServiceEnvironment.system
         environment.now = { [clock] in clock.now.withLock { $0 } }
-        installation = try await Installation.open(stores, environment, rates: rates, people: people)
+        var waiting = environment
+        waiting.sleepUntil = { [clock] due in
+            while clock.now.withLock({ $0 }) < due {
+                try Task.checkCancellation()
+                await Task.yield()
+            }
+        }
+        installation = try await Installation.open(stores, waiting, rates: rates, people: people)
         var configuration = ServiceConfiguration()
         configuration.makeWebAuthToken = installation.webAuthToken
         service = NephosService(stores: stores, environment: environment, configuration: configuration)
