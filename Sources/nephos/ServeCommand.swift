@@ -176,6 +176,7 @@ struct ServeCommand {
         configuration.logsContainers = false
         quotas.apply(to: &configuration)
         configuration.makeWebAuthToken = installation.webAuthToken
+        configuration.noteDevice = installation.noteDevice
         let service = NephosService(stores: stores, environment: settings.environment, configuration: configuration)
         let responder = Responder(
             service, access: .production(installation, url: url), log: settings.log.observer())

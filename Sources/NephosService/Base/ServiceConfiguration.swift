@@ -34,6 +34,9 @@ package struct ServiceConfiguration: Sendable {
     /// token; nil where accounts are names.
     package var makeWebAuthToken: (@Sendable (String, RequestContext) async throws(ServiceError) -> String)?
 
+    /// Called after a device was added to an account's list; nil where no account has an address.
+    package var noteDevice: (@Sendable (DeviceNotice) async -> Void)?
+
     /// Whether a container's first write makes it, which is logged. Elsewhere commands make containers.
     package var logsContainers = true
 

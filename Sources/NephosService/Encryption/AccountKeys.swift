@@ -91,21 +91,29 @@ struct AccountKeys {
         try transaction.put(KeyRow(zone: zone, kind: .deviceMessage, subject: subject, id: [], body: message.encoded()))
     }
 
-    /// - Returns: whether the entry was appended and the device list has no recovery key.
-    func append(_ request: EnrollRequest, in transaction: StorageTransaction) throws -> Bool {
+    /// The result of a request to append an entry.
+    struct Appended {
+        /// Whether the list has the entry now and no recovery key.
+        var lacksRecovery = false
+        /// How a device was added; nil if none was.
+        var event: DeviceNotice.Event?
+    }
+
+    func append(_ request: EnrollRequest, in transaction: StorageTransaction) throws -> Appended {
         if request.entry.isEmpty {
             if let message = request.message { try put(message, in: transaction) }
-            return false
+            return Appended()
         }
         let stored = try transaction.keys(zone: zone, kind: .listEntry, subject: "").map(\.body)
         guard request.position == stored.count else {
-            if (0..<Int64(stored.count)).contains(request.position) { return false }
+            if (0..<Int64(stored.count)).contains(request.position) { return Appended() }
             throw ServiceError.invalid("the list of devices has \(stored.count) entries, not \(request.position)")
         }
         guard request.position < Limits.keyListLength else {
             throw ServiceError.limitExceeded("a list of devices has at most \(Limits.keyListLength) entries")
         }
         guard var list = DeviceList(stored, in: place, areChecked: true) else { throw ServiceError.internalError }
+        let event = event(of: request, list)
         let formerVersion = list.accountKeyVersion
         guard list.append(request.entry, in: place) else {
             throw ServiceError.invalid(
@@ -125,7 +133,15 @@ struct AccountKeys {
         if let escrow = request.escrow {
             try transaction.put(KeyRow(zone: zone, kind: .escrow, id: [], body: escrow))
         }
-        return list.recoveryKeys.isEmpty
+        return Appended(lacksRecovery: list.recoveryKeys.isEmpty, event: event)
+    }
+
+    /// How an entry adds a device; nil if it does not.
+    /// - Parameter list: the list before the entry.
+    private func event(of request: EnrollRequest, _ list: DeviceList) -> DeviceNotice.Event? {
+        guard let entry = DeviceListEntry(request.entry, in: place), entry.change == .add else { return nil }
+        if request.position == 0 { return .first }
+        return list.recoveryKeys.contains { $0.signing == entry.author } ? .recovered : .approved
     }
 
     /// Checks that each box is for a listed device, and that a new account key has a box for each listed device.

@@ -23,12 +23,16 @@ extension NephosService {
         try await perform(context) { store, caller in
             let keys = try AccountKeys(caller, escrows: self.configuration.escrowsKeys)
             try keys.check(request)
-            let (response, lacksRecovery) = try await store.write(by: caller) { transaction in
-                let lacksRecovery = try keys.append(request, in: transaction)
-                return (try keys.response(transaction), lacksRecovery)
+            let (response, appended) = try await store.write(by: caller) { transaction in
+                let appended = try keys.append(request, in: transaction)
+                return (try keys.response(transaction), appended)
             }
             if request.position == 0 { store.background.wake() }
-            if lacksRecovery, !self.configuration.escrowsKeys {
+            if let event = appended.event, let note = self.configuration.noteDevice {
+                await note(
+                    DeviceNotice(event: event, account: context.account ?? "", container: context.container))
+            }
+            if appended.lacksRecovery, !self.configuration.escrowsKeys {
                 self.environment.log(
                     "\(context.container), \(context.environment.rawValue): account \(keys.place.owner) has no recovery key: if"
                         + " its devices are lost, so are its encrypted values ('nephos keys recovery')")

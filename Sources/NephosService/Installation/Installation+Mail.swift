@@ -40,13 +40,13 @@ extension Installation {
     /// sent, have none.
     func queue(
         _ purpose: QueuedMail.Purpose, to recipient: String, account: String? = nil,
-        continuation: SignUpContinuation? = nil, in transaction: StorageTransaction
+        continuation: SignUpContinuation? = nil, about notice: DeviceNotice? = nil, in transaction: StorageTransaction
     ) throws {
         guard sendsMail, MailAddress(recipient) != nil else { return }
         let now = environment.now()
         let mail = QueuedMail(
             purpose: purpose, recipient: recipient, account: account, continuation: continuation,
-            queuedAt: now, epoch: try transaction.tokenEpoch())
+            event: notice?.event, container: notice?.container, queuedAt: now, epoch: try transaction.tokenEpoch())
         try transaction.put(
             mail, QueuedMail.name(dueAt: now, SecretToken.randomName()), expiresAt: now + Limits.mailLifetime)
     }
@@ -141,7 +141,9 @@ extension Installation {
     ) throws -> MailMessage? {
         guard let recipient = MailAddress(mail.recipient), let (template, link) = try content(mail, in: transaction)
         else { return nil }
-        let values = ["server": people.serverName, "address": recipient.text, "link": link]
+        let values = [
+            "server": people.serverName, "address": recipient.text, "link": link, "container": mail.container ?? "",
+        ]
         let text = settings.templates.filled(template, values)
         return MailMessage(
             from: settings.sender, to: recipient, subject: text.subject, body: text.body, id: SecretToken.randomName(),
@@ -165,6 +167,9 @@ extension Installation {
             return (.recovery, people.link(secret))
         case .passwordChanged:
             return account?.verifiedAddresses.contains(address) == true ? (.passwordChanged, "") : nil
+        case .deviceAdded:
+            guard account?.verifiedAddresses.contains(address) == true, let event = mail.event else { return nil }
+            return (MailTemplate(event), "\(people.url)\(PeopleSettings.accountPath)")
         case .signUp, .invitation:
             let isInvited = mail.purpose == .invitation
             guard people.signUp == .open || isInvited && people.signUp == .invitation else { return nil }

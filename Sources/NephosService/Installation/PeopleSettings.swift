@@ -34,6 +34,9 @@ package struct PeopleSettings: Sendable {
     /// The path of the page of a link.
     package static let linkPath = "/link"
 
+    /// The path of the page of an account.
+    package static let accountPath = "/account"
+
     /// Returns the URL of the page of a link.
     func link(_ secret: String) -> String { "\(url)\(Self.linkPath)?token=\(secret)" }
 }

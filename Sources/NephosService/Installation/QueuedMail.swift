@@ -8,7 +8,7 @@ struct QueuedMail: StoredEntry, Hashable {
     static let kind = InstallationEntry.Kind.queuedMail
 
     enum Purpose: String, Codable {
-        case verification, recovery, passwordChanged, signUp, invitation
+        case verification, recovery, passwordChanged, signUp, invitation, deviceAdded
     }
 
     var purpose: Purpose
@@ -18,6 +18,9 @@ struct QueuedMail: StoredEntry, Hashable {
     var account: String?
     /// Where the person goes on after a sign-up; nil for the account's page.
     var continuation: SignUpContinuation?
+    /// Of a mail about a device: how it was added, and the container of its keys.
+    var event: DeviceNotice.Event?
+    var container: String?
     var queuedAt: Int64
     /// The number of attempts that began.
     var attempts = 0

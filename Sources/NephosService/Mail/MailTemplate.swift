@@ -12,12 +12,19 @@ package enum MailTemplate: String, Hashable, Sendable, CaseIterable {
     case invitation
     /// In place of the last two, to an address that has an account.
     case accountExists = "account-exists"
+    /// To every verified address of an account whose first device made its keys for encrypted values in a container.
+    case firstDevice = "first-device"
+    /// The same after a device of the list approved another one.
+    case deviceAdded = "device-added"
+    /// The same after the recovery key added a device.
+    case deviceRecovered = "device-recovered"
 
     /// The names that stand for values in the text, in braces.
     var placeholders: Set<String> {
         switch self {
         case .verification, .recovery, .signUp, .invitation, .accountExists: ["server", "address", "link"]
         case .passwordChanged: ["server", "address"]
+        case .firstDevice, .deviceAdded, .deviceRecovered: ["server", "address", "container", "link"]
         }
     }
 
@@ -81,6 +88,45 @@ package enum MailTemplate: String, Hashable, Sendable, CaseIterable {
             {link}
 
             If you did not ask for it, ignore this mail: nothing has changed.
+            """
+        case .firstDevice:
+            """
+            Subject: The first device with your keys at {server}
+
+            A device has made the keys for the encrypted values of {address} in {container}. Only your devices have
+            them: make a recovery key ('nephos keys recovery'), so that the values are not lost with the devices.
+
+            Your devices and sessions are here:
+
+            {link}
+
+            If that was not you, end all sessions there, and change your password.
+            """
+        case .deviceAdded:
+            """
+            Subject: A new device with your keys at {server}
+
+            One of your devices has handed another one the keys for the encrypted values of {address} in {container}.
+
+            Your devices and sessions are here:
+
+            {link}
+
+            If that was not you, end all sessions there, change your password, and remove the device on one of your own
+            ('nephos keys list' and 'nephos keys revoke').
+            """
+        case .deviceRecovered:
+            """
+            Subject: Your recovery key was used at {server}
+
+            A device has the keys for the encrypted values of {address} in {container} now, by your recovery key.
+
+            Your devices and sessions are here:
+
+            {link}
+
+            If that was not you, end all sessions there, change your password, remove the device on one of your own
+            ('nephos keys list' and 'nephos keys revoke'), and make a new recovery key ('nephos keys recovery').
             """
         }
     }

@@ -52,6 +52,7 @@ final class ProductionServer: Sendable {
         installation = try await Installation.open(stores, waiting, rates: rates, people: people)
         var configuration = ServiceConfiguration()
         configuration.makeWebAuthToken = installation.webAuthToken
+        configuration.noteDevice = installation.noteDevice
         service = NephosService(stores: stores, environment: environment, configuration: configuration)
         let url = try #require(PublicURL(Self.url))
         responder = Responder(service, access: .production(installation, url: url))

@@ -3,7 +3,7 @@ import NephosWire
 
 /// The page of an account: a list of sections, each with its forms. It works without a script.
 struct AccountPage: SessionPage {
-    static let path = "/account"
+    static let path = PeopleSettings.accountPath
 
     /// The sections, in the order of the page.
     private static let sections: [any AccountSection.Type] = [
