@@ -1,6 +1,7 @@
 import Foundation
 import NephosHTTP
 import NephosWire
+import Synchronization
 
 /// CloudKit Web Services over HTTP. No other file handles addresses and bytes.
 final class HTTPService: CloudService {
@@ -19,6 +20,8 @@ final class HTTPService: CloudService {
     /// The address of the service as error messages show it.
     private let host: String
     private let throttle = Throttle()
+    /// Whether the service has refused the account's token, because its session is over.
+    private let isSignedOut = Atomic(false)
     let hasAccount: Bool
     let environmentName: CloudKitEnvironment.Name
 
@@ -58,8 +61,18 @@ final class HTTPService: CloudService {
             return try await sent(endpoint, request, call)
         } catch {
             throttle.note(error, of: endpoint.path)
+            noteEndOfSession(error)
             throw error
         }
+    }
+
+    /// Posts `CKAccountChanged` at the first refusal of the account's token, as after a sign-out on the device: from then
+    /// on `accountStatus` is `noAccount`.
+    private func noteEndOfSession(_ failure: ServiceFailure) {
+        guard hasAccount, case .refused(let error) = failure, error.serverErrorCode == .authenticationRequired,
+            !isSignedOut.exchange(true, ordering: .relaxed)
+        else { return }
+        ServiceDirectory.postAccountChanged()
     }
 
     private func sent<Request, Response>(

@@ -124,7 +124,8 @@ package final class ServiceDirectory: Sendable {
         if removed { Self.postAccountChanged() }
     }
 
-    private static func postAccountChanged() {
+    /// Announces that the account changed, or that the service ended its session.
+    static func postAccountChanged() {
         NotificationCenter.default.post(name: .CKAccountChanged, object: nil)
         NotificationCenter.default.post(name: .NSUbiquityIdentityDidChange, object: nil)
     }
