@@ -25,6 +25,13 @@ extension NephosService {
     package func deleteAccount(
         _ request: DeleteAccountRequest, _ context: RequestContext
     ) async throws(ServiceError) -> DeleteAccountResponse {
+        try await deleteAccount(request, context, erasesPublicRecords: false)
+    }
+
+    /// - Parameter erasesPublicRecords: whether the records that the account created in the public database go, too.
+    func deleteAccount(
+        _ request: DeleteAccountRequest, _ context: RequestContext, erasesPublicRecords: Bool
+    ) async throws(ServiceError) -> DeleteAccountResponse {
         try await administer(context) { store in
             let (account, response) = try await store.engine.read { reader in
                 let account = try Self.account(named: request.account, reader)
@@ -35,7 +42,8 @@ extension NephosService {
             store.schemas.beginChange()
             defer { store.schemas.endChange() }
             do {
-                try await store.engine.write { try AccountDeletion(account: account).run(in: $0) }
+                let deletion = AccountDeletion(account: account, erasesPublicRecords: erasesPublicRecords)
+                try await store.engine.write { try deletion.run(in: $0) }
             } catch {
                 store.accounts.cancelDeletion(of: account)
                 throw error

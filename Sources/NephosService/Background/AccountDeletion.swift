@@ -4,11 +4,12 @@ import NephosWire
 /// The transaction that deletes an account. After its commit the account cannot sign in, no account sees the deleted
 /// account's private database, and no notifications are sent for it. `AccountErasure` then erases the data.
 ///
-/// Records that the account saved in the public database stay: they are the app's, and other records refer to them.
-/// Their creator remains the account's user record name, which is never reused. The user record and the account's name
-/// are deleted.
+/// Records that the account saved in the public database stay, unless the deletion is to erase them too: they are the
+/// app's, and other records refer to them. Their creator remains the account's user record name, which is never reused.
+/// The user record and the account's name are deleted.
 struct AccountDeletion {
     let account: AccountRow
+    var erasesPublicRecords = false
 
     func run(in transaction: StorageTransaction) throws {
         // On every server, `runAlone` orders the deletion before or after each of the account's other transactions:
@@ -31,7 +32,8 @@ struct AccountDeletion {
         try transaction.markAccountDeleted(id: account.id)
         try transaction.insert(
             JobRow(
-                kind: BackgroundJob.eraseAccount.rawValue, zone: ZoneKey(owner: account.owner, id: 0), subject: ""))
+                kind: BackgroundJob.eraseAccount.rawValue, zone: ZoneKey(owner: account.owner, id: 0),
+                subject: erasesPublicRecords ? PublicErasure(after: 0).subject : ""))
     }
 }
 

@@ -2,10 +2,12 @@ import NephosStorage
 import NephosWire
 
 /// Erases a deleted account's data in a background job, one step per transaction: the account's participation in
-/// others' shares, its zones, its keys, its request outcomes, and its user record in the public database. The deletion
-/// of each zone inserts a job that purges the zone's contents.
+/// others' shares, its zones, its keys, its request outcomes, the records that it created in the public database if they
+/// are to go too, and its user record there. The deletion of each zone inserts a job that purges the zone's contents.
 struct AccountErasure {
     let account: AccountRow
+    /// The erasure of public records; nil if they stay, or are gone.
+    var publicRecords: PublicErasure?
     let environment: ServiceEnvironment
     let indexes: IndexWriter
     let notifier: Notifier
@@ -14,12 +16,26 @@ struct AccountErasure {
         var isDone = false
         /// Whether the step stored change events, so that subscribers must be notified.
         var leftEvents = false
+        /// The erasure of public records that is left after the step; nil for none.
+        var publicRecords: PublicErasure?
     }
 
     /// - Parameter limit: the maximum number of records that the step writes.
     func step(limit: Int, in transaction: StorageTransaction) throws -> Step {
         // Deleting a share or a zone writes several rows.
         let count = max(1, limit / 8)
+        var step = try privateStep(count, limit: limit, in: transaction)
+        step.publicRecords = publicRecords
+        guard step.isDone else { return step }
+        if let publicRecords {
+            let (next, leftEvents) = try publicRecords.step(of: self, limit: limit, in: transaction)
+            return Step(leftEvents: leftEvents, publicRecords: next)
+        }
+        return Step(isDone: true, leftEvents: try deleteUserRecord(in: transaction))
+    }
+
+    /// - Parameter count: the maximum number of zones, or of shares, that the step changes.
+    private func privateStep(_ count: Int, limit: Int, in transaction: StorageTransaction) throws -> Step {
         let rows = try transaction.participations(account: account.id, limit: count)
         if !rows.isEmpty {
             var step = Step()
@@ -35,7 +51,7 @@ struct AccountErasure {
             account: account.id, before: .max, signedBefore: .max, limit: limit)
         if outcomes >= limit { return Step() }
         if try transaction.purgeMemberships(account: account.id, limit: limit) > 0 { return Step() }
-        return Step(isDone: true, leftEvents: try deleteUserRecord(in: transaction))
+        return Step(isDone: true)
     }
 
     /// Removes the account's row from a share's participants. The remaining participants get the share with a new
@@ -66,13 +82,20 @@ struct AccountErasure {
         guard let zone = try transaction.zone(owner: .everyone, named: ZoneIDDictionary.defaultZoneName),
             let record = try transaction.record(zone: zone.key, named: account.userRecordName), !record.isDeleted
         else { return false }
+        return try delete([record], of: zone, in: transaction)
+    }
+
+    /// Deletes public records. The deletions cascade to the records that refer to them with `deleteSelf`.
+    /// - Returns: whether change events were stored, so that subscribers must be notified.
+    func delete(_ records: [RecordRow], of zone: ZoneRow, in transaction: StorageTransaction) throws -> Bool {
         let changes = notifier.changes(in: zone.key)
         let merge = FieldMerge(zone: zone.key, now: environment.now(), account: account.id)
-        let owned = try transaction.references(
-            zone: zone.key, to: record.name, kinds: [.deleteSelf], after: nil, limit: 1)
-        let tombstone = try RecordWriter.delete(
-            record, merge, indexes, changes, in: transaction)
-        if !owned.isEmpty { try transaction.insert(BackgroundJob.cascade(from: tombstone)) }
+        for record in records {
+            let owned = try transaction.references(
+                zone: zone.key, to: record.name, kinds: [.deleteSelf], after: nil, limit: 1)
+            let tombstone = try RecordWriter.delete(record, merge, indexes, changes, in: transaction)
+            if !owned.isEmpty { try transaction.insert(BackgroundJob.cascade(from: tombstone)) }
+        }
         return try notifier.notify(of: changes, in: zone, by: nil, transaction)
     }
 }

@@ -46,10 +46,16 @@ struct BackgroundStep {
             try transaction.removeJob(id: job.id)
             return false
         }
+        let publicRecords = PublicErasure(subject: job.subject)
         let erasure = AccountErasure(
-            account: account, environment: environment, indexes: indexes, notifier: notifier)
+            account: account, publicRecords: publicRecords, environment: environment, indexes: indexes,
+            notifier: notifier)
         let step = try erasure.step(limit: limit, in: transaction)
-        if step.isDone { try transaction.removeJob(id: job.id) }
+        if step.isDone || step.publicRecords != publicRecords { try transaction.removeJob(id: job.id) }
+        if !step.isDone, step.publicRecords != publicRecords {
+            try transaction.insert(
+                JobRow(kind: job.kind, zone: job.zone, subject: step.publicRecords?.subject ?? ""))
+        }
         return step.leftEvents
     }
 

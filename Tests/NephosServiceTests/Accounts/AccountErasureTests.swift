@@ -128,6 +128,32 @@ import Testing
         _ = zone
     }
 
+    @Test func `an erasure of public records takes those that the account created, in several steps`() async throws {
+        let (bob, alice) = (TestDatabase(cloud, "bob", .public), TestDatabase(cloud, "alice", .public))
+        for start in 0..<3 {
+            for (database, name) in [(bob, "bob"), (alice, "alice")] {
+                _ = try await database.modify((0..<200).map { .create("\(name)\(start)-\($0)", ["x": .int64(1)]) })
+            }
+        }
+        // What refers to an erased record with an action of its own goes, too.
+        let owner = FieldValue.reference(ReferenceValue(recordName: "bob0-0", action: .deleteSelf))
+        _ = try await alice.modify([.create("owned", ["of": owner])])
+        _ = try await cloud.service.deleteAccount(
+            DeleteAccountRequest(account: "bob"), cloud.context(), erasesPublicRecords: true)
+        await cloud.service.settle()
+        #expect(try await alice.existing("bob0-0", "bob1-7", "bob2-199", "owned") == [])
+        #expect(try await alice.existing("alice0-0", "alice2-199") == ["alice0-0", "alice2-199"])
+        let left = try await withStore { store in
+            try await store.engine.read { reader in
+                let zone = try reader.zone(owner: .everyone, named: ZoneIDDictionary.defaultZoneName)
+                let rows = try zone.map { try reader.records(zone: $0.key, after: 0, limit: 5000, size: .max) } ?? []
+                #expect(try reader.jobs(limit: 1).isEmpty)
+                return rows.count { !$0.isDeleted && $0.type != SystemRecordType.user }
+            }
+        }
+        #expect(left == 600)
+    }
+
     @Test func `the list of accounts omits deleted ones`() async throws {
         for name in ["a", "b", "c"] { _ = try await caller(name) }
         _ = try await cloud.service.deleteAccount(DeleteAccountRequest(account: "b"), cloud.context())
