@@ -14,9 +14,11 @@ package protocol StreamedBody: AnyObject, Sendable {
 package struct ResponseStream: Sendable {
     package var body: any StreamedBody
     package var offset: Int64
-    package var length: Int64
+    /// The number of bytes; nil if the body ends with the first read of no bytes. Clients then detect a body that was
+    /// cut off by its chunks.
+    package var length: Int64?
 
-    package init(_ body: any StreamedBody, offset: Int64, length: Int64) {
+    package init(_ body: any StreamedBody, offset: Int64, length: Int64?) {
         self.body = body
         self.offset = offset
         self.length = length
@@ -34,11 +36,14 @@ final class ResponseSender: @unchecked Sendable {
         var piece: [UInt8] = []
         var start: Int64 = 0
         var failure = false
+        var isAtEnd = false
     }
 
     /// The number of bytes per read from the disk and per call of the library.
     private static let pieceSize = 512 * 1024
     private static let blockSize = 256 * 1024
+    /// The value of `MHD_SIZE_UNKNOWN`.
+    private static let unknownLength = UInt64.max
 
     private let stream: ResponseStream
     private let connection: OpaquePointer
@@ -60,40 +65,48 @@ final class ResponseSender: @unchecked Sendable {
 
     /// Returns the memory in bytes that sending a stream takes.
     static func memory(_ stream: ResponseStream) -> Int {
-        Int(clamping: stream.length) <= blockSize ? 2 * Int(stream.length) : blockSize + pieceSize
+        guard let length = stream.length, length <= blockSize else { return blockSize + pieceSize }
+        return 2 * Int(length)
     }
 
     func makeResponse() -> OpaquePointer? {
         let held = Unmanaged.passRetained(self)
         let response = MHD_create_response_from_callback(
-            UInt64(stream.length), Self.blockSize, readCallback, held.toOpaque(), freeCallback)
+            stream.length.map { UInt64($0) } ?? Self.unknownLength, Self.blockSize, readCallback, held.toOpaque(),
+            freeCallback)
         if response == nil { held.release() }
         return response
     }
 
     /// Reads the next piece. The library calls it once the client, or its socket, has taken the previous piece.
-    /// - Returns: the number of bytes; 0 if the connection was suspended; nil if reading failed.
-    fileprivate func read(into buffer: UnsafeMutableRawBufferPointer, at position: Int64) -> Int? {
-        let count = min(buffer.count, Int(clamping: stream.length - position))
+    /// - Returns: the number of bytes; 0 if the connection was suspended; the value of the body's end, or of a failure.
+    fileprivate func read(into buffer: UnsafeMutableRawBufferPointer, at position: Int64) -> Int {
+        let left = stream.length.map { Int(clamping: $0 - position) } ?? .max
+        let count = min(buffer.count, left)
         let wanted = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
         let offset = stream.offset + position
         if let copied = copy(into: wanted, at: offset) { return allowed(copied) }
-        if state.withLock({ $0.failure }) { return nil }
+        let (hasFailed, isAtEnd) = state.withLock { ($0.failure, $0.isAtEnd) }
+        if hasFailed { return ResponseEnd.error }
+        if isAtEnd { return ResponseEnd.ofStream }
         do {
-            if let read = try stream.body.readNow(into: wanted, at: offset) { return read > 0 ? allowed(read) : nil }
+            if let read = try stream.body.readNow(into: wanted, at: offset) {
+                return read > 0 ? allowed(read) : ResponseEnd.error
+            }
         } catch {
-            return nil
+            return ResponseEnd.error
         }
         watched?.suspendDeadline()
         // Enters the group before the connection can resume.
         suspended.enter()
         MHD_suspend_connection(connection)
-        let rest = min(Self.pieceSize, Int(clamping: stream.length - position))
-        stream.body.read(rest, at: offset) { [self] result in
+        stream.body.read(min(Self.pieceSize, left), at: offset) { [self] result in
             state.withLock { state in
                 if case .success(let piece) = result, !piece.isEmpty {
                     state.piece = piece
                     state.start = offset
+                } else if case .success = result, stream.length == nil {
+                    state.isAtEnd = true
                 } else {
                     state.failure = true
                 }
@@ -128,7 +141,7 @@ private let readCallback: MHD_ContentReaderCallback = { closure, position, buffe
     guard let closure, let buffer else { return ResponseEnd.error }
     let sender = Unmanaged<ResponseSender>.fromOpaque(closure).takeUnretainedValue()
     let room = UnsafeMutableRawBufferPointer(start: buffer, count: size)
-    return sender.read(into: room, at: Int64(position)) ?? ResponseEnd.error
+    return sender.read(into: room, at: Int64(position))
 }
 
 private let freeCallback: MHD_ContentReaderFreeCallback = { closure in
@@ -141,4 +154,6 @@ private enum ResponseEnd {
     /// The value of `MHD_CONTENT_READER_END_WITH_ERROR`. It closes the connection, so that the client detects an
     /// incomplete body.
     static let error = -2
+    /// The value of `MHD_CONTENT_READER_END_OF_STREAM`.
+    static let ofStream = -1
 }
