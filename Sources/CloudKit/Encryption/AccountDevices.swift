@@ -35,17 +35,13 @@ package struct AccountDevices: Sendable {
         self.container = container
     }
 
-    private static func name(_ device: DeviceKeys) -> String {
-        ContentHash.of(device.signing + device.box).prefix(5).map { String(format: "%02x", $0) }.joined()
-    }
-
     // MARK: The list
 
     /// Returns the devices on the account's list, in the order of their enrolment.
     package func list() async throws(Failure) -> [Device] {
         let device = try await device()
         let own = DeviceKeys(signing: device.signing.publicKey, box: device.box.publicKey)
-        return device.list.devices.map { Device(name: Self.name($0), isThis: $0 == own) }
+        return device.list.devices.map { Device(name: $0.name, isThis: $0 == own) }
     }
 
     /// Returns the code by which another device approves this one; nil if this device is enrolled.
@@ -87,7 +83,7 @@ package struct AccountDevices: Sendable {
     /// Revokes a device. Its later signatures are invalid, and the account key is rotated.
     package func revoke(_ name: String) async throws(Failure) {
         try await append { (device, _) throws(Failure) in
-            guard let keys = device.list.devices.first(where: { Self.name($0) == name }) else {
+            guard let keys = device.list.devices.first(where: { $0.name == name }) else {
                 throw Failure(description: "no device on the list is '\(name)': see 'nephos keys list'")
             }
             guard keys.signing != device.signing.publicKey else {

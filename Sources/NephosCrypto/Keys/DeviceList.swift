@@ -9,6 +9,13 @@ package struct DeviceKeys: Hashable, Sendable {
         self.signing = signing
         self.box = box
     }
+
+    /// The name of the device for people: ten hexadecimal digits of the hash of its keys.
+    package var name: String {
+        ContentHash.of(signing + box).prefix(5).map { byte in
+            String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
+        }.joined()
+    }
 }
 
 /// An entry of an account's device list. A device that is already on the list signs the entry; the device that the

@@ -92,7 +92,7 @@ extension NephosService {
         }
     }
 
-    private static func title(_ share: ShareRow, _ reader: StorageReader) throws -> String? {
+    static func title(_ share: ShareRow, _ reader: StorageReader) throws -> String? {
         guard let record = try reader.record(zone: share.zone, named: share.name), !record.isDeleted,
             let fields = try? EncodedFields(bytes: record.fields).decoded(),
             case .string(let title)? = fields["cloudkit.title"]?.value

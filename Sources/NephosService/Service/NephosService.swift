@@ -12,6 +12,7 @@ package final class NephosService: Sendable {
     let schemaMutex = SchemaMutex()
     let decodedQueries = DecodedQueries()
     let readiness: Readiness
+    let exports = ExportSlots()
     private let pollsHaveEnded = Atomic(false)
     private let isUnready = Atomic(false)
 

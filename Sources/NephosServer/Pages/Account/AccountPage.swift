@@ -7,7 +7,8 @@ struct AccountPage: SessionPage {
 
     /// The sections, in the order of the page.
     private static let sections: [any AccountSection.Type] = [
-        AddressSection.self, SessionsSection.self, ProgramsSection.self, PasswordSection.self,
+        AddressSection.self, SessionsSection.self, PasswordSection.self, ProgramsSection.self, PlacesSection.self,
+        ExportSection.self, DeletionSection.self,
     ]
 
     let page: OwnPage
