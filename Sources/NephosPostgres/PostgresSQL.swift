@@ -30,6 +30,18 @@ enum PostgresSQL {
     /// Those by which one of several servers takes a piece of work for as long as its transaction lasts.
     private static let claims: Set<SQL> = [.claimJob, .claimChangeEvent]
 
+    /// A page of a zone's records that ends with the row at which the fields reach $5 bytes.
+    private static func page(_ condition: String, by order: String) -> String {
+        """
+        SELECT \(SQL.recordColumns) FROM (
+            SELECT *, sum(octet_length(fields)) OVER (ORDER BY \(order)) - octet_length(fields) AS size_before
+            FROM (
+                SELECT * FROM record WHERE owner = $1 AND zone = $2 AND \(condition) ORDER BY \(order) LIMIT $4
+            ) AS page
+        ) AS sized WHERE size_before < $5 ORDER BY \(order)
+        """
+    }
+
     private static func template(_ sql: SQL) -> String {
         switch sql {
         case .recordsByNames: "SELECT \(SQL.recordColumns) FROM \(each("record", "name"))"
@@ -39,15 +51,8 @@ enum PostgresSQL {
             """
         case .removeReferencesFromAny:
             "DELETE FROM reference WHERE ctid = ANY (ARRAY(SELECT found.ctid FROM \(each("reference", "source", "ctid"))))"
-        case .recordsAfter:
-            """
-            SELECT \(SQL.recordColumns) FROM (
-                SELECT *, sum(octet_length(fields)) OVER (ORDER BY sequence) - octet_length(fields) AS size_before
-                FROM (
-                    SELECT * FROM record WHERE owner = $1 AND zone = $2 AND sequence > $3 ORDER BY sequence LIMIT $4
-                ) AS page
-            ) AS sized WHERE size_before < $5 ORDER BY sequence
-            """
+        case .recordsAfter: page("sequence > $3", by: "sequence")
+        case .recordsBefore: page("sequence < $3", by: "sequence DESC")
         case .zonesByChange:
             """
             SELECT id, name, sequence, client_change_token, last_change, purged_until, deleted, deletion_reason

@@ -41,9 +41,15 @@ extension AnsweredRequest {
     }
 
     /// Writes the request as JSON.
-    /// - Parameter time: the time of the request; nil to omit it.
-    func write(to writer: inout JSONWriter, time: String? = nil) {
+    /// - Parameters:
+    ///   - time: the time of the request; nil to omit it.
+    ///   - position: the position among the recent requests; nil to omit it.
+    func write(to writer: inout JSONWriter, time: String? = nil, position: Int? = nil) {
         writer.beginObject()
+        if let position {
+            writer.key("position")
+            writer.int64(Int64(position))
+        }
         writer.member("time", time)
         writer.member("requestID", requestID)
         writer.member("method", method)

@@ -10,6 +10,9 @@ enum AdministrationRoutes {
         .administration("/nephos/zones/list", .view, NephosService.listAccountZones),
         .administration("/nephos/zones/remove", .change, NephosService.removeZones(_:_:)),
         .administration("/nephos/deletions/forget", .change, NephosService.forgetDeletions(_:_:)),
+        // Private data: only who may change a container reads it, and each time is in the audit.
+        .administration("/nephos/records/list", .change, NephosService.listRecords),
+        .administration("/nephos/records/show", .change, NephosService.showRecord),
         .administration("/nephos/shares/list", .view, NephosService.listShares),
         .administration("/nephos/access/explain", .view, NephosService.explainAccess),
         .administration("/nephos/roles/list", .view, NephosService.listRoles),
@@ -25,9 +28,10 @@ extension Route {
     ) -> Route {
         Route([.post], path, access: access) { routed throws(Refusal) in
             let path = try AdministrationPath(routed.target.components)
-            let context = RequestContext(
+            var context = RequestContext(
                 container: path.container, environment: path.environment, scope: .public, account: nil,
                 requestID: routed.requestID)
+            context.baseURL = routed.access.baseURL(routed.request)
             let message: Request
             do throws(WireError) {
                 message = try Request(decoding: routed.request.body)

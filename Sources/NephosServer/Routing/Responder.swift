@@ -61,8 +61,8 @@ package final class Responder: Sendable {
         var response: HTTPResponse
         // Recording a request takes a tenth of the time of a short one. So recording starts only when the status page
         // is first viewed.
-        let isTold = log != nil || recent.isWatched.load(ordering: .relaxed)
-        let details = isTold && route?.path != StatusRoutes.statusPath ? RequestDetails() : nil
+        let isTold = log != nil || recent.isWatched(at: service.environment.now())
+        let details = isTold && route.map(StatusRoutes.isStatus) != true ? RequestDetails() : nil
         var refused: Refusal?
         /// The origin of the web page that may read the answer; nil for none.
         var reader: String?
@@ -164,12 +164,24 @@ package final class Responder: Sendable {
                 metrics: metrics, recent: recent, details: details))
     }
 
+    /// Refuses web pages of other origins than the server's: the administration answers its own pages, and clients that are
+    /// no browser.
+    private func checkOwnPage(_ request: HTTPRequest) throws(Refusal) {
+        if let origin = request.origin {
+            if origin == access.baseURL(request) { return }
+        } else if request.fetchSite == nil || request.fetchSite == "same-origin" || request.fetchSite == "none" {
+            return
+        }
+        throw Refusal(.accessDenied, "the administration answers no web pages of other origins")
+    }
+
     /// Returns the caller of a route of the administration, who has the right that the route needs; nil for other routes.
     private func administrator(
         _ request: HTTPRequest, _ target: RequestTarget, _ route: Route
     ) async throws(Refusal) -> Administrator? {
         let container = target.components.count > 2 ? target.components[2] : ""
         guard let right = route.access.right(container: container) else { return nil }
+        try checkOwnPage(request)
         let administrator = try await administrator(request, target, route, right, container)
         if route.access == .view || route.access == .change { try await access.checkExists(container: container) }
         if route.access == .change { try await access.audit(route, of: container, by: administrator, request) }

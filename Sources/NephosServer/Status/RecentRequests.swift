@@ -1,14 +1,14 @@
 import Synchronization
 
-/// The last requests, for the status page at `/` and for `nephos status`.
+/// The last requests, for the dashboard and for `nephos status`: a ring, of which a reader has a position. It is filled
+/// only while somebody looks.
 final class RecentRequests: Sendable {
-    static let limit = 50
-
-    /// Whether the status page was viewed. No request is recorded before that.
-    let isWatched = Atomic(false)
-
-    /// The number of recorded requests, and the last ones.
-    private let requests = Mutex<(count: Int, last: [Answered])>((0, []))
+    /// The maximum number of requests, and of those that `/status` shows.
+    static let (limit, shown) = (1000, 50)
+    /// The time in milliseconds after a look for which requests are recorded.
+    static let watch: Int64 = 5 * 60 * 1000
+    /// The maximum number of bytes of each text of a request, so that the ring has at most 4 MB.
+    static let textSize = 1000
 
     struct Answered {
         var request: AnsweredRequest
@@ -16,16 +16,57 @@ final class RecentRequests: Sendable {
         var time: Int64
     }
 
+    /// The time until which requests are recorded.
+    private let watchedUntil = Atomic<Int64>(0)
+    private let ring = Mutex(Ring())
+
+    private struct Ring {
+        /// The number of recorded requests. The request with the position `p` is at `p % limit`.
+        var count = 0
+        var requests: [Answered] = []
+
+        func request(at position: Int) -> Answered { requests[position % RecentRequests.limit] }
+
+        var first: Int { max(0, count - requests.count) }
+    }
+
+    func isWatched(at now: Int64) -> Bool { now < watchedUntil.load(ordering: .relaxed) }
+
+    func watch(at now: Int64) { watchedUntil.store(now + Self.watch, ordering: .relaxed) }
+
     func note(_ request: AnsweredRequest, at time: Int64) {
-        requests.withLock { requests in
-            requests.count += 1
-            if requests.last.count == Self.limit { requests.last.removeFirst() }
-            requests.last.append(Answered(request: request, time: time))
+        var request = request
+        request.endpoint = String(request.endpoint.prefix(Self.textSize))
+        request.summary = request.summary.map { String($0.prefix(Self.textSize)) }
+        request.reason = request.reason.map { String($0.prefix(Self.textSize)) }
+        ring.withLock { [request] ring in
+            let answered = Answered(request: request, time: time)
+            if ring.requests.count < Self.limit {
+                ring.requests.append(answered)
+            } else {
+                ring.requests[ring.count % Self.limit] = answered
+            }
+            ring.count += 1
         }
     }
 
-    /// The number of requests since the first view of the status page, and the last of them, newest first.
-    var all: (count: Int, last: [Answered]) {
-        requests.withLock { ($0.count, $0.last.reversed()) }
+    /// The number of recorded requests, and the last of them, newest first.
+    var last: (count: Int, requests: [Answered]) {
+        ring.withLock { ring in
+            let start = max(ring.first, ring.count - Self.shown)
+            return (ring.count, (start..<ring.count).reversed().map(ring.request))
+        }
+    }
+
+    /// Returns the requests from a position on, the oldest first, the position after them, and the number of those that were
+    /// overwritten before.
+    /// - Parameter position: the position after the last request that the reader has; 0 for none. One that no request
+    ///   had yet, as of a server that started again, counts as 0.
+    func requests(after position: Int) -> (requests: [(position: Int, answered: Answered)], next: Int, missed: Int) {
+        ring.withLock { ring in
+            let wanted = (0...ring.count).contains(position) ? position : 0
+            let start = max(ring.first, wanted)
+            return ((start..<ring.count).map { ($0, ring.request(at: $0)) }, ring.count, start - wanted)
+        }
     }
 }

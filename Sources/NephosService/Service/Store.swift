@@ -79,8 +79,17 @@ final class Store: Sendable {
     func caller(_ context: RequestContext) async throws -> Caller {
         var account: AccountRow? = if let name = context.account { try await account(named: name) } else { nil }
         if let address = context.address { account?.address = address }
-        return Caller(
-            scope: context.scope, account: account, session: context.session, clientID: context.clientID,
+        return caller(account, context.scope, context)
+    }
+
+    /// Returns a caller with which an administrator sees the records of an account, or the public ones without an account.
+    func caller(viewing account: AccountRow?, _ context: RequestContext) -> Caller {
+        caller(account, account == nil ? .public : .private, context)
+    }
+
+    private func caller(_ account: AccountRow?, _ scope: DatabaseScope, _ context: RequestContext) -> Caller {
+        Caller(
+            scope: scope, account: account, session: context.session, clientID: context.clientID,
             requestID: context.requestID, storeID: id, key: key, validity: validity,
             assets: AssetAddresses(
                 tokens, baseURL: context.baseURL, account: account?.id ?? 0, now: environment.now(),

@@ -21,6 +21,8 @@ struct TokenCodec: Sendable {
         case accountZones
         /// `continuationMarker` of an administrator's list of accounts.
         case accounts
+        /// `continuationMarker` of an administrator's list of records.
+        case recordList
         /// The token with which a share's page accepts the share.
         case shareAcceptance
         /// The session to which a push token's poll belongs.

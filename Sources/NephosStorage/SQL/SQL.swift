@@ -14,7 +14,7 @@ package enum SQL: Int, CaseIterable, Sendable {
     case expiredZones, forgetZone, forgottenZones, noteForgottenZone
     case expiredTombstones, removeTombstone, notePurge
     case recordByName, recordsByNames, expectedRecords, expectedSharedRecords, recordByNumber, recordNumber,
-        recordsAfter, recordSizes
+        recordsAfter, recordsBefore, recordSizes
     case putRecord, updateRecord, purgeRecords
     case referencesTo, referencesToAny, referencesToAfter, referencesFrom, referencesBelow
     case insertReference, removeReference, removeReferencesFromAny, purgeReferencesOfRecords, purgeReferences
@@ -209,6 +209,11 @@ package enum SQL: Int, CaseIterable, Sendable {
             """
             SELECT \(Self.recordColumns) FROM record WHERE owner = $1 AND zone = $2 AND sequence > $3
             ORDER BY sequence LIMIT $4
+            """
+        case .recordsBefore:
+            """
+            SELECT \(Self.recordColumns) FROM record WHERE owner = $1 AND zone = $2 AND sequence < $3
+            ORDER BY sequence DESC LIMIT $4
             """
         case .putRecord:
             """

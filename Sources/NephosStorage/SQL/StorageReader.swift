@@ -289,7 +289,22 @@ package class StorageReader {
     package final func visitRecords(
         zone: ZoneKey, after sequence: Int64, limit: Int, size: Int, _ body: (RecordRowView) throws -> Void
     ) throws {
-        try run(.recordsAfter) { statement in
+        try visit(.recordsAfter, zone, sequence, limit, size, body)
+    }
+
+    /// Visits the records and tombstones of the zone written before `sequence`, the last one first. The page ends as that
+    /// of `visitRecords(zone:after:limit:size:_:)`.
+    package final func visitRecords(
+        zone: ZoneKey, before sequence: Int64, limit: Int, size: Int, _ body: (RecordRowView) throws -> Void
+    ) throws {
+        try visit(.recordsBefore, zone, sequence, limit, size, body)
+    }
+
+    private final func visit(
+        _ sql: SQL, _ zone: ZoneKey, _ sequence: Int64, _ limit: Int, _ size: Int,
+        _ body: (RecordRowView) throws -> Void
+    ) throws {
+        try run(sql) { statement in
             try statement.bind(zone).bind(sequence).bind(limit: limit)
             if type(of: connection).isRemote { try statement.bind(limit: size) }
             var left = size

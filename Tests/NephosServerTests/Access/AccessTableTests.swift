@@ -30,10 +30,10 @@ import Testing
         .change: [
             "/nephos/schema/import", "/nephos/schema/reset", "/nephos/schema/drop", "/nephos/schema/deploy",
             "/nephos/accounts/delete", "/nephos/zones/remove", "/nephos/deletions/forget", "/nephos/roles/assign",
-            "/nephos/roles/revoke",
+            "/nephos/roles/revoke", "/nephos/records/list", "/nephos/records/show",
         ],
         .viewInstallation: [
-            "/", "/status", "/metrics", "/installation/accounts/list", "/installation/containers/list",
+            "/", "/status", "/status/requests", "/metrics", "/installation/accounts/list", "/installation/containers/list",
             "/installation/api-tokens/list", "/installation/sessions/list", "/installation/roles/list",
             "/installation/audit/list", "/installation/audit/verify", "/installation/server-keys/list",
             "/installation/program-tokens/list",

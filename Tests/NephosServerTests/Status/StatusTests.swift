@@ -75,12 +75,65 @@ import Testing
         let service = NephosService(stores: MemoryStores())
         let responder = Responder(service)
         _ = await send(responder, .get, "/status")
-        for number in 0..<(RecentRequests.limit + 10) { _ = await send(responder, .get, "/x\(number)") }
+        for number in 0..<(RecentRequests.shown + 10) { _ = await send(responder, .get, "/x\(number)") }
         let answer = await send(responder, .get, "/status")
         let json = try #require(try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any])
         let requests = try #require(json["requests"] as? [[String: Any]])
-        #expect(requests.count == RecentRequests.limit)
-        #expect(requests.first?["endpoint"] as? String == "/x\(RecentRequests.limit + 9)")
+        #expect(requests.count == RecentRequests.shown)
+        #expect(requests.first?["endpoint"] as? String == "/x\(RecentRequests.shown + 9)")
+        await service.close()
+    }
+
+    @Test func `a reader of the requests gets each once, and learns how many it missed`() async throws {
+        let service = NephosService(stores: MemoryStores())
+        let responder = Responder(service)
+        func read(after position: Int) async throws -> (paths: [String], next: Int, missed: Int) {
+            let answer = await send(responder, .get, "/status/requests?after=\(position)")
+            let json = try #require(try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any])
+            let requests = try #require(json["requests"] as? [[String: Any]])
+            return (
+                requests.compactMap { $0["endpoint"] as? String }, try #require(json["next"] as? Int),
+                try #require(json["missed"] as? Int)
+            )
+        }
+        _ = await send(responder, .get, "/before")
+        #expect(try await read(after: 0) == ([], 0, 0), "nothing is recorded before a look")
+        for number in 0..<3 { _ = await send(responder, .get, "/x\(number)") }
+        #expect(try await read(after: 0) == (["/x0", "/x1", "/x2"], 3, 0))
+        #expect(try await read(after: 2) == (["/x2"], 3, 0))
+        #expect(try await read(after: 3) == ([], 3, 0))
+        for number in 3..<(RecentRequests.limit + 5) { _ = await send(responder, .get, "/x\(number)") }
+        let late = try await read(after: 3)
+        #expect(late.paths.first == "/x5" && late.paths.count == RecentRequests.limit)
+        #expect(late.next == RecentRequests.limit + 5 && late.missed == 2)
+        #expect(try await read(after: late.next + 1).paths.count == RecentRequests.limit, "of a server before")
+        #expect(await send(responder, .get, "/status/requests?after=x").status == 400)
+        await service.close()
+    }
+
+    @Test func `the administration answers no page of another origin of this machine`() async throws {
+        let service = NephosService(stores: MemoryStores())
+        let responder = Responder(service)
+        let target = "/nephos/1/iCloud.a/development/accounts/list"
+        func status(_ origin: String?, _ site: String?, _ method: HTTPMethod, _ target: String) async -> Int {
+            var request = HTTPRequest(
+                method: method, target: target, host: "localhost:8484", origin: origin,
+                body: Array("{}".utf8))
+            request.fetchSite = site
+            return await responder.respond(to: request).status
+        }
+        for (method, target) in [(HTTPMethod.post, target), (.get, "/status"), (.get, "/status/requests")] {
+            let allowed = await status("http://localhost:8484", "same-origin", method, target)
+            #expect(allowed != 403)
+            for site in [nil, "none", "same-origin"] { #expect(await status(nil, site, method, target) == allowed) }
+            for (origin, site) in [
+                ("http://localhost:3000", "same-site"), ("http://127.0.0.1:8484", "cross-site"),
+                ("https://localhost:8484", nil), (nil, "same-site"),
+            ] as [(String?, String?)] { #expect(await status(origin, site, method, target) == 403) }
+        }
+        // An app of another port goes on using the service itself.
+        let database = "/database/1/iCloud.a/development/private/zones/list?ckWebAuthToken=dev:mei"
+        #expect(await status("http://localhost:3000", "same-site", .post, database) == 200)
         await service.close()
     }
 
