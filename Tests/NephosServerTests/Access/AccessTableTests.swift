@@ -72,7 +72,9 @@ import Testing
 
         case (_, .localUser), (.view, .viewer), (.view, .developer), (.change, .developer), (_, .administrator): nil
         case (.view, .lateAdministrator), (.viewInstallation, .lateAdministrator): nil
-        case (_, .nobody), (_, .apiToken), (_, .readOnlyToken), (_, .page), (_, .foreignPage): 401
+        // The administration answers the server's own pages alone.
+        case (_, .page), (_, .foreignPage): 403
+        case (_, .nobody), (_, .apiToken), (_, .readOnlyToken): 401
         case (_, .viewer), (_, .developer): 403
         case (_, _): 421
         }

@@ -6,8 +6,10 @@ import Testing
 
 /// The views of an administrator on records.
 @Suite struct RecordViewTests {
+    /// The names of the records, but for the account's user record.
     private static func names(_ response: ListRecordsResponse) throws -> [String] {
-        try decoded(response).records.compactMap { $0.record?.recordName }
+        try decoded(response).records.compactMap(\.record).filter { $0.recordType != SystemRecordType.user }
+            .map(\.recordName)
     }
 
     /// The response as a client reads it.
@@ -76,7 +78,7 @@ import Testing
         #expect(try Self.names(first) == [] && first.scanned == Limits.browsedRecords)
         request.continuationMarker = first.continuationMarker
         let second = try await list(cloud, request)
-        #expect(try Self.names(second) == ["wanted"] && second.scanned == 11 && second.continuationMarker == nil)
+        #expect(try Self.names(second) == ["wanted"] && second.scanned == 12 && second.continuationMarker == nil)
         await cloud.service.close()
     }
 
