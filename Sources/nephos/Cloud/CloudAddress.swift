@@ -119,6 +119,12 @@ struct CloudAddress {
         return String(token.dropFirst(4))
     }
 
+    /// Whether the token is that of an account of a running production server.
+    var signsInToProduction: Bool {
+        guard case .server = place else { return false }
+        return token != nil && localAccount == nil
+    }
+
     /// The token that signs in to the local CloudKit by name.
     static func token(ofAccount name: String) -> String { "dev:\(name)" }
 

@@ -6,6 +6,13 @@ struct ExportCommand {
         [
             CommandOption("--zone", "NAME", "Export this zone alone. Default: all zones of the database"),
             CommandOption(
+                "--type", "NAME",
+                """
+                Export this record type; may be given several times. Default: those of
+                the schema, which a running production server shows to a role alone.
+                """
+            ).repeatable,
+            CommandOption(
                 "--all", nil,
                 """
                 Export the container: the public database and every account's
@@ -43,6 +50,8 @@ struct ExportCommand {
 
     private var address: CloudAddress
     private var zone: String?
+    /// The record types to export; empty for those of the schema.
+    private var types: [String]
     private var output: String?
     private var assets: String?
     /// The names of the accounts whose databases are exported.
@@ -65,6 +74,7 @@ struct ExportCommand {
             throw UsageError("the shared database holds what others own: export it from the owners' accounts.")
         }
         zone = arguments["--zone"]
+        types = arguments.all("--type")
         output = arguments["--output"]
         assets = arguments[AssetFolder.option.name]
         accounts = arguments.all("--account")
@@ -128,7 +138,8 @@ struct ExportCommand {
             container: cloud.container, environment: address.environment, database: address.database,
             account: address.databaseAccount)
         try writer.begin(header, isKeptEmpty: !isAll)
-        let types = try cloud.recordTypes().filter { $0 != "Users" && !$0.hasPrefix("cloudkit.") }
+        let known = types.isEmpty ? try cloud.recordTypes() : Set(types).sorted()
+        let types = known.filter { $0 != "Users" && !$0.hasPrefix("cloudkit.") }
         for zone in try zones(address, cloud) {
             let name = zone.zoneID.zoneName
             if name != ZoneIDDictionary.defaultZoneName {
