@@ -1,4 +1,4 @@
-package import NephosWire
+import NephosWire
 
 extension EndpointAnswering {
     /// What the endpoint does. One that is not listed writes.
