@@ -1,10 +1,10 @@
 import CSodium
 
 /// Base64url without padding (RFC 4648 §5).
-enum Base64URL {
+package enum Base64URL {
     private static let alphabet = Int32(sodium_base64_VARIANT_URLSAFE_NO_PADDING)
 
-    static func text(of bytes: [UInt8]) -> String {
+    package static func text(of bytes: [UInt8]) -> String {
         // libsodium takes ten times as long, because it encodes secrets in constant time.
         let (size, digits) = ((bytes.count * 4 + 2) / 3, Self.digits.utf8Start)
         return String(unsafeUninitializedCapacity: size + 3) { text in
@@ -27,7 +27,7 @@ enum Base64URL {
     private static let digits: StaticString = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
     /// Returns the decoded bytes; nil if the encoding is invalid or not canonical.
-    static func bytes(of text: String) -> [UInt8]? {
+    package static func bytes(of text: String) -> [UInt8]? {
         var text = text
         return text.withUTF8 { text -> [UInt8]? in
             guard !text.isEmpty else { return [] }
