@@ -74,7 +74,7 @@ struct ServeCheck {
         let running: [Finding] =
             isServed ? [.note("a server runs with these data: \(command.socket) answers")] : []
         return running + [address()] + certificate() + data() + storage() + objects()
-            + (command.mail.finding().map { [$0] } ?? [])
+            + (command.mail.finding().map { [$0] } ?? []) + command.providers.findings()
     }
 
     private func address() -> Finding {

@@ -98,6 +98,9 @@ struct ServeCommand {
         Mail and sign-up:
         \(CommandOption.help(MailOptions.options))
 
+        Identity providers:
+        \(CommandOption.help(ProviderOptions.options))
+
         \(ServerSettings.help)
         """
 
@@ -108,6 +111,7 @@ struct ServeCommand {
     let listeners: ServeListeners
     private let rates: RateOptions
     let mail: MailOptions
+    let providers: ProviderOptions
     private let quotas: QuotaOptions
     /// In milliseconds.
     private let drain: Int64
@@ -150,6 +154,7 @@ struct ServeCommand {
         listeners = try ServeListeners(arguments, url)
         rates = try RateOptions(arguments)
         mail = try MailOptions(arguments, url)
+        providers = try ProviderOptions(arguments)
         quotas = try QuotaOptions(arguments)
         drain =
             try arguments["--drain"].map { text throws(UsageError) in
@@ -166,7 +171,7 @@ struct ServeCommand {
         let stores = try await settings.stores(isStopping)
         try Self.checkIsProduction(stores.existingStores(), data)
         let installation = try await Installation.open(
-            stores, settings.environment, rates: rates.rates, people: mail.people)
+            stores, settings.environment, rates: rates.rates, people: providers.people(mail.people))
         try await settings.check(stores, except: .installation)
         // After the lock of the data: a second server leaves the first one's socket alone.
         let sockets = [network, try ListeningSocket.unix(path: socket)]

@@ -21,7 +21,7 @@ struct ProductionAccess: ServerAccess {
         guard let host = request.host, url.isHost(host) else {
             throw Refusal(.badRequest, "the Host header does not name this server")
         }
-        if request.origin == "null" {
+        if request.origin == "null", !ProviderPage.takesNullOrigin(request) {
             throw Refusal(.accessDenied, "web pages without an origin, such as files and sandboxes, are not answered")
         }
     }
@@ -170,19 +170,5 @@ struct ProductionAccess: ServerAccess {
 
 extension PercentEncoding {
     /// Escapes every byte that is not an unreserved character (RFC 3986 §2.3).
-    static func encode(_ text: String) -> String {
-        var encoded = ""
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "~"):
-                encoded.unicodeScalars.append(Unicode.Scalar(byte))
-            default:
-                let digits = String(byte, radix: 16, uppercase: true)
-                encoded += byte < 16 ? "%0\(digits)" : "%\(digits)"
-            }
-        }
-        return encoded
-    }
+    static func encode(_ text: String) -> String { FormEncoding.escaped(text) }
 }

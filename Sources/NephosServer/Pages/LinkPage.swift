@@ -54,7 +54,7 @@ struct LinkPage {
                 let signedIn = try await installation.signUp(
                     byLink: secret, password: form.field("password"), formerBrowserToken: page.browserToken,
                     address: address)
-                return page.signingIn(signedIn, keepsSignedIn: false, page.redirect(to: next(link?.continuation)))
+                return page.signingIn(signedIn, keepsSignedIn: false, page.redirect(to: page.next(link?.continuation)))
             default:
                 try await installation.recover(byLink: secret, password: form.field("password"), address: address)
                 return page.signingOut(page.redirect(to: SignInPage.path))
@@ -69,19 +69,6 @@ struct LinkPage {
             default: throw Refusal(error)
             }
         }
-    }
-
-    /// The page where the person goes on after a sign-up.
-    private func next(_ continuation: SignUpContinuation?) -> String {
-        switch continuation {
-        case .page(let path)? where OwnPage.isReturnPath(path): return path
-        case .app(let apiToken, let origin, let browser)? where browser == page.browserName:
-            // The text that the app gave may have expired meanwhile.
-            guard let text = installation.signInText(apiToken: apiToken, origin: origin) else { break }
-            return SignInPage.address(ofRequest: text)
-        default: break
-        }
-        return AccountPage.path
     }
 
     // MARK: Content
@@ -101,7 +88,10 @@ struct LinkPage {
                 """, status: status)
         case .recovery:
             return show("New password", password(name, problem, "Set it, and end all sessions"), status: status)
-        case .signUp: return show("Your account", password(name, problem, "Make the account"), status: status)
+        case .signUp:
+            let target = "<input type=\"hidden\" name=\"return\" value=\"\(Self.path)?token=\(secret)\">"
+            let content = password(name, problem, "Make the account") + ProviderPage.forms(target, installation)
+            return show("Your account", content, status: status)
         }
     }
 

@@ -29,6 +29,8 @@ struct OwnPage: Sendable {
     var device: String? { PageCookie.device(isSecure: isSecure).value(in: cookies) }
     /// The name of this browser, of which it alone knows the secret. No form has this text as its token.
     var browserName: String { secret.token(of: "browser") }
+    /// The browser's own secret; a new one in a browser without cookies, until `page` gives it.
+    var browserSecret: String { secret.secret }
     var browserToken: String? { PageCookie.session(isSecure: isSecure).value(in: cookies) }
 
     /// The session of the browser; nil if it is not signed in.
@@ -53,6 +55,19 @@ struct OwnPage: Sendable {
             true
         default: false
         }
+    }
+
+    /// The page where the person goes on after a sign-up.
+    func next(_ continuation: SignUpContinuation?) -> String {
+        switch continuation {
+        case .page(let path)? where OwnPage.isReturnPath(path): return path
+        case .app(let apiToken, let origin, let browser)? where browser == browserName:
+            // The text that the app gave may have expired meanwhile.
+            guard let text = installation.signInText(apiToken: apiToken, origin: origin) else { break }
+            return SignInPage.address(ofRequest: text)
+        default: break
+        }
+        return AccountPage.path
     }
 
     // MARK: Forms

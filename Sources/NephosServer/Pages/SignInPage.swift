@@ -31,27 +31,38 @@ struct SignInPage {
         return request
     }
 
-    private enum Purpose {
+    enum Purpose {
         case app(SignInRequest, SignInApp)
         case ownPage(String)
     }
 
-    private let page: OwnPage
-    private let purpose: Purpose
+    let page: OwnPage
+    let purpose: Purpose
     private let installation: Installation
     /// Whether another account than the browser's is to sign in.
     private let isForOther: Bool
 
     init(_ routed: RoutedRequest, _ installation: Installation) async throws(Refusal) {
+        try await self.init(
+            routed, installation, request: routed.target.parameter("request")?.readings.first,
+            path: routed.target.parameter("return")?.readings.first)
+    }
+
+    /// - Parameters:
+    ///   - request: the text of a `redirectURL`; nil for a page of this server.
+    ///   - path: the path of that page; nil for the account's.
+    init(
+        _ routed: RoutedRequest, _ installation: Installation, request text: String?, path: String?
+    ) async throws(Refusal) {
         self.installation = installation
         isForOther = routed.target.parameter("other") != nil
-        if let text = routed.target.parameter("request")?.readings.first {
+        if let text {
             let request = try Self.request(text, installation)
             page = OwnPage(routed, installation, name: text)
             purpose = .app(request, try await Self.app(request, installation))
             return
         }
-        let path = routed.target.parameter("return")?.readings.first ?? AccountPage.path
+        let path = path ?? AccountPage.path
         guard OwnPage.isReturnPath(path) else {
             throw Refusal(.badRequest, "a sign-in leads to pages of this server alone")
         }
@@ -117,7 +128,7 @@ struct SignInPage {
     }
 
     /// The origin to which the form leads after the sign-in, besides this server.
-    private var destination: String? {
+    var destination: String? {
         guard case .app(_, let app) = purpose else { return nil }
         return app.callback.map(SignInCallback.origin)
     }
@@ -147,7 +158,7 @@ struct SignInPage {
     }
 
     /// The hidden field that a form by GET repeats.
-    private var target: String {
+    var target: String {
         let (field, value) = if case .ownPage(let path) = purpose { ("return", path) } else { ("request", page.name) }
         return "<input type=\"hidden\" name=\"\(field)\" value=\"\(OwnPage.escaped(value))\">"
     }
@@ -157,7 +168,7 @@ struct SignInPage {
         <h1>Sign in</h1>\(subject)\(OwnPage.alert(problem))<form method="post">\(page.formField)
         <p><label>Name or e-mail address<br><input name="account" autocomplete="username" required autofocus></label></p>
         <p><label>Password<br><input name="password" type="password" autocomplete="current-password" required></label></p>
-        \(Self.keep)<p><button>Sign in</button></p></form>\(others)
+        \(Self.keep)<p><button>Sign in</button></p></form>\(ProviderPage.forms(target, installation))\(others)
         """
     }
 
@@ -178,7 +189,7 @@ struct SignInPage {
         return links
     }
 
-    private func finished(_ signedIn: SignedIn) -> HTTPResponse {
+    func finished(_ signedIn: SignedIn) -> HTTPResponse {
         switch purpose {
         case .ownPage(let path): page.redirect(to: path)
         case .app(let request, let app):
@@ -192,7 +203,11 @@ struct SignInPage {
 
     /// The page that passes the token to the app's window, as an object with both names of the token.
     private func messagePage(_ signedIn: SignedIn, _ origin: String?) -> HTTPResponse {
-        let content = "<h1>Signed in</h1><p>You can close this page, and go back to the app.</p>"
+        // A provider's page may have cut the window's tie to the app (Cross-Origin-Opener-Policy).
+        let content = """
+            <h1>Signed in</h1><p>You can close this page. If the app does not go on, begin its sign-in again: it \
+            needs no password now.</p>
+            """
         guard let origin else { return page.page("Sign in", content) }
         let nonce = Installation.makeNonce()
         let message = "{ckWebAuthToken: \"\(signedIn.token)\", ckSession: \"\(signedIn.token)\"}"

@@ -37,6 +37,13 @@ enum SignInRoutes {
         Route([.get, .post], MailRequestPage.signUp, bodyLimit: 16 * 1024, access: .open) { routed throws(Refusal) in
             try await MailRequestPage(routed, try routed.installation, isSignUp: true).answer()
         },
+        Route([.get], ProviderPage.path + "start", access: .open) { routed throws(Refusal) in
+            try await ProviderPage(routed, try routed.installation).start()
+        },
+        Route([.get, .post], ProviderPage.path + "callback", bodyLimit: 16 * 1024, access: .open) {
+            routed throws(Refusal) in
+            try await ProviderPage(routed, try routed.installation).callback()
+        },
         Route([.post], "/installation/sessions/sign-in", bodyLimit: 16 * 1024, access: .open) {
             routed throws(Refusal) in
             let installation = try routed.installation

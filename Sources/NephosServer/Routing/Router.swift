@@ -150,6 +150,8 @@ struct Router: Sendable {
         case AdministrationPath.module:
             return routes["/nephos/" + components.dropFirst(4).joined(separator: "/")]
         case InstallationRoutes.component: return nil
+        case ProviderPage.module where components.count == 4 && components[1] == ProviderPage.component:
+            return routes[ProviderPage.path + components[2]]
         default: return routes["/" + components.joined(separator: "/")]
         }
     }

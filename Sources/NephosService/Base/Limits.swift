@@ -381,6 +381,23 @@ package enum Limits {
     /// The times in milliseconds for which a link is valid, and that of an administrator's invitation.
     static let (linkLifetime, invitationLifetime): (Int64, Int64) = (60 * 60 * 1000, 7 * 24 * 60 * 60 * 1000)
 
+    // MARK: Identity providers
+
+    /// The time in milliseconds after which a request to an identity provider fails.
+    package static let providerTimeout: Int64 = 10 * 1000
+    /// The maximum size in bytes of an identity provider's answer.
+    package static let providerAnswerSize = 1 << 20
+    /// The time in milliseconds for which a provider's discovery document and keys are cached.
+    static let providerCacheLifetime: Int64 = 60 * 60 * 1000
+    /// The time in milliseconds after a failed fetch of them in which no other is made.
+    static let providerRetryInterval: Int64 = 5 * 1000
+    /// The minimum time in milliseconds between two fetches of keys, if a token names one that is not known.
+    static let providerKeysInterval: Int64 = 60 * 1000
+    /// The time in milliseconds for which a sign-in waits for the provider's answer.
+    static let providerSignInLifetime: Int64 = 10 * 60 * 1000
+    /// The maximum number of providers' persons who are one account.
+    static let identitiesOfAccount = 20
+
     // MARK: The installation
 
     /// The time in milliseconds after which a cached credential is read again: a revocation holds after that time.

@@ -66,6 +66,11 @@ package struct SignInCounters {
         names = Self.network(address).map { [("address of links \($0)", Self.freeOfNetwork)] } ?? []
     }
 
+    /// Counts the network alone, for sign-ins by providers.
+    init(providersFrom address: [UInt8]) {
+        names = Self.network(address).map { [("address of providers \($0)", Self.freeOfNetwork)] } ?? []
+    }
+
     /// The network of an address that counts as one: the address in IPv4, the first 64 bits in IPv6. Nil if the address
     /// is unknown.
     package static func network(_ address: [UInt8]) -> String? {

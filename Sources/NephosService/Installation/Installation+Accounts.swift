@@ -109,6 +109,7 @@ extension Installation {
                 guard try transaction.entry(VerifiedAddress.self, address)?.account == id else { continue }
                 try transaction.removeInstallationEntry(.verifiedAddress, address)
             }
+            for (identity, _) in try transaction.identities(of: id) { try transaction.removeIdentity(identity, of: id) }
             try transaction.removeInstallationEntry(.accountName, name)
             try transaction.removeInstallationEntry(.account, id)
             try self.audit("account removed", id, by: actor, in: transaction)

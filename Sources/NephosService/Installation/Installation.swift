@@ -20,6 +20,9 @@ package final class Installation: Sendable {
     let lostEpochs: LostEpochs
     let rates: RateLimiters
     let people: PeopleSettings
+    let providerClients: [String: ProviderClient]
+    /// The requests to providers under way.
+    let providerPlaces = SignInPlaces()
     let refusals = RefusalCounts()
     /// The key that authenticates the texts that the installation gives out.
     let key: AuthenticationKey
@@ -32,7 +35,9 @@ package final class Installation: Sendable {
         self.people = people
         self.key = key
         self.rates = RateLimiters(rates)
-        self.environment = environment.following(engine)
+        let environment = environment.following(engine)
+        self.environment = environment
+        providerClients = people.providers.clients(now: environment.now)
         lostEpochs = LostEpochs(log: environment.log)
     }
 

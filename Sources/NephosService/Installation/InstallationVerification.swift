@@ -9,7 +9,8 @@ package import NephosStorage
 /// - every batch of the audit has the hash of the one before;
 /// - every name that is adopted has its account;
 /// - every program token has its account, and its entry among the account's tokens, and the other way round;
-/// - every verified address has its account, and is among the account's addresses.
+/// - every verified address has its account, and is among the account's addresses;
+/// - every provider's person has its account, and its entry among the account's, and the other way round.
 ///
 /// Entries that have expired are counted only, as a purge removes them one by one.
 package struct InstallationVerification: Sendable {
@@ -88,6 +89,9 @@ package struct InstallationVerification: Sendable {
             case .programToken: try problem(ofProgramToken: entry.name, try .decoded(entry), reader)
             case .accountProgramToken: try problem(ofAccountProgramToken: entry, reader)
             case .doneUpgrade: try unread(DoneUpgrade.self, entry)
+            case .identity: try problem(ofIdentity: entry.name, try .decoded(entry), reader)
+            case .accountIdentity: try problem(ofAccountIdentity: entry, reader)
+            case .usedProviderSignIn: try unread(UsedProviderSignIn.self, entry)
             }
         } catch let error as StorageError where error.code == .damaged {
             return error.message
@@ -198,6 +202,29 @@ package struct InstallationVerification: Sendable {
         }
         if account.verifiedAddresses.contains(address) { return nil }
         return "the address '\(address)' is that of account \(verified.account), which lacks it"
+    }
+
+    private static func problem(
+        ofIdentity name: String, _ identity: StoredIdentity, _ reader: StorageReader
+    ) throws -> String? {
+        if try !reader.has(.account, identity.account) {
+            return "identity \(name): its account \(identity.account) does not exist"
+        }
+        if try reader.has(.accountIdentity, AccountIdentity.name(identity.account, name)) { return nil }
+        return "identity \(name): it is not among those of account \(identity.account)"
+    }
+
+    private static func problem(
+        ofAccountIdentity entry: InstallationEntry, _ reader: StorageReader
+    ) throws -> String? {
+        _ = try AccountIdentity.decoded(entry)
+        guard let (account, name) = parts(entry.name) else { return "'\(entry.name)' names no identity of an account" }
+        guard let identity = try reader.installationEntry(.identity, name) else {
+            return "account \(account): its identity \(name) does not exist"
+        }
+        // A damaged one is a problem of its own.
+        guard let identity = try? StoredIdentity.decoded(identity), identity.account != account else { return nil }
+        return "account \(account): its identity \(name) is that of account \(identity.account)"
     }
 
     /// Returns the two parts of a name such as `ACCOUNT/HASH`.

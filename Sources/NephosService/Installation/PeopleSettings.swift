@@ -26,6 +26,8 @@ package struct PeopleSettings: Sendable {
     /// Nil for a server that sends no mail.
     package var mail: Mail?
     package var signUp: SignUp
+    /// The identity providers by which people sign in.
+    package var providers = ProviderSettings.none
 
     package init(url: String = "", serverName: String = "", mail: Mail? = nil, signUp: SignUp = .off) {
         (self.url, self.serverName, self.mail, self.signUp) = (url, serverName, mail, signUp)

@@ -41,12 +41,18 @@ package struct InstallationEntry: Hashable, Sendable {
         case queuedMail = 22
         /// The mails that were asked for, to a recipient or from a network, in an hour.
         case mailAllowance = 23
+        /// The account of a person whom an identity provider knows, by the hash of the issuer and the subject.
+        case identity = 32
+        /// A provider's person who is an account, by the account's ID and that hash.
+        case accountIdentity = 33
         /// A program token, by the hash of its secret.
         case programToken = 34
         /// A program token of an account, by the account's ID and the hash.
         case accountProgramToken = 35
         /// A change of all entries of a kind that was made once, by the change's name.
         case doneUpgrade = 36
+        /// A sign-in by a provider that came back, by its random ID: it counts once.
+        case usedProviderSignIn = 37
     }
 
     package var kind: Kind

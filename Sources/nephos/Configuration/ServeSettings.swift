@@ -8,6 +8,7 @@ enum ServeSettings {
         (title: "Server", options: ServeCommand.settings + DevLog.productionOptions),
         (title: "Rates and quotas", options: RateOptions.options + QuotaOptions.options),
         (title: "Mail and sign-up", options: MailOptions.options),
+        (title: "Identity providers", options: ProviderOptions.options),
         (title: "Storage", options: ServerSettings.storageAndTimes + StorageOptions.options),
         (title: "Assets", options: AssetOptions.options + ObjectStorageArguments.options),
         (title: "Notifications", options: NotificationOptions.options),

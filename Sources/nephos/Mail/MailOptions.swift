@@ -108,7 +108,9 @@ struct MailOptions {
             throw UsageError("'--mail-user' and '--mail-password-file' need each other.")
         }
         let (url, requiresTLS) = try self.url(text)
-        let password = try arguments["--mail-password-file"].map(Self.password)
+        let password = try arguments["--mail-password-file"].map { path throws(UsageError) in
+            try Self.secret(path, option: "--mail-password-file")
+        }
         if let path = arguments["--mail-ca"], let problem = CertificateFile.problem(path) {
             throw UsageError("'--mail-ca': \(path): \(problem).")
         }
@@ -133,11 +135,12 @@ struct MailOptions {
         return ("\(scheme)://\(authority)", scheme == "smtps" || !IPAddress.isLoopback(host: name))
     }
 
-    private static func password(_ path: String) throws(UsageError) -> String {
-        let data = try file(path, option: "--mail-password-file")
+    /// Returns the secret in the first line of a file.
+    static func secret(_ path: String, option: String) throws(UsageError) -> String {
+        let data = try file(path, option: option)
         let line = String(decoding: data, as: UTF8.self).prefix { !$0.isNewline }
         guard !line.isEmpty, line.utf8.count <= 1024 else {
-            throw UsageError("'--mail-password-file': the first line of \(path) is no password.")
+            throw UsageError("'\(option)': the first line of \(path) is no password.")
         }
         return String(line)
     }

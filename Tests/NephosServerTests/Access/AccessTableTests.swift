@@ -10,7 +10,8 @@ import Testing
     private static let rows: [RouteAccess: Set<String>] = [
         .open: [
             "/health", "/ready", "/sign-in", "/account", "/login", "/link", "/recover", "/sign-up",
-            "/installation/logins/begin", "/installation/logins/poll", "/installation/sessions/sign-in",
+            "/account/providers/start", "/account/providers/callback", "/installation/logins/begin",
+            "/installation/logins/poll", "/installation/sessions/sign-in",
             "/installation/sessions/sign-out",
         ],
         .url: [AssetPath.upload, AssetPath.download, "/courier", "/share"],

@@ -1,4 +1,5 @@
 import NephosStorage
+import NephosTesting
 import NephosWire
 import Testing
 
@@ -10,7 +11,17 @@ import Testing
     }
 
     @Test func `what an installation makes is whole`() async throws {
-        let test = try await TestInstallation(failsForLog: false, people: TestInstallation.people())
+        let (clock, browser) = (TestCloud.Clock(), "a secret of the browser")
+        let provider = try LyingProvider(issuer: "https://id.example.com", kind: .p256) { clock.now }
+        let test = try await TestInstallation(
+            failsForLog: false, people: TestInstallation.people().signingIn(by: provider))
+        let begun = try await test.installation.beginSignIn(
+            by: "a", .page("/account"), browserSecret: browser, address: [])
+        let response = provider.authorize(begun, as: .init("1"))
+        _ = try await test.installation.signIn(
+            try #require(test.installation.providerSignIn(response["state"] ?? "", by: "a")),
+            ProviderResponse(code: response["code"] ?? "", issuer: nil, isError: false),
+            request: SignIn(name: "", password: "", apiToken: nil), browserSecret: browser)
         let token = try await test.prepare()
         _ = try await test.installation.makeRecoveryLink(
             ofAccountNamed: "ada@example.org", by: TestInstallation.root)
@@ -92,6 +103,22 @@ import Testing
             try $0.put(NamedAccount(id: id), "eve")
         } undo: {
             try $0.removeInstallationEntry(.accountName, "eve")
+        }
+        try await expect("identity x: its account id:0 does not exist") {
+            try $0.put(StoredIdentity(account: "id:0"), "x")
+        } undo: {
+            try $0.removeInstallationEntry(.identity, "x")
+        }
+        try await expect("identity x: it is not among those of account \(id)") {
+            try $0.put(StoredIdentity(account: id), "x")
+        } undo: {
+            try $0.removeInstallationEntry(.identity, "x")
+        }
+        let identity = AccountIdentity(issuer: "https://id.example.com", label: "", addedAt: 1)
+        try await expect("account \(id): its identity x does not exist") {
+            try $0.put(identity, AccountIdentity.name(id, "x"))
+        } undo: {
+            try $0.removeInstallationEntry(.accountIdentity, AccountIdentity.name(id, "x"))
         }
         try await expect("the name 'eve' became account id:0, which does not exist") {
             try $0.put(AdoptedName(signInName: "eve", account: "id:0"), "eve")

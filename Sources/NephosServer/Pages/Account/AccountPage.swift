@@ -7,7 +7,7 @@ struct AccountPage: SessionPage {
 
     /// The sections, in the order of the page.
     private static let sections: [any AccountSection.Type] = [
-        AddressSection.self, SessionsSection.self, PasswordSection.self, ProgramsSection.self, PlacesSection.self,
+        AddressSection.self, SessionsSection.self, ProvidersSection.self, PasswordSection.self, ProgramsSection.self, PlacesSection.self,
         ExportSection.self, DeletionSection.self,
     ]
 
