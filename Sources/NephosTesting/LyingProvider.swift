@@ -8,7 +8,8 @@ package final class LyingProvider: Sendable {
         case otherIssuer, otherAudience, severalAudiences, otherParty, expired, ofTheFuture, notYetValid
         case unsigned, signedByPublicKey, signedByOtherKey, signedByUnknownKey, algorithmOfOtherKey, changedPayload
         case critical, otherNonce, noNonce, noSubject, longSubject, noExpiry, noToken
-        case otherIssuersDocument, plainEndpoint, redirectedToken, redirectedDocument, longToken, longKeys, failure
+        case otherIssuersDocument, plainEndpoint, redirectedToken, redirectedDocument, longToken, longKeys, failure,
+            failingToken
     }
 
     /// Who signs in at the provider.
@@ -132,6 +133,7 @@ package final class LyingProvider: Sendable {
         else { return (400, Array(#"{"error":"invalid_grant"}"#.utf8)) }
         switch lie {
         case .redirectedToken: return (307, [])
+        case .failingToken: return (502, [])
         case .noToken: return Self.json(["access_token": "x"])
         case .longToken: return Self.json(["id_token": String(repeating: "x", count: 2 << 20)])
         default:

@@ -75,7 +75,8 @@ extension Installation {
 
     /// Uses a sign-in up, and returns the person that the provider's answer stands for.
     ///
-    /// It counts as a failed attempt of the network, until `SignInCounters.succeed`.
+    /// It counts as a failed attempt of the network, until `SignInCounters.succeed`, unless the person did not agree or the
+    /// provider cannot be reached.
     /// - Throws: `unknownItem` for a sign-in of another browser, or one that came back before; `notAuthenticated` for an
     ///   answer that does not hold; `serviceUnavailable` if the provider cannot be reached; `requestRateLimited`.
     func identity(
@@ -92,6 +93,21 @@ extension Installation {
             try transaction.put(
                 UsedProviderSignIn(), signIn.id, expiresAt: signIn.issuedAt + Limits.providerSignInLifetime)
         }
+        do throws(ServiceError) {
+            return try await identity(signIn, response, client, browserSecret, address)
+        } catch {
+            if response.isError || error.code == .tryAgainLater {
+                try await write { try SignInCounters(providersFrom: address).succeed(in: $0) }
+            }
+            throw error
+        }
+    }
+
+    /// Asks the provider for the person.
+    private func identity(
+        _ signIn: ProviderSignIn, _ response: ProviderResponse, _ client: ProviderClient, _ browserSecret: String,
+        _ address: [UInt8]
+    ) async throws(ServiceError) -> ProvidedIdentity {
         let redirectURL = redirectURL(of: client.provider)
         return try await limited(address) { () async throws(ProviderFailure) in
             let metadata = try await client.metadata()

@@ -52,8 +52,9 @@ struct ProviderClient: Sendable {
         _ code: String, verifier: String, nonce: String, redirectURL: String
     ) async throws(ProviderFailure) -> ProvidedIdentity {
         let signature = try JSONWebSignature(try await idToken(code, verifier: verifier, redirectURL: redirectURL))
-        let known = try await keys.value { !$0.keys(for: signature).isEmpty }
-        guard signature.isSigned(byOneOf: known.keys(for: signature)) else {
+        // A provider may have changed a key under its name.
+        let isSigned = { @Sendable (known: ProviderKeys) in signature.isSigned(byOneOf: known.keys(for: signature)) }
+        guard isSigned(try await keys.value(isSigned)) else {
             throw .refused("the ID token is not signed by a key of the provider")
         }
         return try IDToken(signature.payload).identity(of: provider, nonce: nonce, at: now())

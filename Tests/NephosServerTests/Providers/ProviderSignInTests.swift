@@ -100,7 +100,9 @@ import Testing
             expectRefusal(start, isAway ? 503 : 403, isAway ? "cannot be reached" : "did not sign you in", browser)
         } else {
             let response = provider.authorize(try server.target(start), as: ProviderServer.ada)
-            expectRefusal(await browser.get(server.callback("first", response)), 403, "did not sign you in", browser)
+            let (status, reason) =
+                lie == .failingToken ? (503, "cannot be reached") : (403, "did not sign you in")
+            expectRefusal(await browser.get(server.callback("first", response)), status, reason, browser)
         }
         #expect(try await server.installation.accounts(after: "").filter { $0.name.contains("@") }.isEmpty)
         // Soon it says the truth, and its documents are fetched again.
@@ -218,6 +220,16 @@ import Testing
         var statuses: [Int] = []
         for _ in 1...5 {
             statuses.append(try await server.signIn(browser, by: "first", as: ProviderServer.ada).status)
+        }
+        // A provider that is away, and a person who does not agree, use nothing up.
+        for _ in 1...31 {
+            var response = try await server.agree(browser, by: "first", as: ProviderServer.ada)
+            (response["code"], response["error"]) = (nil, "access_denied")
+            #expect(await browser.get(server.callback("first", response)).status == 403)
+        }
+        try server.provider("first").lie = .failingToken
+        for _ in 1...31 {
+            #expect(try await server.signIn(browser, by: "first", as: ProviderServer.ada).status == 503)
         }
         try server.provider("first").lie = .noToken
         for _ in 1...31 {

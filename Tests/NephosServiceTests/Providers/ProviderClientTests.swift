@@ -66,6 +66,16 @@ import Testing
         #expect(keys == 3)
     }
 
+    @Test func `a key that changed under its name is fetched once a minute`() async throws {
+        _ = try await signIn()
+        try lying.changeKey(id: "first")
+        for _ in 1...3 { await #expect(throws: ProviderFailure.self) { try await signIn() } }
+        #expect(keys == 1)
+        clock.advance(milliseconds: 60_000)
+        #expect(try await signIn().subject == "1")
+        #expect(keys == 2)
+    }
+
     @Test func `a provider that fails is left alone for five seconds`() async throws {
         lying.lie = .failure
         for _ in 1...3 {
