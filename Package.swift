@@ -59,6 +59,7 @@ let package = Package(
         .target(name: "CFiles"),
         .systemLibrary(name: "CDigest", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
+        .systemLibrary(name: "CFido2", pkgConfig: "libfido2", providers: [.apt(["libfido2-dev"])]),
         .target(name: "CSimdJSON", linkerSettings: [.linkedLibrary("simdjson")]),
         .target(name: "CCloudKitArchives"),
 
@@ -70,18 +71,19 @@ let package = Package(
         library("NephosPostgres", ["NephosStorage", "NephosThreads", "CPostgres"]),
         library("NephosPostgresTesting", ["NephosPostgres", "NephosStorage", "NephosThreads"]),
         library("NephosStorageTesting", ["NephosStorage", "NephosThreads", "NephosTesting"]),
-        library("NephosTesting", []),
+        library("NephosTesting", ["NephosCrypto"]),
         library("NephosCrypto", ["CSodium", "CDigest"]),
         library("NephosService", ["NephosWire", "NephosStorage", "NephosThreads", "NephosCrypto"]),
         library("NephosHTTP", ["NephosThreads", "CCurl"]),
         library("NephosPush", ["NephosService", "NephosWire", "NephosHTTP", "COpenSSL"]),
+        library("NephosPasskeys", ["NephosService", "CFido2"]),
         library("NephosObjectStorage", ["NephosStorage", "NephosThreads", "NephosCrypto", "NephosHTTP"]),
         library("NephosServer", ["NephosService", "NephosWire", "NephosThreads", "CMicroHTTPD", "CGnuTLS", "CZlib"]),
         .executableTarget(
             name: "nephos",
             dependencies: [
-                "NephosServer", "NephosPush", "NephosObjectStorage", "NephosHTTP", "NephosService", "NephosStorage",
-                "NephosSQLite", "NephosPostgres", "NephosThreads", "NephosWire",
+                "NephosServer", "NephosPush", "NephosPasskeys", "NephosObjectStorage", "NephosHTTP", "NephosService",
+                "NephosStorage", "NephosSQLite", "NephosPostgres", "NephosThreads", "NephosWire",
             ],
             swiftSettings: serviceSettings),
         // The commands about an account's keys, which need the library.
@@ -134,7 +136,7 @@ let package = Package(
             "NephosServiceTests",
             [
                 "NephosService", "NephosWire", "NephosStorage", "NephosThreads", "NephosSQLite", "NephosCrypto",
-                "NephosPostgres", "NephosPostgresTesting", "NephosTesting",
+                "NephosPostgres", "NephosPostgresTesting", "NephosPasskeys", "NephosTesting",
             ]),
         tests("NephosHTTPTests", ["NephosHTTP"]),
         tests(
@@ -144,7 +146,8 @@ let package = Package(
             [
                 "NephosServer", "NephosService", "NephosSQLite", "NephosStorage", "NephosThreads", "NephosWire",
                 "NephosCrypto",
-                "CloudKit", "nephos", "nephos-keys", "NephosPostgres", "NephosPostgresTesting", "NephosTesting",
+                "CloudKit", "nephos", "nephos-keys", "NephosPostgres", "NephosPostgresTesting", "NephosPasskeys",
+                "NephosTesting",
                 "Readme",
                 "Countries", "ContactList", "Photos", "SharedLists",
             ]),

@@ -2,10 +2,6 @@ package import Foundation
 
 /// An authority that a test makes with `openssl`, in a directory that is removed with the last reference to it.
 package final class TestAuthority: Sendable {
-    package struct Failure: Error {
-        package var description: String
-    }
-
     private let directory: URL
 
     package init() throws {
@@ -43,20 +39,7 @@ package final class TestAuthority: Sendable {
         return file
     }
 
-    private func openssl(_ arguments: [String]) throws {
-        let process = Process()
-        let errors = Pipe()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
-        process.arguments = arguments
-        process.currentDirectoryURL = directory
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = errors
-        try process.run()
-        let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw Failure(description: text) }
-    }
+    private func openssl(_ arguments: [String]) throws { try OpenSSL.run(arguments, in: directory) }
 }
 
 /// A server with TLS on the loopback, in a process of its own, that gives every request the same answer. It ends with
@@ -81,7 +64,7 @@ package final class TLSServer: @unchecked Sendable {
         try process.run()
         let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
         guard let port = Int(line.prefix { $0.isNumber }) else {
-            throw TestAuthority.Failure(description: "the server does not say its port: \(line)")
+            throw OpenSSL.Failure(description: "the server does not say its port: \(line)")
         }
         self.port = port
     }

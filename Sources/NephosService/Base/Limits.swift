@@ -431,6 +431,14 @@ package enum Limits {
     static let signInRequestLifetime: Int64 = 20 * 60 * 1000
     /// The time in milliseconds in which a login of a program is approved.
     static let loginLifetime: Int64 = 15 * 60 * 1000
+    /// The maximum number of an account's passkeys.
+    static let passkeysOfAccount = 20
+    /// The maximum number of bytes of a passkey's name.
+    package static let passkeyName = 64
+    /// The maximum number of bytes of a credential ID: Web Authentication §5.1.3.
+    static let passkeyCredentialID = 1023
+    /// The time in milliseconds for which the challenge of a page that asks for a passkey is valid.
+    package static let passkeyChallengeLifetime: Int64 = 5 * 60 * 1000
     /// The time in milliseconds for which a signature of a server-to-server key is valid, before and after its date.
     static let signatureLifetime: Int64 = 10 * 60 * 1000
     /// The time in milliseconds after which a session ends even if it is used.

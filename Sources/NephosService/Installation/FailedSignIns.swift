@@ -60,6 +60,11 @@ package struct SignInCounters {
         if let network = Self.network(address) { names.append(("address of codes \(network)", Self.freeOfNetwork)) }
     }
 
+    /// Counts the network alone, for attempts with passkeys, which name no account before they are verified.
+    init(passkeysFrom address: [UInt8]) {
+        names = Self.network(address).map { [("address of passkeys \($0)", Self.freeOfNetwork)] } ?? []
+    }
+
     /// Counts the network alone, for attempts with links.
     /// - Parameter address: the network address of the caller; empty if unknown.
     init(linksFrom address: [UInt8]) {

@@ -101,6 +101,8 @@ extension Installation {
             try transaction.endSessions(of: id)
             _ = try transaction.revokeProgramTokens(of: id)
             try transaction.forgetDevices(of: id)
+            _ = try transaction.removePasskeys(of: id)
+            try transaction.removeInstallationEntry(.accountPasskeys, id)
             for (name, _) in try transaction.entries(StoredRole.self, prefix: "\(id)/") {
                 try transaction.removeInstallationEntry(.role, name)
             }

@@ -27,15 +27,19 @@ extension Installation {
 
     /// Sets a new password by a link. All sessions of the account end, its devices are new ones, and every verified
     /// address is told.
+    /// - Parameter removesPasskeys: whether the account's passkeys end, too.
     /// - Throws: `unknownItem` for a link that is not valid; `invalidArguments` for a password that breaks the rules: then
     ///   the link stays.
-    package func recover(byLink secret: String, password: String, address: [UInt8]) async throws(ServiceError) {
+    package func recover(
+        byLink secret: String, password: String, removesPasskeys: Bool = false, address: [UInt8]
+    ) async throws(ServiceError) {
         let hash = try await linkedPassword(password, secret, .recovery, address)
         try await write { transaction in
             let (link, account) = try self.useLink(secret, address: address, in: transaction)
             guard let id = link.account, let account else { throw ServiceError.linkIsOver }
             let actor = AuditActor(name: id, address: SignInCounters.network(address) ?? "")
             try self.replacePassword(of: id, account, hash, by: actor, in: transaction)
+            if removesPasskeys { try self.removePasskeys(of: id, by: actor, in: transaction) }
         }
         sessions.evictAll()
     }

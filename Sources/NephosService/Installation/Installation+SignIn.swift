@@ -100,7 +100,16 @@ extension Installation {
         let newHash = PasswordHash.isOutdated(hash) ? try await hashed(request.password) : nil
         // A secret that the account does not know is not taken over: its sender may know it, too.
         return try await begin(
-            request, found.id, hash, newHash, place, isKnown ? device ?? SecretToken() : SecretToken(), counters)
+            request, found.id, place, isKnown ? device ?? SecretToken() : SecretToken(), counters
+        ) { transaction in
+            guard var current = try transaction.entry(InstallationAccount.self, found.id), current.password == hash
+            else {
+                throw Self.wrong
+            }
+            guard let newHash else { return }
+            current.password = newHash
+            try transaction.put(current, found.id)
+        }
     }
 
     private func noteFailure(of account: String?, _ address: [UInt8]) {
@@ -162,10 +171,11 @@ extension Installation {
         }
     }
 
-    /// Begins a session, unless the account changed since its password was verified.
-    private func begin(
-        _ request: SignIn, _ account: String, _ hash: String, _ newHash: String?, _ place: APIToken?,
-        _ device: SecretToken, _ counters: SignInCounters
+    /// Begins the sessions of a sign-in.
+    /// - Parameter confirm: throws, in their transaction, if the account changed since its credential was verified.
+    func begin(
+        _ request: SignIn, _ account: String, _ place: APIToken?, _ device: SecretToken, _ counters: SignInCounters,
+        confirm: @escaping @Sendable (StorageTransaction) throws -> Void
     ) async throws(ServiceError) -> SignedIn {
         let (secret, browserSecret) = (SecretToken(), SecretToken())
         let now = environment.now()
@@ -173,14 +183,7 @@ extension Installation {
         // A browser at the server's own pages needs no other session.
         let isOfAnApp = place != nil || !request.startsBrowserSession
         try await write { transaction in
-            guard var current = try transaction.entry(InstallationAccount.self, account), current.password == hash
-            else {
-                throw Self.wrong
-            }
-            if let newHash {
-                current.password = newHash
-                try transaction.put(current, account)
-            }
+            try confirm(transaction)
             try counters.succeed(in: transaction)
             if isOfAnApp { try self.begin(request, account, place, secret, isOfBrowser: false, in: transaction) }
             if request.startsBrowserSession {

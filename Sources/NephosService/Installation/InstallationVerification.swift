@@ -10,7 +10,8 @@ package import NephosStorage
 /// - every name that is adopted has its account;
 /// - every program token has its account, and its entry among the account's tokens, and the other way round;
 /// - every verified address has its account, and is among the account's addresses;
-/// - every provider's person has its account, and its entry among the account's, and the other way round.
+/// - every provider's person has its account, and its entry among the account's, and the other way round;
+/// - every passkey has its account, and is among the account's passkeys, and the other way round.
 ///
 /// Entries that have expired are counted only, as a purge removes them one by one.
 package struct InstallationVerification: Sendable {
@@ -92,6 +93,9 @@ package struct InstallationVerification: Sendable {
             case .identity: try problem(ofIdentity: entry.name, try .decoded(entry), reader)
             case .accountIdentity: try problem(ofAccountIdentity: entry, reader)
             case .usedProviderSignIn: try unread(UsedProviderSignIn.self, entry)
+            case .passkey: try problem(ofPasskey: entry.name, try .decoded(entry), reader)
+            case .accountPasskeys: try problem(ofPasskeysOf: entry.name, try .decoded(entry), reader)
+            case .usedChallenge: try unread(UsedChallenge.self, entry)
             }
         } catch let error as StorageError where error.code == .damaged {
             return error.message
@@ -225,6 +229,31 @@ package struct InstallationVerification: Sendable {
         // A damaged one is a problem of its own.
         guard let identity = try? StoredIdentity.decoded(identity), identity.account != account else { return nil }
         return "account \(account): its identity \(name) is that of account \(identity.account)"
+    }
+
+    private static func problem(
+        ofPasskey id: String, _ passkey: StoredPasskey, _ reader: StorageReader
+    ) throws -> String? {
+        if try !reader.has(.account, passkey.account) {
+            return "passkey \(id): its account \(passkey.account) does not exist"
+        }
+        if try reader.entry(AccountPasskeys.self, passkey.account)?.passkeys.contains(id) == true { return nil }
+        return "passkey \(id): it is not among the passkeys of account \(passkey.account)"
+    }
+
+    private static func problem(
+        ofPasskeysOf account: String, _ own: AccountPasskeys, _ reader: StorageReader
+    ) throws -> String? {
+        if try !reader.has(.account, account) { return "the account \(account) of passkeys does not exist" }
+        for id in own.passkeys {
+            guard let passkey = try reader.installationEntry(.passkey, id) else {
+                return "account \(account): its passkey \(id) does not exist"
+            }
+            // A damaged passkey is a problem of its own.
+            guard let passkey = try? StoredPasskey.decoded(passkey), passkey.account != account else { continue }
+            return "account \(account): its passkey \(id) is that of account \(passkey.account)"
+        }
+        return nil
     }
 
     /// Returns the two parts of a name such as `ACCOUNT/HASH`.

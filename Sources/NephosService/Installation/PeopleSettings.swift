@@ -28,6 +28,8 @@ package struct PeopleSettings: Sendable {
     package var signUp: SignUp
     /// The identity providers by which people sign in.
     package var providers = ProviderSettings.none
+    /// The verifier of passkeys; nil for a server without them.
+    package var passkeys: (any PasskeyVerifier)?
 
     package init(url: String = "", serverName: String = "", mail: Mail? = nil, signUp: SignUp = .off) {
         (self.url, self.serverName, self.mail, self.signUp) = (url, serverName, mail, signUp)

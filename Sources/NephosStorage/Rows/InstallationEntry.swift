@@ -45,6 +45,10 @@ package struct InstallationEntry: Hashable, Sendable {
         case identity = 32
         /// A provider's person who is an account, by the account's ID and that hash.
         case accountIdentity = 33
+        /// A passkey, by the hash of its credential ID.
+        case passkey = 30
+        /// The passkeys of an account, by the account's ID.
+        case accountPasskeys = 31
         /// A program token, by the hash of its secret.
         case programToken = 34
         /// A program token of an account, by the account's ID and the hash.
@@ -53,6 +57,8 @@ package struct InstallationEntry: Hashable, Sendable {
         case doneUpgrade = 36
         /// A sign-in by a provider that came back, by its random ID: it counts once.
         case usedProviderSignIn = 37
+        /// A challenge for a passkey that was used, by its hash.
+        case usedChallenge = 39
     }
 
     package var kind: Kind

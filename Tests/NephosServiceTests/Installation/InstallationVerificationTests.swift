@@ -1,3 +1,4 @@
+import NephosPasskeys
 import NephosStorage
 import NephosTesting
 import NephosWire
@@ -13,8 +14,9 @@ import Testing
     @Test func `what an installation makes is whole`() async throws {
         let (clock, browser) = (TestCloud.Clock(), "a secret of the browser")
         let provider = try LyingProvider(issuer: "https://id.example.com", kind: .p256) { clock.now }
-        let test = try await TestInstallation(
-            failsForLog: false, people: TestInstallation.people().signingIn(by: provider))
+        var people = try TestInstallation.people().signingIn(by: provider)
+        people.passkeys = FidoVerifier()
+        let test = try await TestInstallation(failsForLog: false, people: people)
         let begun = try await test.installation.beginSignIn(
             by: "a", .page("/account"), browserSecret: browser, address: [])
         let response = provider.authorize(begun, as: .init("1"))
@@ -23,6 +25,7 @@ import Testing
             ProviderResponse(code: response["code"] ?? "", issuer: nil, isError: false),
             request: SignIn(name: "", password: "", apiToken: nil), browserSecret: browser)
         let token = try await test.prepare()
+        try await test.add(try SoftwarePasskey(), to: try await test.browser())
         _ = try await test.installation.makeRecoveryLink(
             ofAccountNamed: "ada@example.org", by: TestInstallation.root)
         try await test.installation.requestRecovery(of: "ada@example.org", address: [192, 0, 2, 1])
@@ -54,8 +57,12 @@ import Testing
     }
 
     @Test func `entries that miss what belongs to them are problems`() async throws {
-        let test = try await TestInstallation()
+        let test = try await TestInstallation(people: .withPasskeys())
         let token = try await test.prepare()
+        try await test.add(try SoftwarePasskey(), to: try await test.browser())
+        try await test.installation.endSessions(of: try await test.browser(), id: nil, address: [])
+        let passkey = try #require(
+            try await test.installation.passkeySummaries(ofAccountNamed: "ada@example.org").first?.id)
         _ = try await test.signIn(apiToken: token)
         let id = try await test.installation.accountID(named: "ada@example.org")
         let hash = try #require(
@@ -85,7 +92,12 @@ import Testing
         try await expect(
             "the name 'ada@example.org' is that of account \(id), which does not exist",
             "session \(hash): its account \(id) does not exist",
-            "the address 'ada@example.org' is that of account \(id), which does not exist", without: .account, id)
+            "the address 'ada@example.org' is that of account \(id), which does not exist",
+            "passkey \(passkey): its account \(id) does not exist",
+            "the account \(id) of passkeys does not exist", without: .account, id)
+        try await expect(
+            "passkey \(passkey): it is not among the passkeys of account \(id)", without: .accountPasskeys, id)
+        try await expect("account \(id): its passkey \(passkey) does not exist", without: .passkey, passkey)
         try await expect("the address 'eve@example.org' is that of account \(id), which lacks it") {
             try $0.put(VerifiedAddress(account: id, verifiedAt: 1), "eve@example.org")
         } undo: {
