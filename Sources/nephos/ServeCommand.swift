@@ -1,4 +1,5 @@
 import Glibc
+import NephosPasskeys
 import NephosSQLite
 import NephosServer
 import NephosService
@@ -170,8 +171,10 @@ struct ServeCommand {
         SQLiteLibrary.dedicate()
         let stores = try await settings.stores(isStopping)
         try Self.checkIsProduction(stores.existingStores(), data)
+        var people = providers.people(mail.people)
+        people.passkeys = FidoVerifier()
         let installation = try await Installation.open(
-            stores, settings.environment, rates: rates.rates, people: providers.people(mail.people))
+            stores, settings.environment, rates: rates.rates, people: people)
         try await settings.check(stores, except: .installation)
         // After the lock of the data: a second server leaves the first one's socket alone.
         let sockets = [network, try ListeningSocket.unix(path: socket)]

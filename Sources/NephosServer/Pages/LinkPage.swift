@@ -56,7 +56,9 @@ struct LinkPage {
                     address: address)
                 return page.signingIn(signedIn, keepsSignedIn: false, page.redirect(to: page.next(link?.continuation)))
             default:
-                try await installation.recover(byLink: secret, password: form.field("password"), address: address)
+                try await installation.recover(
+                    byLink: secret, password: form.field("password"),
+                    removesPasskeys: form.field("passkeys") == "remove", address: address)
                 return page.signingOut(page.redirect(to: SignInPage.path))
             }
         } catch {
@@ -87,7 +89,8 @@ struct LinkPage {
                 \(OwnPage.alert(problem))<form method="post">\(page.formField)<p><button>\(name) is mine</button></p></form>
                 """, status: status)
         case .recovery:
-            return show("New password", password(name, problem, "Set it, and end all sessions"), status: status)
+            let label = "Set it, and end all sessions"
+            return show("New password", password(name, problem, label, passkeys(link)), status: status)
         case .signUp:
             let target = "<input type=\"hidden\" name=\"return\" value=\"\(Self.path)?token=\(secret)\">"
             let content = password(name, problem, "Make the account") + ProviderPage.forms(target, installation)
@@ -95,13 +98,22 @@ struct LinkPage {
         }
     }
 
+    /// The choice to remove the account's passkeys; empty for an account without one.
+    private func passkeys(_ link: OpenedLink) -> String {
+        guard link.passkeys > 0 else { return "" }
+        return """
+            <p><label><input type="checkbox" name="passkeys" value="remove"> Remove the account's passkeys \
+            (\(link.passkeys)), too. They stay otherwise: remove them if somebody else may have one.</label></p>
+            """
+    }
+
     /// - Parameter name: the escaped name of the account.
-    private func password(_ name: String, _ problem: String?, _ label: String) -> String {
+    private func password(_ name: String, _ problem: String?, _ label: String, _ choice: String = "") -> String {
         """
         \(OwnPage.alert(problem))<form method="post">\(page.formField)
         <p><label>Account<br><input value="\(name)" autocomplete="username" readonly></label></p>
         <p><label>Password<br><input name="password" type="password" autocomplete="new-password" required></label></p>
-        <p><button>\(label)</button></p></form>
+        \(choice)<p><button>\(label)</button></p></form>
         """
     }
 

@@ -73,7 +73,7 @@ struct OwnPage: Sendable {
     // MARK: Forms
 
     /// Forms are of the page and of the session that it was shown in: after another sign-in they are none.
-    private var formToken: String { secret.token(of: isOfSession ? "\(name) \(browserToken ?? "")" : name) }
+    var formToken: String { secret.token(of: isOfSession ? "\(name) \(browserToken ?? "")" : name) }
 
     /// The hidden field of a form.
     var formField: String { "<input type=\"hidden\" name=\"form\" value=\"\(formToken)\">" }

@@ -90,23 +90,30 @@ struct SignInPage {
         let session = isForOther ? nil : try await page.session()
         guard page.routed.request.method == .post else {
             if session != nil, case .ownPage(let path) = purpose { return page.redirect(to: path) }
-            return show(session, nil)
+            return try await show(session, nil)
         }
         let form = try page.form()
         let keepsSignedIn = form.field("keep") == "on"
+        var continued: (session: BrowserSession, app: SignInRequest)?
+        if form.field("action") == "continue" {
+            guard let session, case .app(let request, _) = purpose else { return try await show(nil, nil) }
+            continued = (session, request)
+        }
         do throws(ServiceError) {
-            if form.field("action") == "continue" {
-                guard let session, case .app(let request, _) = purpose else { return show(nil, nil) }
+            if let (session, app) = continued {
                 let signedIn = try await installation.signIn(
-                    session, apiToken: request.apiToken, origin: request.origin, keepsSignedIn: keepsSignedIn,
+                    session, apiToken: app.apiToken, origin: app.origin, keepsSignedIn: keepsSignedIn,
                     address: page.routed.request.client)
                 return finished(signedIn)
             }
-            let signedIn = try await installation.signIn(signIn(form, keepsSignedIn: keepsSignedIn))
+            let request = signIn(form, keepsSignedIn: keepsSignedIn)
+            let signedIn =
+                form.field("action") == PasskeySignInForm.action
+                ? try await passkeys.signIn(form, request) : try await installation.signIn(request)
             return page.signingIn(signedIn, keepsSignedIn: keepsSignedIn, finished(signedIn))
         } catch {
             guard error.code == .authenticationFailed || error.code == .throttled else { throw Refusal(error) }
-            return show(nil, error.reason, status: error.code == .throttled ? 429 : 403)
+            return try await show(nil, error.reason, status: error.code == .throttled ? 429 : 403)
         }
     }
 
@@ -123,9 +130,16 @@ struct SignInPage {
 
     // MARK: Content
 
-    private func show(_ session: BrowserSession?, _ problem: String?, status: Int = 200) -> HTTPResponse {
-        page.page("Sign in", session.map(offer) ?? form(problem), status: status, destination: destination)
+    private func show(
+        _ session: BrowserSession?, _ problem: String?, status: Int = 200
+    ) async throws(Refusal) -> HTTPResponse {
+        if let session { return page.page("Sign in", offer(session), status: status, destination: destination) }
+        return page.page(
+            "Sign in", form(problem, try await passkeys.content()), status: status,
+            script: PasskeyScript.policy(page), destination: destination)
     }
+
+    private var passkeys: PasskeySignInForm { PasskeySignInForm(page: page, installation: installation) }
 
     /// The origin to which the form leads after the sign-in, besides this server.
     var destination: String? {
@@ -163,12 +177,13 @@ struct SignInPage {
         return "<input type=\"hidden\" name=\"\(field)\" value=\"\(OwnPage.escaped(value))\">"
     }
 
-    private func form(_ problem: String?) -> String {
+    /// - Parameter passkeys: the form for a passkey; empty for none.
+    private func form(_ problem: String?, _ passkeys: String) -> String {
         """
         <h1>Sign in</h1>\(subject)\(OwnPage.alert(problem))<form method="post">\(page.formField)
         <p><label>Name or e-mail address<br><input name="account" autocomplete="username" required autofocus></label></p>
         <p><label>Password<br><input name="password" type="password" autocomplete="current-password" required></label></p>
-        \(Self.keep)<p><button>Sign in</button></p></form>\(ProviderPage.forms(target, installation))\(others)
+        \(Self.keep)<p><button>Sign in</button></p></form>\(passkeys)\(ProviderPage.forms(target, installation))\(others)
         """
     }
 

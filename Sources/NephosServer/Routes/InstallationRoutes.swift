@@ -88,6 +88,14 @@ enum InstallationRoutes {
                 withProgramTokens: message.programTokens ?? false, by: call.actor)
             return Count(count: count)
         },
+        .installation("passkeys/list", .viewInstallation) { (message: Account, call) async throws(ServiceError) in
+            Passkeys(passkeys: try await call.installation.passkeySummaries(ofAccountNamed: message.account))
+        },
+        .installation("passkeys/remove") { (message: RemovedPasskey, call) async throws(ServiceError) in
+            let count = try await call.installation.removePasskeys(
+                ofAccountNamed: message.account, id: message.passkey, by: call.actor)
+            return Count(count: count)
+        },
     ]
 
     private static let roles: [Route] = [
@@ -187,6 +195,10 @@ enum InstallationRoutes {
         /// Whether all program tokens are revoked too; nil for no.
         var programTokens: Bool?
     }
+    private struct RemovedPasskey: Decodable {
+        var account: String
+        var passkey: String?
+    }
     private struct NewRole: Decodable {
         var account: String
         var role: String
@@ -209,6 +221,7 @@ enum InstallationRoutes {
         var ckWebAuthToken: String
         var expires: Int64
     }
+    private struct Passkeys: Encodable { var passkeys: [PasskeySummary] }
     private struct Roles: Encodable { var roles: [RoleSummary] }
     private struct Count: Encodable { var count: Int }
 }

@@ -9,6 +9,10 @@ enum SignInRoutes {
             return try await SignInPage(routed, installation).answer()
         },
         .page(AccountPage.self), .page(LoginPage.self),
+        Route([.get], PasskeyScript.path, access: .open) { routed throws(Refusal) in
+            _ = try routed.installation
+            return PasskeyScript.response
+        },
         Route([.post], "/installation/logins/begin", bodyLimit: 16 * 1024, access: .open) { routed throws(Refusal) in
             let installation = try routed.installation
             let message = try routed.message(BeginLoginRequest.self)

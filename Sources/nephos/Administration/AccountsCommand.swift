@@ -22,6 +22,7 @@ struct AccountsCommand {
                nephos accounts recovery-link  [OPTIONS] NAME
                nephos accounts invite         [OPTIONS] ADDRESS
                nephos accounts programs       [OPTIONS] NAME
+               nephos accounts passkeys       [OPTIONS] NAME
                nephos accounts adopt          --data DIR [OPTIONS]
                nephos accounts list           [OPTIONS]
                nephos accounts delete         [OPTIONS] NAME
@@ -38,6 +39,8 @@ struct AccountsCommand {
                          --sign-up invitation' or open.
           programs       Print the program tokens of the account, as nephos program-tokens list
                          does.
+          passkeys       Print the passkeys of such an account, or remove some. Neither a
+                         new password nor the end of all sessions removes one.
           adopt          Give the names of nephos dev accounts of a production server. See
                          'nephos accounts adopt --help'.
           list           Print the name of each account, and its ID; with --container, or

@@ -49,6 +49,7 @@ final class AdministeredInstallation {
         var readOnly: Bool?
         var id: String?
         var programTokens: Bool?
+        var passkey: String?
     }
 
     /// An answer of the administration. Each action has some of the members.
@@ -73,6 +74,7 @@ final class AdministeredInstallation {
         var problem: String?
         var link: String?
         var programTokens: [ProgramTokenSummary]?
+        var passkeys: [PasskeySummary]?
     }
 
     private enum Place {

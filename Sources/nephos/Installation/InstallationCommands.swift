@@ -28,6 +28,8 @@ private enum Option {
         "--no-password", nil, "Make an account that cannot sign in by a password yet.")
     static let verified = CommandOption(
         "--verified", nil, "The name is an e-mail address, and known to be the person's.")
+    static let remove = CommandOption(
+        "--remove", "ID", "Remove the passkey that is printed with this ID, or all.")
     static let role = CommandOption("--role", "ROLE", "administrator, developer or viewer. Default: administrator")
 }
 
@@ -237,6 +239,15 @@ enum InstallationAccounts {
             let link = try $0.send("accounts/invite", .init(account: $1.words[0])).link
             Console.print(link.map { "\($0)\n" } ?? "the invitation is mailed\n")
         },
+        InstallationAction(
+            name: "passkeys", words: "NAME", summary: "Print the passkeys of an account, or remove some.",
+            options: [Option.remove]
+        ) {
+            guard let removed = $1["--remove"] else { return try passkeys($1.words[0], $0) }
+            let id = removed == "all" ? nil : removed
+            let count = try $0.send("passkeys/remove", .init(account: $1.words[0], passkey: id)).count ?? 0
+            Console.print("passkeys removed: \(count)\n")
+        },
     ]
 
     /// Prints all accounts, a page at a time.
@@ -252,6 +263,14 @@ enum InstallationAccounts {
             }
             guard let last = accounts.last?.name, last != after else { return }
             after = last
+        }
+    }
+
+    private static func passkeys(_ name: String, _ installation: AdministeredInstallation) throws {
+        let passkeys = try installation.send("passkeys/list", .init(account: name)).passkeys ?? []
+        if passkeys.isEmpty { Console.print("no passkeys\n") }
+        for passkey in passkeys {
+            Console.print("\(passkey.id)  \(passkey.relyingParty)  \(Console.printable(passkey.name))\n")
         }
     }
 

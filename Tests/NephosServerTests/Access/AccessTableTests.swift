@@ -9,7 +9,7 @@ import Testing
     /// What each route asks of its callers. A new route needs its row here.
     private static let rows: [RouteAccess: Set<String>] = [
         .open: [
-            "/health", "/ready", "/sign-in", "/account", "/login", "/link", "/recover", "/sign-up",
+            "/health", "/ready", "/sign-in", "/account", "/passkeys.js", "/login", "/link", "/recover", "/sign-up",
             "/account/providers/start", "/account/providers/callback", "/installation/logins/begin",
             "/installation/logins/poll", "/installation/sessions/sign-in",
             "/installation/sessions/sign-out",
@@ -38,6 +38,7 @@ import Testing
             "/installation/api-tokens/list", "/installation/sessions/list", "/installation/roles/list",
             "/installation/audit/list", "/installation/audit/verify", "/installation/server-keys/list",
             "/installation/program-tokens/list",
+            "/installation/passkeys/list",
         ],
         .administer: [
             "/installation/accounts/create", "/installation/accounts/set-password", "/installation/accounts/delete",
@@ -46,6 +47,7 @@ import Testing
             "/installation/sessions/create", "/installation/sessions/end", "/installation/roles/grant",
             "/installation/roles/revoke", "/installation/server-keys/create", "/installation/server-keys/revoke",
             "/installation/program-tokens/create", "/installation/program-tokens/revoke",
+            "/installation/passkeys/remove",
         ],
     ]
 

@@ -1,14 +1,14 @@
 import NephosService
 import NephosWire
 
-/// The page of an account: a list of sections, each with its forms. It works without a script.
+/// The page of an account: a list of sections, each with its forms. All but adding a passkey works without a script.
 struct AccountPage: SessionPage {
     static let path = PeopleSettings.accountPath
 
     /// The sections, in the order of the page.
     private static let sections: [any AccountSection.Type] = [
-        AddressSection.self, SessionsSection.self, ProvidersSection.self, PasswordSection.self, ProgramsSection.self, PlacesSection.self,
-        ExportSection.self, DeletionSection.self,
+        AddressSection.self, SessionsSection.self, PasswordSection.self, PasskeysSection.self, ProvidersSection.self,
+        ProgramsSection.self, PlacesSection.self, ExportSection.self, DeletionSection.self,
     ]
 
     let page: OwnPage
@@ -48,7 +48,7 @@ struct AccountPage: SessionPage {
         } catch {
             throw Refusal(error)
         }
-        return page.page("Account", content, status: status)
+        return page.page("Account", content, status: status, script: PasskeyScript.policy(page))
     }
 }
 

@@ -10,7 +10,8 @@ struct PasswordSection: AccountSection {
     func perform(_ action: String, _ form: RequestTarget) async throws(ServiceError) -> AccountOutcome {
         if action == "mail-password" { return try await mailPassword() }
         try await page.installation.changePassword(
-            of: session, from: form.field("password"), to: form.field("new"), device: page.device, address: address)
+            of: session, from: form.field("password"), to: form.field("new"), device: page.device,
+            removesPasskeys: form.field("passkeys") == "remove", address: address)
         return .signedOut
     }
 
@@ -35,8 +36,17 @@ struct PasswordSection: AccountSection {
             <p><label>Present password<br><input name="password" type="password" autocomplete="current-password" \
             required></label></p>
             <p><label>New password<br><input name="new" type="password" autocomplete="new-password" required></label></p>
-            <p><button>Change it, and end all sessions</button></p>
+            \(passkeys)<p><button>Change it, and end all sessions</button></p>
             """
         return "<h2>Password</h2>\(form("password", fields))"
+    }
+
+    /// The choice to remove the account's passkeys; empty where the server has none.
+    private var passkeys: String {
+        if page.installation.passkeyHost == nil { return "" }
+        return """
+            <p><label><input type="checkbox" name="passkeys" value="remove"> Remove all passkeys, too. They stay otherwise\
+            </label></p>
+            """
     }
 }
