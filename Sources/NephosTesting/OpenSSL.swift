@@ -1,25 +1,32 @@
-import Foundation
+package import Foundation
 
 /// The program `openssl`.
-enum OpenSSL {
-    struct Failure: Error {
-        var description: String
+package enum OpenSSL {
+    package struct Failure: Error {
+        package var description: String
     }
 
-    /// Runs it to its end.
-    /// - Parameter directory: where relative names of files are.
-    static func run(_ arguments: [String], in directory: URL) throws {
+    /// Runs it to its end, and returns its output.
+    /// - Parameters:
+    ///   - input: at most the 64 KiB that a pipe takes.
+    ///   - directory: where relative names of files are; nil for this process's.
+    @discardableResult
+    package static func run(_ arguments: [String], input: Data = Data(), in directory: URL? = nil) throws -> Data {
         let process = Process()
-        let errors = Pipe()
+        let (source, output, errors) = (Pipe(), Pipe(), Pipe())
         process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
         process.arguments = arguments
-        process.currentDirectoryURL = directory
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = FileHandle.nullDevice
+        if let directory { process.currentDirectoryURL = directory }
+        process.standardInput = source
+        process.standardOutput = output
         process.standardError = errors
         try process.run()
+        source.fileHandleForWriting.write(input)
+        try source.fileHandleForWriting.close()
+        let result = output.fileHandleForReading.readDataToEndOfFile()
         let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()
         guard process.terminationStatus == 0 else { throw Failure(description: text) }
+        return result
     }
 }

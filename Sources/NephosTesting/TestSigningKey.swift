@@ -85,34 +85,6 @@ package final class TestSigningKey: Sendable {
     }
 }
 
-/// The program `openssl`.
-package enum OpenSSL {
-    package struct Failure: Error {
-        package var arguments: [String]
-        package var status: Int32
-    }
-
-    /// - Parameter input: at most the 64 KiB that a pipe takes.
-    package static func run(_ arguments: [String], input: Data = Data()) throws -> Data {
-        let process = Process()
-        let (source, output) = (Pipe(), Pipe())
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
-        process.arguments = arguments
-        process.standardInput = source
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        source.fileHandleForWriting.write(input)
-        try source.fileHandleForWriting.close()
-        let result = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else {
-            throw Failure(arguments: arguments, status: process.terminationStatus)
-        }
-        return result
-    }
-}
-
 extension Data {
     /// The bytes in base64url without padding.
     package var base64URL: String {
