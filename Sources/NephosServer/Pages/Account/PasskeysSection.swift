@@ -1,8 +1,8 @@
 import NephosService
 import NephosWire
 
-/// The part of an account's page that is about its passkeys: adding one needs the script, the rest does not.
-struct PasskeySection {
+/// The passkeys of the account. Adding one needs the script, the rest does not.
+struct PasskeysSection: AccountSection {
     /// What the browser is asked for (Web Authentication §5.4).
     private struct Options: Encodable {
         struct Party: Encodable { var id, name: String }
@@ -31,13 +31,13 @@ struct PasskeySection {
         var timeout = Limits.passkeyChallengeLifetime
     }
 
-    let page: OwnPage
-    let installation: Installation
+    static let actions: Set = ["add-passkey", "name-passkey", "remove-passkey"]
 
-    /// Carries a form's action out.
-    /// - Returns: whether the action is one of this section.
-    func act(_ action: String, _ form: RequestTarget, _ session: BrowserSession) async throws(ServiceError) -> Bool {
-        let (id, address) = (form.field("passkey"), page.routed.request.client)
+    let page: OwnPage
+    let session: BrowserSession
+
+    func perform(_ action: String, _ form: RequestTarget) async throws(ServiceError) -> AccountOutcome {
+        let (id, installation) = (form.field("passkey"), page.installation)
         switch action {
         case "add-passkey":
             let new = NewPasskey(
@@ -46,64 +46,43 @@ struct PasskeySection {
             try await installation.addPasskey(new, of: session, binding: page.formToken, address: address)
         case "name-passkey":
             try await installation.renamePasskey(id, to: form.field("name"), of: session, address: address)
-        case "remove-passkey": try await installation.removePasskey(id, of: session, address: address)
-        default: return false
+        default: try await installation.removePasskey(id, of: session, address: address)
         }
-        return true
+        return .done
     }
 
     /// The section; empty where the server has no passkeys, and the account neither.
-    func content(_ session: BrowserSession) async throws(Refusal) -> String {
-        let state: PasskeyState
-        do throws(ServiceError) {
-            state = try await installation.passkeys(of: session, binding: page.formToken)
-        } catch {
-            throw Refusal(error)
-        }
-        if installation.passkeyHost == nil, state.passkeys.isEmpty { return "" }
+    func content() async throws(ServiceError) -> String {
+        let state = try await page.installation.passkeys(of: session, binding: page.formToken)
+        if page.installation.passkeyHost == nil, state.passkeys.isEmpty { return "" }
         let rows = state.passkeys.map { row($0, isRecent: state.isRecent) }.joined()
         let list =
             rows.isEmpty
             ? "<p>The account has none.</p>"
             : "<ul>\(rows)</ul><p>They stay when sessions end: remove those that you do not know.</p>"
-        return "<h2>Passkeys</h2>\(list)\(addition(state, session))"
-    }
-
-    /// The choice of a form for a new password to remove the account's passkeys.
-    var choice: String {
-        if installation.passkeyHost == nil { return "" }
-        return """
-            <p><label><input type="checkbox" name="passkeys" value="remove"> Remove all passkeys, too. They stay otherwise\
-            </label></p>
-            """
+        return "<h2>Passkeys</h2>\(list)\(addition(state))"
     }
 
     private func row(_ passkey: PasskeySummary, isRecent: Bool) -> String {
         let since = LogTime.text(passkey.createdAt).prefix(10)
         let used = passkey.lastUsedAt.map { ", last used \(LogTime.text($0).prefix(10))" } ?? ""
         let ended =
-            passkey.relyingParty == installation.passkeyHost
+            passkey.relyingParty == page.installation.passkeyHost
             ? ""
             : ". It ended: it was made for \(OwnPage.escaped(passkey.relyingParty)), which is not this server's name"
-        let text = "<bdi>\(OwnPage.escaped(passkey.name))</bdi>, since \(since)\(used)\(ended)"
+        let text = "\(OwnPage.shown(passkey.name)), since \(since)\(used)\(ended)"
         guard isRecent else { return "<li>\(text)</li>" }
         let name = """
             <input name="name" value="\(OwnPage.escaped(passkey.name))" aria-label="Name" maxlength="\(Limits.passkeyName)" \
             autocomplete="off" required>
             """
+        let id = hidden("passkey", passkey.id)
         return
-            "<li>\(text) \(form("name-passkey", passkey, "Rename", name))\(form("remove-passkey", passkey, "Remove"))</li>"
-    }
-
-    private func form(_ action: String, _ passkey: PasskeySummary, _ label: String, _ fields: String = "") -> String {
-        """
-        <form method="post">\(page.formField)<input type="hidden" name="action" value="\(action)">\
-        <input type="hidden" name="passkey" value="\(passkey.id)">\(fields)<button>\(label)</button></form>
-        """
+            "<li>\(text) \(button("name-passkey", "Rename", id + name)) \(button("remove-passkey", "Remove", id))</li>"
     }
 
     /// The form that adds a passkey, or why there is none.
-    private func addition(_ state: PasskeyState, _ session: BrowserSession) -> String {
+    private func addition(_ state: PasskeyState) -> String {
         if !state.isRecent {
             let target = "\(SignInPage.address(returningTo: AccountPage.path))&amp;other=1"
             return "<p>Changes of passkeys need a recent sign-in: <a href=\"\(target)\">sign in again</a>.</p>"
