@@ -171,7 +171,7 @@ struct ServeCommand {
         SQLiteLibrary.dedicate()
         let stores = try await settings.stores(isStopping)
         try Self.checkIsProduction(stores.existingStores(), data)
-        var people = providers.people(mail.people)
+        var people = try providers.people(mail.people)
         people.passkeys = FidoVerifier()
         let installation = try await Installation.open(
             stores, settings.environment, rates: rates.rates, people: people)

@@ -8,7 +8,6 @@ package enum ProviderOutcome: Sendable {
     /// An account was made by a link, and is signed in.
     /// - Parameter continuation: where the person goes on; nil for the account's page.
     case signedUp(SignedIn, continuation: SignUpContinuation?)
-    case added
     /// No account is the provider's person, and none was made.
     /// - Parameter isAddressTaken: whether an account has the address, which the provider verified as the person's.
     case noAccount(isAddressTaken: Bool)

@@ -34,7 +34,8 @@ import Testing
             "/nephos/roles/revoke", "/nephos/records/list", "/nephos/records/show",
         ],
         .viewInstallation: [
-            "/", "/status", "/status/requests", "/metrics", "/installation/accounts/list", "/installation/containers/list",
+            "/", "/status", "/status/requests", "/metrics", "/installation/accounts/list",
+            "/installation/containers/list",
             "/installation/api-tokens/list", "/installation/sessions/list", "/installation/roles/list",
             "/installation/audit/list", "/installation/audit/verify", "/installation/server-keys/list",
             "/installation/program-tokens/list",

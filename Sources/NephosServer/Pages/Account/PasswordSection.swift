@@ -1,4 +1,5 @@
 import NephosService
+import NephosWire
 
 /// The change of the account's password, or the mail that sets the first one.
 struct PasswordSection: AccountSection {

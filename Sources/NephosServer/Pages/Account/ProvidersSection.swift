@@ -1,4 +1,5 @@
 import NephosService
+import NephosWire
 
 /// The identity providers by which the account signs in, and those that can be added.
 struct ProvidersSection: AccountSection {
@@ -38,7 +39,8 @@ struct ProvidersSection: AccountSection {
     private func row(_ identity: SignInMethods.Identity) -> String {
         let label = identity.label.isEmpty ? "" : " (\(OwnPage.shown(identity.label)))"
         let state = identity.isUsable ? "" : ", which this server does not use any more"
-        let text = "\(OwnPage.escaped(identity.provider))\(label), since \(LogTime.text(identity.addedAt).prefix(10))\(state)"
+        let text =
+            "\(OwnPage.escaped(identity.provider))\(label), since \(LogTime.text(identity.addedAt).prefix(10))\(state)"
         return "<li>\(text) \(button("remove-provider", "Remove", hidden("identity", identity.id)))</li>"
     }
 }
