@@ -62,6 +62,7 @@ let package = Package(
         .systemLibrary(name: "CFido2", pkgConfig: "libfido2", providers: [.apt(["libfido2-dev"])]),
         .target(name: "CSimdJSON", linkerSettings: [.linkedLibrary("simdjson")]),
         .target(name: "CCloudKitArchives"),
+        .target(name: "CWebFiles", exclude: ["dashboard"]),
 
         // The protocol as values, the storage contract and its engines, the service, the server.
         library("NephosWire", ["CSimdJSON"]),
@@ -78,7 +79,9 @@ let package = Package(
         library("NephosPush", ["NephosService", "NephosWire", "NephosHTTP", "COpenSSL"]),
         library("NephosPasskeys", ["NephosService", "CFido2"]),
         library("NephosObjectStorage", ["NephosStorage", "NephosThreads", "NephosCrypto", "NephosHTTP"]),
-        library("NephosServer", ["NephosService", "NephosWire", "NephosThreads", "CMicroHTTPD", "CGnuTLS", "CZlib"]),
+        library(
+            "NephosServer",
+            ["NephosService", "NephosWire", "NephosThreads", "CMicroHTTPD", "CGnuTLS", "CZlib", "CWebFiles"]),
         .executableTarget(
             name: "nephos",
             dependencies: [

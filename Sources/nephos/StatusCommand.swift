@@ -15,7 +15,7 @@ struct StatusCommand {
 
         Usage: nephos status [OPTIONS]
 
-        A browser shows the same, and the last requests, at the server's address.
+        A browser shows more at the server's address: requests, records, schema, people.
 
         Options:
         \(CommandOption.help(options))

@@ -32,6 +32,7 @@ extension HTTPRequest {
         takesAdditions = Self.header(AnswerAdditions.header, connection) != nil
         contentEncoding = Self.header("Content-Encoding", connection)
         let length = Self.header("Content-Length", connection).flatMap(Self.length)
+        if target.hasPrefix(WebFiles.path) { transfer.ifNoneMatch = Self.header("If-None-Match", connection) }
         let isTransfer = options.isTransfer(target)
         if isTransfer {
             transfer.contentLength = length.map(Int64.init)

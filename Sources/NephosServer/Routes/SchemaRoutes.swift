@@ -40,6 +40,11 @@ enum SchemaRoutes {
         Route([.post], "/nephos/schema/deploy", access: .change) { routed throws(Refusal) in
             try await routed.report { service, context throws(ServiceError) in try await service.deploySchema(context) }
         },
+        Route([.get], "/nephos/schema/deployment", access: .view) { routed throws(Refusal) in
+            try await routed.report { service, context throws(ServiceError) in
+                try await service.previewDeployment(context)
+            }
+        },
         Route([.get], "/nephos/schema/indexes", access: .view) { routed throws(Refusal) in
             let report = try await routed.schema { service, context throws(ServiceError) in
                 try await service.schemaIndexes(context)

@@ -2,8 +2,8 @@ import NephosService
 import NephosWire
 import Synchronization
 
-/// The routes for the server's operator: `/`, a page for a browser, and `/status`, the same content in JSON. They are
-/// not part of CloudKit Web Services.
+/// The routes of what the server does, which the dashboard shows: `/status`, the content, and `/status/requests`, the last
+/// requests. They are not part of CloudKit Web Services.
 enum StatusRoutes {
     private static let (statusPath, requestsPath) = ("/status", "/status/requests")
 
@@ -11,19 +11,6 @@ enum StatusRoutes {
     static func isStatus(_ route: Route) -> Bool { route.path == statusPath || route.path == requestsPath }
 
     static let table: [Route] = [
-        Route([.get], "/", access: .viewInstallation) { _ in
-            HTTPResponse(
-                status: 200,
-                headers: [
-                    HTTPHeader("Content-Type", "text/html; charset=UTF-8"),
-                    // The page loads nothing from elsewhere and cannot be framed.
-                    HTTPHeader(
-                        "Content-Security-Policy",
-                        "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; "
-                            + "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"),
-                    HTTPHeader("X-Content-Type-Options", "nosniff"), HTTPHeader("Referrer-Policy", "no-referrer"),
-                ], body: Array(StatusPage.html.utf8))
-        },
         Route([.get], statusPath, access: .viewInstallation) { routed throws(Refusal) in
             routed.recent.watch(at: routed.service.environment.now())
             let overview: ServiceOverview

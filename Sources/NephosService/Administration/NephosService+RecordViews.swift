@@ -27,7 +27,8 @@ extension NephosService {
             guard request.recordName.isStorable else { throw ServiceError.recordNotFound }
             let records = RecordEncoder(encoded: false, reserving: 0, store.accounts, reader, caller)
             let projection = RecordProjection(desiredKeys: nil, numbersAsStrings: false, assets: caller.assets)
-            guard let row = try reader.record(zone: zone.key, named: request.recordName), !row.isDeleted || row.isDamaged
+            guard let row = try reader.record(zone: zone.key, named: request.recordName),
+                !row.isDeleted || row.isDamaged
             else { throw ServiceError.recordNotFound }
             try records.add(row, projection)
             let edges = try reader.references(
@@ -135,7 +136,9 @@ private struct RecordList {
 
     // MARK: The marker
 
-    private func marker(_ sequence: Int64) -> [UInt8] { Array("\(zone.key.owner.rawValue) \(zone.key.id) \(sequence)".utf8) }
+    private func marker(_ sequence: Int64) -> [UInt8] {
+        Array("\(zone.key.owner.rawValue) \(zone.key.id) \(sequence)".utf8)
+    }
 
     /// The sequence before which the page starts.
     private func start() throws -> Int64 {

@@ -74,6 +74,16 @@ extension NephosService {
         }
     }
 
+    /// Reports the changes that a deployment would make, without making them.
+    package func previewDeployment(_ context: RequestContext) async throws(ServiceError) -> SchemaReport {
+        try await administer(context, onlyDevelopment: true) {
+            let plan = SchemaCommands.planDeployment(
+                of: try await self.schema(context.container, .development),
+                to: try await self.schema(context.container, .production))
+            return SchemaReport(plan.findings, changes: plan.changes)
+        }
+    }
+
     /// Reports the existing indexes, and the progress of index builds and removals.
     package func schemaIndexes(_ context: RequestContext) async throws(ServiceError) -> IndexesReport {
         try await administer(context) {

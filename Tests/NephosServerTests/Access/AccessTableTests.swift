@@ -9,7 +9,7 @@ import Testing
     /// What each route asks of its callers. A new route needs its row here.
     private static let rows: [RouteAccess: Set<String>] = [
         .open: [
-            "/health", "/ready", "/sign-in", "/account", "/passkeys.js", "/login", "/link", "/recover", "/sign-up",
+            "/health", "/ready", "/", "/dashboard", "/sign-in", "/account", "/passkeys.js", "/login", "/link", "/recover", "/sign-up",
             "/account/providers/start", "/account/providers/callback", "/installation/logins/begin",
             "/installation/logins/poll", "/installation/sessions/sign-in",
             "/installation/sessions/sign-out",
@@ -25,7 +25,8 @@ import Testing
             "keys/enroll", "keys/reset", "keys/lookup", "keys/group",
         ],
         .view: [
-            "/nephos/schema/export", "/nephos/schema/validate", "/nephos/schema/indexes", "/nephos/accounts/list",
+            "/nephos/schema/export", "/nephos/schema/validate", "/nephos/schema/indexes",
+            "/nephos/schema/deployment", "/nephos/accounts/list",
             "/nephos/zones/list", "/nephos/shares/list", "/nephos/access/explain", "/nephos/roles/list",
         ],
         .change: [
@@ -34,8 +35,7 @@ import Testing
             "/nephos/roles/revoke", "/nephos/records/list", "/nephos/records/show",
         ],
         .viewInstallation: [
-            "/", "/status", "/status/requests", "/metrics", "/installation/accounts/list",
-            "/installation/containers/list",
+            "/status", "/status/requests", "/metrics", "/installation/accounts/list", "/installation/containers/list",
             "/installation/api-tokens/list", "/installation/sessions/list", "/installation/roles/list",
             "/installation/audit/list", "/installation/audit/verify", "/installation/server-keys/list",
             "/installation/program-tokens/list",

@@ -82,7 +82,9 @@ import Testing
         await cloud.service.close()
     }
 
-    @Test func `a record is shown with the records that refer to it, but for references without an action`() async throws {
+    @Test func `a record is shown with the records that refer to it, but for references without an action`()
+        async throws
+    {
         let cloud = TestCloud()
         let database = try await TestDatabase(cloud, "mei").making(zone: "Z")
         _ = try await database.modify([

@@ -117,6 +117,7 @@ import Testing
         await #expect(throws: refusal) { try await cloud.service.validateSchema("DEFINE SCHEMA", context) }
         await #expect(throws: refusal) { try await cloud.service.resetSchema(context) }
         await #expect(throws: refusal) { try await cloud.service.deploySchema(context) }
+        await #expect(throws: refusal) { try await cloud.service.previewDeployment(context) }
         #expect(try await cloud.export(.production).contains("RECORD TYPE Users ("))
     }
 
@@ -125,8 +126,12 @@ import Testing
     @Test func `a deployment adds to production and never drops`() async throws {
         let cloud = QueryCloud()
         _ = try await cloud.importing(schemaText(note))
+        let preview = try await cloud.service.previewDeployment(cloud.schema())
+        #expect(try await !cloud.export(.production).contains("RECORD TYPE Note ("))
         let report = try await cloud.service.deploySchema(cloud.schema())
         #expect(report.changes == ["record type 'Note' added"])
+        #expect(preview == report)
+        #expect(try await cloud.service.previewDeployment(cloud.schema()).changes == [])
         #expect(try await cloud.export(.production) == cloud.export())
         // Development may not drop it any more.
         var refused = try await cloud.importing(schemaText("Note (title STRING)"))

@@ -1,0 +1,88 @@
+#include "CWebFiles.h"
+
+// The files are edited as they are; the compiler notes that this source depends on them, so an edit shows after the next
+// build. #embed is C23, which clang has in all modes.
+#pragma clang diagnostic ignored "-Wc23-extensions"
+
+static const uint8_t api_js[] = {
+#embed "dashboard/api.js"
+};
+static const uint8_t app_js[] = {
+#embed "dashboard/app.js"
+};
+static const uint8_t dom_js[] = {
+#embed "dashboard/dom.js"
+};
+static const uint8_t index_html[] = {
+#embed "dashboard/index.html"
+};
+static const uint8_t live_js[] = {
+#embed "dashboard/live.js"
+};
+static const uint8_t overview_js[] = {
+#embed "dashboard/overview.js"
+};
+static const uint8_t people_js[] = {
+#embed "dashboard/people.js"
+};
+static const uint8_t record_js[] = {
+#embed "dashboard/record.js"
+};
+static const uint8_t records_js[] = {
+#embed "dashboard/records.js"
+};
+static const uint8_t remedies_js[] = {
+#embed "dashboard/remedies.js"
+};
+static const uint8_t request_js[] = {
+#embed "dashboard/request.js"
+};
+static const uint8_t requests_js[] = {
+#embed "dashboard/requests.js"
+};
+static const uint8_t samples_js[] = {
+#embed "dashboard/samples.js"
+};
+static const uint8_t schema_js[] = {
+#embed "dashboard/schema.js"
+};
+static const uint8_t schematext_js[] = {
+#embed "dashboard/schematext.js"
+};
+static const uint8_t scope_js[] = {
+#embed "dashboard/scope.js"
+};
+static const uint8_t style_css[] = {
+#embed "dashboard/style.css"
+};
+static const uint8_t values_js[] = {
+#embed "dashboard/values.js"
+};
+
+#define FILE_OF(name, bytes) {name, bytes, sizeof bytes}
+
+static const CWebFile dashboard[] = {
+    FILE_OF("api.js", api_js),
+    FILE_OF("app.js", app_js),
+    FILE_OF("dom.js", dom_js),
+    FILE_OF("index.html", index_html),
+    FILE_OF("live.js", live_js),
+    FILE_OF("overview.js", overview_js),
+    FILE_OF("people.js", people_js),
+    FILE_OF("record.js", record_js),
+    FILE_OF("records.js", records_js),
+    FILE_OF("remedies.js", remedies_js),
+    FILE_OF("request.js", request_js),
+    FILE_OF("requests.js", requests_js),
+    FILE_OF("samples.js", samples_js),
+    FILE_OF("schema.js", schema_js),
+    FILE_OF("schematext.js", schematext_js),
+    FILE_OF("scope.js", scope_js),
+    FILE_OF("style.css", style_css),
+    FILE_OF("values.js", values_js),
+};
+
+CWebFile cwebfiles_dashboard(size_t index) {
+    CWebFile none = {NULL, NULL, 0};
+    return index < sizeof dashboard / sizeof dashboard[0] ? dashboard[index] : none;
+}

@@ -1,0 +1,156 @@
+// Requests to the server. Reads are repeated until the server answers; writes are sent once.
+
+const tokenKey = "nephos-session";
+const longestWait = 10_000;
+
+/** A refusal, in the server's words. */
+export class Problem extends Error {
+  constructor(status, answer, retryAfter) {
+    super(answer?.reason ?? "The server answered with the status " + status + ".");
+    Object.assign(this, { status, retryAfter, answer, code: answer?.serverErrorCode, uuid: answer?.uuid });
+  }
+
+  /** Whether the caller has to sign in. */
+  get needsSignIn() { return this.status === 401 || this.status === 421; }
+
+  /** What the reader can do about it. */
+  get advice() {
+    if (this.status === 403) return "Your role does not permit this. Ask an administrator of the server for it.";
+    if (this.status === 429) return "Too many requests: wait a moment.";
+    return "";
+  }
+}
+
+const connection = () => document.getElementById("connection");
+
+function say(text) {
+  if (connection().textContent !== text) connection().textContent = text;
+}
+
+/** Whether this is a production server, to which one signs in. */
+export const isProduction = () => sessionStorage.getItem(tokenKey) !== null;
+
+export function signOut() { sessionStorage.removeItem(tokenKey); }
+
+export async function signIn(account, password) {
+  const answer = await once("POST", "/nephos/1/installation/sessions/sign-in",
+    JSON.stringify({ account, password, administration: true, label: "Dashboard" }));
+  sessionStorage.setItem(tokenKey, JSON.parse(answer).ckWebAuthToken);
+}
+
+/** Numbers that a double would round are BigInts, where the browser can tell. */
+export const parse = (text) => JSON.parse(text, (key, value, context) =>
+  typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value)
+    && /^-?\d+$/.test(context?.source ?? "") ? BigInt(context.source) : value);
+
+export const pretty = (value) => JSON.stringify(value, (key, member) =>
+  typeof member === "bigint" ? (JSON.rawJSON ? JSON.rawJSON(String(member)) : String(member)) : member, 2);
+
+async function once(method, path, body, signal) {
+  const token = sessionStorage.getItem(tokenKey);
+  const headers = token ? { Authorization: "Bearer " + token } : {};
+  const answer = await fetch(path, { method, body, signal, headers, cache: "no-store" });
+  const text = await answer.text();
+  if (answer.ok) return text;
+  let refusal = null;
+  try { refusal = parse(text); } catch { /* not an answer of this service */ }
+  throw new Problem(answer.status, refusal, Number(answer.headers.get("Retry-After")) || refusal?.retryAfter);
+}
+
+export const sleep = (milliseconds, signal) => new Promise((resolve, reject) => {
+  const timer = setTimeout(resolve, milliseconds);
+  signal?.addEventListener("abort", () => { clearTimeout(timer); reject(signal.reason); }, { once: true });
+});
+
+/** Sends a read until it is answered or refused for good. */
+export async function read(method, path, body, signal) {
+  for (let wait = 500; ; wait = Math.min(2 * wait, longestWait)) {
+    try {
+      const text = await once(method, path, body, signal);
+      say("");
+      return text;
+    } catch (error) {
+      if (signal?.aborted) throw error;
+      const isRefusal = error instanceof Problem;
+      if (isRefusal && error.status !== 429 && error.status < 500) { say(""); throw error; }
+      if (isRefusal && error.retryAfter) wait = 1000 * error.retryAfter;
+      say(isRefusal ? error.message + " Trying again." : "The server does not answer. Trying again.");
+      await sleep(wait, signal);
+    }
+  }
+}
+
+const path = (place, action) =>
+  "/nephos/1/" + [place.container, place.environment].map(encodeURIComponent).join("/") + "/" + action;
+
+/** A read of the administration. */
+export async function ask(place, action, message, signal) {
+  return parse(await read("POST", path(place, action), JSON.stringify(message), signal));
+}
+
+/** All elements of a list that comes in pages, `most` at most. */
+export async function all(place, action, key, message, signal, most = 1000) {
+  const found = [];
+  for (let marker; ;) {
+    const page = await ask(place, action, { ...message, continuationMarker: marker }, signal);
+    found.push(...page[key]);
+    marker = page.continuationMarker;
+    if (!marker || found.length >= most) return Object.assign(found, { isComplete: !marker });
+  }
+}
+
+export const schemaText = (place, signal) => read("GET", path(place, "schema/export"), undefined, signal);
+export const schemaIndexes = async (place, signal) =>
+  parse(await read("GET", path(place, "schema/indexes"), undefined, signal)).indexes;
+
+/** What a deployment would change. */
+export const deployment = (place, signal) => findings(async () =>
+  parse(await read("GET", path(place, "schema/deployment"), undefined, signal)));
+
+/** Deploys development's schema, once. */
+export const deploy = (place) => findings(async () => parse(await once("POST", path(place, "schema/deploy"), "")));
+
+/** The report of a command about the schema. A refused one has findings, too. */
+async function findings(command) {
+  try {
+    return await command();
+  } catch (error) {
+    if (error.answer?.findings) return { ...error.answer, isRefused: true };
+    throw error;
+  }
+}
+
+let overview = null;
+
+/** The server's content; as it was at most `age` milliseconds ago. */
+export async function status(signal, age = 3000) {
+  if (overview && Date.now() - overview.at < age) return overview.answer;
+  const answer = parse(await read("GET", "/status", undefined, signal));
+  overview = { answer, at: Date.now() };
+  return answer;
+}
+
+export const recentRequests = async (after, signal) =>
+  parse(await read("GET", "/status/requests?after=" + after, undefined, signal));
+
+export const databasePath = (place, action) => "/database/1/"
+  + [place.container, place.environment, place.database].map(encodeURIComponent).join("/") + "/" + action;
+
+/** Saves records as an account of a development server, by the ordinary endpoint. */
+export async function modify(place, account, message) {
+  const query = "?ckAPIToken=dashboard&ckWebAuthToken=" + encodeURIComponent("dev:" + account);
+  return parse(await once("POST", databasePath(place, "records/modify") + query, JSON.stringify(message)));
+}
+
+/** The path of a file at this server, under a name that the reader can tell. */
+export function filePath(url, name) {
+  const { pathname } = new URL(url.replace("${f}", encodeURIComponent(name)), location.href);
+  return pathname;
+}
+
+/** The bytes of a file. */
+export async function file(path) {
+  const answer = await fetch(path);
+  if (!answer.ok) throw new Problem(answer.status, null);
+  return answer.arrayBuffer();
+}

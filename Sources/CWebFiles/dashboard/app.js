@@ -1,0 +1,118 @@
+// The views, by the address: /dashboard?view=…
+import { isProduction, Problem, signIn, signOut } from "./api.js";
+import { field, h, link } from "./dom.js";
+import { follow } from "./live.js";
+import * as overview from "./overview.js";
+import * as requests from "./requests.js";
+import * as request from "./request.js";
+import * as records from "./records.js";
+import * as record from "./record.js";
+import * as schema from "./schema.js";
+import * as people from "./people.js";
+
+const views = { overview, requests, request, records, record, schema, people };
+const menu = [["overview", "Overview"], ["requests", "Requests"], ["records", "Records"], ["schema", "Schema"], ["people", "People"]];
+/** Which entry of the menu a view belongs to, where it is not its own. */
+const parents = { request: "requests", record: "records" };
+
+/** How many milliseconds the former view stays while the next one is fetched. */
+const patience = 400;
+
+const main = document.getElementById("content");
+let current = new AbortController();
+
+/** The parameters of the address. */
+const parameters = () => Object.fromEntries(new URLSearchParams(location.search));
+
+function showMenu(name, { container, environment }) {
+  const entries = menu.map(([view, title]) => {
+    const made = link(["records", "schema", "people"].includes(view) ? { view, container, environment } : { view }, title);
+    if (view === (parents[name] ?? name)) made.setAttribute("aria-current", view === name ? "page" : "true");
+    return h("li", {}, made);
+  });
+  const out = isProduction() && h("li", {}, h("button", { type: "button", onclick: () => { signOut(); show(); } }, "Sign out"));
+  document.getElementById("views").replaceChildren(...entries, ...(out ? [out] : []));
+}
+
+function signInForm() {
+  const problem = h("p", { class: "bad", role: "alert" });
+  const account = h("input", { id: "account", autocomplete: "username", required: true });
+  const password = h("input", { id: "password", type: "password", autocomplete: "current-password", required: true });
+  const submit = async (event) => {
+    event.preventDefault();
+    try {
+      await signIn(account.value, password.value);
+      follow();
+      show();
+    } catch (error) {
+      problem.textContent = error.message;
+    }
+  };
+  return [h("p", {}, "This server shows its content to accounts that have a role in its administration."),
+    h("form", { class: "row", onsubmit: submit }, field("Account", account), field("Password", password),
+      h("button", { class: "main" }, "Sign in")), problem];
+}
+
+function shownProblem(error) {
+  if (!(error instanceof Problem)) console.error(error);
+  if (error.needsSignIn) {
+    signOut();
+    return signInForm();
+  }
+  return [h("p", { class: "bad" }, error.message), error.advice && h("p", {}, error.advice),
+    error.uuid && h("p", { class: "quiet" }, "uuid ", h("code", {}, error.uuid)),
+    h("button", { type: "button", onclick: () => show() }, "Try again")].filter(Boolean);
+}
+
+/** Shows the view of the address, and moves the focus to where it was, or else to the view's heading. */
+async function show({ movesFocus = true } = {}) {
+  current.abort();
+  current = new AbortController();
+  const { signal } = current;
+  const asked = parameters();
+  const name = Object.hasOwn(views, asked.view ?? "") ? asked.view : "overview";
+  const focused = main.contains(document.activeElement) ? document.activeElement.id : "";
+  showMenu(name, asked);
+  const title = views[name].title(asked);
+  document.title = title + " · Nephos";
+  const heading = h("h1", { tabindex: "-1" }, title);
+  main.setAttribute("aria-busy", "true");
+  const late = setTimeout(() => {
+    if (!signal.aborted) main.replaceChildren(heading, h("p", { class: "quiet" }, "Waiting for the server …"));
+  }, patience);
+  let content;
+  try {
+    content = await views[name].content(asked, signal, go);
+  } catch (error) {
+    if (signal.aborted) return;
+    content = shownProblem(error);
+  } finally {
+    clearTimeout(late);
+  }
+  if (signal.aborted) return;
+  main.replaceChildren(heading, ...[content].flat(Infinity).filter(Boolean));
+  main.removeAttribute("aria-busy");
+  const again = focused && main.querySelector("#" + CSS.escape(focused));
+  if (again) again.focus();
+  else if (movesFocus) heading.focus();
+}
+
+/** Goes to another address: a new entry of the history, or in place of this one. */
+function go(address, { replaces = false } = {}) {
+  if (replaces) history.replaceState(null, "", address);
+  else history.pushState(null, "", address);
+  return show();
+}
+
+document.addEventListener("click", (event) => {
+  const anchor = event.target.closest?.("a[href]");
+  const isPlain = !event.defaultPrevented && event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
+  if (!anchor || !isPlain || anchor.target || anchor.hasAttribute("download")) return;
+  if (anchor.origin !== location.origin || anchor.pathname !== "/dashboard" || anchor.hash) return;
+  event.preventDefault();
+  go(anchor.href).then(() => scrollTo(0, 0));
+});
+addEventListener("popstate", () => show());
+
+follow();
+show({ movesFocus: false });

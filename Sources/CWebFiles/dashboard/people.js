@@ -1,0 +1,77 @@
+// Accounts, their zones and shares, and why one of them does not see a record.
+import { all, ask } from "./api.js";
+import { address, field, h, link, table } from "./dom.js";
+import { accountControl, accounts, changes, defaultZone, nothing, place, placeControls } from "./scope.js";
+
+export const title = () => "People";
+
+const first = (list, but) => list.find((account) => account.name !== but)?.name;
+
+async function explanation(here, { who, owner, zone, record }, signal) {
+  try {
+    const { lines } = await ask(here, "access/explain",
+      { account: who, owner, zoneName: zone || defaultZone, recordName: record }, signal);
+    return h("ul", {}, lines.map((line) => h("li", {}, line)));
+  } catch (error) {
+    if (signal.aborted || error.needsSignIn) throw error;
+    return h("p", { class: "bad" }, error.message);
+  }
+}
+
+/** The question why an account does not see a record. */
+async function question(here, parameters, known, signal, go) {
+  const { who, owner, zone, record } = parameters;
+  const submit = (event) => {
+    event.preventDefault();
+    go(address({ view: "people", container: here.container, environment: here.environment,
+      ...Object.fromEntries(new FormData(event.target)) }));
+  };
+  const isAsked = who && owner && record;
+  return [h("h2", {}, "Why does an account not see a record?"),
+    h("form", { class: "row", onsubmit: submit, "aria-label": "Why" },
+      accountControl("who", "Account", known, who ?? first(known, owner)), accountControl("owner", "Owner of the record", known, owner ?? first(known, who)),
+      field("Zone", h("input", { id: "zone", name: "zone", value: zone ?? "", placeholder: defaultZone })),
+      field("Record name", h("input", { id: "record", name: "record", value: record ?? "", required: true })),
+      h("button", { class: "main" }, "Explain")),
+    isAsked ? [h("h3", {}, who + " and " + owner + "’s record " + record), await explanation(here, parameters, signal)] : ""];
+}
+
+const participants = (share) => share.participants.length ? h("ul", { class: "plain" }, share.participants.map((one) =>
+  h("li", {}, one.name + ": " + [one.type, one.permission, one.acceptanceStatus].filter(Boolean).join(", ").toLowerCase()))) : "—";
+
+const shareColumns = (place) => [
+  { title: "what", cell: (share) => share.rootRecordName ? link({ view: "record", ...place, database: "private", account: share.account,
+    zone: share.zoneName, record: share.rootRecordName }, share.rootRecordName) : "the zone " + share.zoneName },
+  { title: "owner", cell: (share) => share.account },
+  { title: "zone", cell: (share) => share.zoneName },
+  { title: "who has the URL", cell: (share) => share.publicPermission.toLowerCase().replace("_", " ") },
+  { title: "participants", cell: participants },
+];
+
+function accountColumns(place, zones) {
+  const records = (account, zone) => link({ view: "records", ...place, database: "private", account: account.name, zone }, zone);
+  return [
+    { title: "account", cell: (account) => account.name },
+    { title: "zones", cell: (account) => h("ul", { class: "inline" }, [...zones.filter((zone) => zone.account === account.name)
+      .map((zone) => zone.zoneName), defaultZone].map((zone) => h("li", {}, records(account, zone)))) },
+    { title: "user record", cell: (account) => h("code", {}, account.userRecordName) },
+  ];
+}
+
+export async function content(parameters, signal, go) {
+  const here = await place(parameters, signal);
+  if (!here) return nothing("people", go);
+  const there = { container: here.container, environment: here.environment };
+  const [known, zones, { shares }] = await Promise.all([accounts(here, signal),
+    all(here, "zones/list", "zones", {}, signal), ask(here, "shares/list", {}, signal)]);
+  const more = known.isComplete && zones.isComplete ? "" : h("p", { class: "quiet" }, "There are more accounts or zones.");
+  return [
+    h("form", { class: "row", "aria-label": "Which container", onsubmit: (event) => event.preventDefault(),
+      onchange: changes({ view: "people", ...there }, go) }, placeControls(here)),
+    await question(here, parameters, known, signal, go),
+    h("h2", {}, "Accounts"),
+    known.length ? table("Accounts", accountColumns(there, zones), known) : h("p", { class: "quiet" }, "No account yet."), more,
+    h("h2", {}, "Shares"),
+    shares.length ? table("Shares", shareColumns(there), shares) : h("p", { class: "quiet" }, "No share yet."),
+  ];
+}

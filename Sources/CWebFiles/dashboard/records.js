@@ -1,0 +1,150 @@
+// The records of a zone, the last changed first.
+import { ask, Problem, schemaText } from "./api.js";
+import { address, field, h, link, number, select, table, time } from "./dom.js";
+import { recordTypes } from "./schematext.js";
+import { accountControl, accounts, changes, defaultZone, nothing, place, placeControls, zones } from "./scope.js";
+import { edited, line } from "./values.js";
+
+const pageSize = 100;
+const shownColumns = 5;
+/** The types of fields, those that tell records apart first. */
+const columnOrder = ["STRING", "INT64", "DOUBLE", "TIMESTAMP", "REFERENCE"];
+const comparators = [["EQUALS", "="], ["NOT_EQUALS", "≠"], ["LESS_THAN", "<"], ["LESS_THAN_OR_EQUALS", "≤"], ["GREATER_THAN", ">"],
+  ["GREATER_THAN_OR_EQUALS", "≥"], ["BEGINS_WITH", "begins with"], ["LIST_CONTAINS", "list contains"]];
+
+export const title = ({ type }) => type ? "Records of " + type : "Records";
+
+/** The address's parameters, with what they leave open. */
+async function scope(parameters, signal) {
+  const found = await place(parameters, signal);
+  if (!found) return null;
+  const known = await accounts(found, signal);
+  const database = parameters.database ?? (known.length ? "private" : "public");
+  const account = database === "private" ? parameters.account ?? known[0]?.name : undefined;
+  const names = account === undefined ? [defaultZone] : await zones(found, account, signal);
+  const zone = parameters.zone ?? names[0];
+  return { found, known, names,
+    here: { container: found.container, environment: found.environment, database, account, zone, type: parameters.type } };
+}
+
+function scopeForm({ found, known, names, here }, go) {
+  const isPrivate = here.database === "private";
+  const types = [["", "any"], ...new Set([...found.types, here.type].filter(Boolean))];
+  return h("form", { class: "row", "aria-label": "Which records", onchange: changes({ view: "records", ...here }, go),
+    onsubmit: (event) => event.preventDefault() },
+  placeControls(found), field("Database", select("database", ["private", "public"], here.database)),
+  isPrivate ? accountControl("account", "Account", known, here.account) : "",
+  isPrivate ? field("Zone", select("zone", [...new Set([...names, here.zone])], here.zone)) : "",
+  field("Record type", select("type", types, here.type)));
+}
+
+function nameForm(here, go) {
+  const name = h("input", { id: "record", name: "record", required: true });
+  return h("form", { class: "row", "aria-label": "One record", onsubmit: (event) => {
+    event.preventDefault();
+    go(address({ ...here, view: "record", type: "", record: name.value.trim() }));
+  } }, field("Record name", name), h("button", {}, "Open"));
+}
+
+/** The type of a filter's value, by the field's in the schema and the text. */
+function valueType(declared, text) {
+  const plain = (declared ?? "").replace(/^LIST<(.*)>$/, "$1");
+  if (["STRING", "INT64", "DOUBLE", "TIMESTAMP", "REFERENCE"].includes(plain)) return plain;
+  return /^[+-]?\d+$/.test(text) ? "INT64" : text.trim() !== "" && Number.isFinite(Number(text)) ? "DOUBLE" : "STRING";
+}
+
+function filters({ field, comparator, value }, fields) {
+  if (!field) return [];
+  const type = valueType(fields.get(field)?.type, value ?? "");
+  const content = type === "REFERENCE" ? { recordName: value, action: "NONE" } : edited(type, value ?? "");
+  const isNumber = type === "INT64" || type === "DOUBLE";
+  return [{ fieldName: field, comparator: comparator ?? "EQUALS",
+    fieldValue: { type, value: isNumber && Number.isSafeInteger(Number(content)) ? Number(content)
+      : type === "DOUBLE" ? Number(content) : content } }];
+}
+
+function filterForm(parameters, here, fields, go) {
+  const names = [...fields.values()].filter((one) => !one.name.startsWith("_") && !one.type.startsWith("ENCRYPTED")
+    && !/ASSET|BYTES|LOCATION/.test(one.type)).map((one) => one.name);
+  if (!names.length) return "";
+  const submit = (event) => {
+    event.preventDefault();
+    const { field, comparator, value } = Object.fromEntries(new FormData(event.target));
+    go(address({ view: "records", ...here, columns: parameters.columns, field, comparator: field && comparator, value: field && value }));
+  };
+  return h("form", { class: "row", "aria-label": "Filter", onsubmit: submit },
+    field("Field", select("field", [["", "no filter"], ...names], parameters.field)),
+    field("is", select("comparator", comparators, parameters.comparator)),
+    field("Value", h("input", { id: "value", name: "value", value: parameters.value ?? "" })), h("button", {}, "Filter"));
+}
+
+function recordTable(records, here, known, columns) {
+  const names = new Map(known.map((account) => [account.userRecordName, account.name]));
+  return table("Records", [
+    { title: "record name", class: "cell", cell: (record) => link({ ...here, type: "", view: "record", record: record.recordName },
+      record.recordName) },
+    here.type ? null : { title: "type", cell: (record) => record.recordType ?? "" },
+    { title: "changed", class: "short", cell: (record) => record.modified ? time(record.modified.timestamp) : "" },
+    { title: "by", cell: (record) => names.get(record.modified?.userRecordName) ?? record.modified?.userRecordName?.slice(0, 9) ?? "" },
+    ...columns.map((name) => ({ title: name, class: "cell", cell: (record) => line(record.fields?.[name]) })),
+  ].filter(Boolean), records);
+}
+
+/** The records, and a choice of the columns. */
+function columned(parameters, records, here, known) {
+  const types = new Map(records.flatMap((record) => Object.entries(record.fields ?? {}).map(([name, { type }]) => [name, type])));
+  const rank = (name) => (columnOrder.indexOf(types.get(name)) + columnOrder.length + 1) % (columnOrder.length + 1);
+  const names = [...types.keys()].sort((one, other) => rank(one) - rank(other) || (one < other ? -1 : 1));
+  const chosen = new Set(parameters.columns?.split(",") ?? names.slice(0, shownColumns));
+  const region = h("div", {});
+  const draw = () => region.replaceChildren(recordTable(records, here, known, names.filter((name) => chosen.has(name))));
+  const change = (event) => {
+    chosen[event.target.checked ? "add" : "delete"](event.target.value);
+    history.replaceState(null, "", address({ ...parameters, ...here, view: "records", columns: [...chosen].join(",") }));
+    draw();
+  };
+  draw();
+  return [names.length ? h("details", {}, h("summary", {}, "Columns"), h("fieldset", { class: "row", onchange: change },
+    h("legend", {}, "Fields in the table"), names.map((name) => h("label", { class: "check" },
+      h("input", { type: "checkbox", value: name, checked: chosen.has(name) }), name)))) : "", region];
+}
+
+function pageLinks(parameters, here, answer) {
+  const page = Number(parameters.page ?? 1);
+  const kept = { ...parameters, ...here, view: "records" };
+  return h("ul", { class: "inline", "aria-label": "Pages" },
+    page > 1 ? h("li", {}, link({ ...kept, marker: "", page: "" }, "Newest")) : "",
+    answer.continuationMarker ? h("li", {}, link({ ...kept, marker: answer.continuationMarker, page: page + 1 }, "Next page")) : "");
+}
+
+function summary(parameters, answer) {
+  const isBounded = answer.continuationMarker && answer.records.length < pageSize;
+  const page = parameters.page ? "Page " + parameters.page + ": " : "";
+  return h("p", { class: "quiet" }, page + number(answer.records.length) + (answer.records.length === 1 ? " record" : " records")
+    + ", the last changed first." + (isBounded ? " Looked at " + number(answer.scanned)
+      + " records; the next page looks at more." : ""));
+}
+
+export async function content(parameters, signal, go) {
+  const chosen = await scope(parameters, signal);
+  if (!chosen) return nothing("records", go);
+  const { found, known, here } = chosen;
+  const forms = [scopeForm(chosen, go)];
+  if (here.database === "private" && !here.account) return [...forms, h("p", {}, "The container has no account yet.")];
+  const fields = (here.type ? recordTypes(await schemaText(found, signal)).get(here.type)?.fields : null) ?? new Map();
+  forms.push(nameForm(here, go), here.type ? filterForm(parameters, here, fields, go)
+    : h("p", { class: "quiet" }, "Choose a record type to filter by its fields."));
+  try {
+    const answer = await ask(found, "records/list", { database: here.database, account: here.account, zoneName: here.zone,
+      recordType: here.type || undefined, filterBy: filters(parameters, fields), continuationMarker: parameters.marker,
+      resultsLimit: pageSize }, signal);
+    const good = answer.records.filter((record) => !record.serverErrorCode);
+    const damaged = answer.records.filter((record) => record.serverErrorCode);
+    return [...forms, summary(parameters, answer), ...(good.length ? columned(parameters, good, here, known) : []),
+      ...damaged.map((record) => h("p", { class: "bad" }, record.recordName + ": " + record.reason)),
+      pageLinks(parameters, here, answer)];
+  } catch (error) {
+    if (signal.aborted || error.needsSignIn) throw error;
+    return [...forms, h("p", { class: "bad" }, error.message), error instanceof Problem && error.advice ? h("p", {}, error.advice) : ""];
+  }
+}

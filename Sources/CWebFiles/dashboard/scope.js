@@ -1,0 +1,72 @@
+// What a view is about: container, environment, database, account, zone, type. All of it is in the address.
+import { all, Problem, status } from "./api.js";
+import { address, field, h, select } from "./dom.js";
+
+export const defaultZone = "_defaultZone";
+
+/** Parameters that lose their meaning with another one. */
+const dependents = {
+  container: ["environment", "database", "account", "zone", "type"], environment: ["account", "zone", "type"],
+  database: ["account", "zone", "type"], account: ["zone", "type"], zone: [], type: [],
+};
+const ofOnePage = ["marker", "page", "field", "comparator", "value", "columns"];
+
+/** The containers that the caller may list: none with a role of single containers. */
+async function knownContainers(signal) {
+  try {
+    return (await status(signal)).containers;
+  } catch (error) {
+    if (error instanceof Problem && error.status === 403) return [];
+    throw error;
+  }
+}
+
+/** The container and environment of an address, or the first ones; null without any. */
+export async function place(parameters, signal) {
+  const containers = await knownContainers(signal);
+  const container = parameters.container || containers[0]?.container;
+  if (!container) return null;
+  const found = containers.filter((one) => one.container === container);
+  const environment = parameters.environment || found[0]?.environment || "development";
+  const known = found.find((one) => one.environment === environment);
+  return { container, environment, types: known?.recordTypes.map((type) => type.name) ?? [],
+    containers: [...new Set([...containers.map((one) => one.container), container])] };
+}
+
+/** The accounts of a container. */
+export const accounts = (place, signal) => all(place, "accounts/list", "accounts", {}, signal);
+
+/** The names of an account's zones, those that it made first. */
+export async function zones(place, account, signal) {
+  const found = await all(place, "zones/list", "zones", { account }, signal);
+  return [...found.map((zone) => zone.zoneName), defaultZone];
+}
+
+/** Shows another address when a control of a form changes. */
+export const changes = (parameters, go) => (event) => {
+  const { name, value } = event.target;
+  const next = { ...parameters, [name]: value };
+  for (const dependent of [...dependents[name], ...ofOnePage]) if (dependent !== name) delete next[dependent];
+  go(address(next));
+};
+
+/** The controls for container and environment. */
+export const placeControls = (place) => [
+  field("Container", select("container", place.containers, place.container)),
+  field("Environment", select("environment", ["development", "production"], place.environment)),
+];
+
+/** A control for an account: a list of names, or, if there are too many, a text. */
+export function accountControl(id, title, accounts, chosen) {
+  const names = accounts.map((account) => account.name);
+  if (accounts.isComplete) return field(title, select(id, names.includes(chosen) || !chosen ? names : [chosen, ...names], chosen));
+  return field(title, [h("input", { id, name: id, list: id + "s", value: chosen ?? "" }),
+    h("datalist", { id: id + "s" }, names.map((name) => h("option", { value: name })))]);
+}
+
+/** A form for the name of a container, where none is listed. */
+export const nothing = (view, go) => [h("p", {}, "No container is listed: there is none yet, or your role is for single ones."),
+  h("form", { class: "row", "aria-label": "Which container", onsubmit: (event) => {
+    event.preventDefault();
+    go(address({ view, container: new FormData(event.target).get("container").trim() }));
+  } }, field("Container", h("input", { id: "container", name: "container", required: true })), h("button", {}, "Show"))];
