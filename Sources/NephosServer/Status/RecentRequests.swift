@@ -1,7 +1,7 @@
 import Synchronization
 
 /// The last requests, for the dashboard and for `nephos status`: a ring, of which a reader has a position. It is filled
-/// only while somebody looks.
+/// only for some minutes after a look.
 final class RecentRequests: Sendable {
     /// The maximum number of requests, and of those that `/status` shows.
     static let (limit, shown) = (1000, 50)
