@@ -30,7 +30,11 @@ function say(text) {
 /** Whether this is a production server, to which one signs in. */
 export const isProduction = () => sessionStorage.getItem(tokenKey) !== null;
 
-export function signOut() { sessionStorage.removeItem(tokenKey); }
+/** Forgets the session, and ends it at the server. */
+export function signOut() {
+  if (isProduction()) once("POST", "/nephos/1/installation/sessions/sign-out", "{}").catch(() => {});
+  sessionStorage.removeItem(tokenKey);
+}
 
 export async function signIn(account, password) {
   const answer = await once("POST", "/nephos/1/installation/sessions/sign-in",

@@ -53,9 +53,12 @@ enum SignInRoutes {
             let installation = try routed.installation
             let message = try routed.message(Message.self)
             let apiToken = try routed.apiToken(isAdministration: message.administration ?? false)
+            // The server's own page, the dashboard, signs in to the administration as a program does.
+            let isOwnPage = apiToken == nil && routed.request.origin == routed.access.baseURL(routed.request)
             let request = SignIn(
-                name: message.account, password: message.password, apiToken: apiToken, origin: routed.request.origin,
-                device: message.device, label: message.label ?? "", keepsSignedIn: message.keepSignedIn ?? false,
+                name: message.account, password: message.password, apiToken: apiToken,
+                origin: isOwnPage ? nil : routed.request.origin, device: message.device, label: message.label ?? "",
+                keepsSignedIn: message.keepSignedIn ?? false,
                 address: routed.request.client)
             return try await routed.answer { () async throws(ServiceError) in
                 Answer(try await installation.signIn(request))

@@ -91,6 +91,24 @@ import Testing
         }
     }
 
+    @Test func `the server's own page signs in to the administration, and no other page does`() async throws {
+        let server = try await ProductionServer()
+        func signIn(_ origin: String?) async -> Int {
+            let message =
+                #"{"account":"administrator","password":"\#(ProductionServer.password)","administration":true}"#
+            return await server.responder.respond(
+                to: HTTPRequest(
+                    method: .post, target: "/nephos/1/installation/sessions/sign-in", host: "cloud.example.org",
+                    origin: origin, body: Array(message.utf8))
+            ).status
+        }
+        #expect(await signIn(nil) == 200)
+        #expect(await signIn(ProductionServer.url) == 200)
+        #expect(await signIn(ProductionServer.page) == 401)
+        #expect(await signIn("https://cloud.example.org.evil.example") == 401)
+        await server.close()
+    }
+
     @Test func `no script makes markup of text, and no page has a script or style of its own`() throws {
         for file in WebFiles.files.values {
             let text = String(decoding: file.bytes.buffer, as: UTF8.self)
