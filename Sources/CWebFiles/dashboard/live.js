@@ -61,11 +61,11 @@ const shown = () => new Promise((resolve) => {
 
 /** Follows the server's requests as long as the page exists. */
 export async function follow() {
+  recent.problem = null;
   try {
     for (;;) {
       await shown();
       await fetchNew();
-      recent.problem = null;
       // Without locks, beyond this machine without TLS, each tab polls.
       if (!channel || !navigator.locks) { await poll(); continue; }
       const hidden = new AbortController();
