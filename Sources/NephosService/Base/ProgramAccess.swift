@@ -19,12 +19,13 @@ package enum EndpointUse: Hashable, Sendable {
 }
 
 extension RequestContext {
-    /// Throws unless the caller's token lets it use such an endpoint in the request's database.
+    /// Throws unless the caller's token lets it use such an endpoint.
+    /// - Parameter databases: the databases that the endpoint reaches, whichever the request names; nil for that one.
     /// - Throws: `permissionFailure`.
-    func checkProgram(_ use: EndpointUse) throws(ServiceError) {
+    func checkProgram(_ use: EndpointUse, _ databases: [DatabaseScope]?) throws(ServiceError) {
         guard let program else { return }
-        guard program.databases.contains(scope) else {
-            throw .programRefusal("the program token does not reach the \(scope.rawValue) database")
+        for database in [scope] + (databases ?? []) where !program.databases.contains(database) {
+            throw .programRefusal("the program token does not reach the \(database.rawValue) database")
         }
         switch use {
         case .reads: return

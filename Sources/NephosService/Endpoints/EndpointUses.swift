@@ -9,7 +9,9 @@ extension EndpointAnswering {
 
     /// Throws unless the caller may use the endpoint in the request's database. What its account may is decided later.
     /// - Throws: `permissionFailure`.
-    package func admit(_ context: RequestContext) throws(ServiceError) { try context.checkProgram(use) }
+    package func admit(_ context: RequestContext) throws(ServiceError) {
+        try context.checkProgram(use, EndpointUses.databases[endpoint.path])
+    }
 }
 
 /// The endpoints that do not write what an account has, by their paths.
@@ -19,6 +21,13 @@ enum EndpointUses {
         "zones/changes", "changes/database", "changes/zone", "subscriptions/list", "subscriptions/lookup",
         "users/caller", "users/current", "users/discover", "users/lookup/email", "users/lookup/id",
         "users/lookup/contacts", "users/participants", "keys/account", "keys/lookup",
+    ]
+
+    /// The databases of endpoints that reach others than the one of their path.
+    static let databases: [String: [DatabaseScope]] = [
+        // The root record, which the owner has in the private database, and participants have in the shared one.
+        "records/resolve": [.private, .shared], "records/accept": [.shared], "records/requestAccess": [.shared],
+        "keys/account": [.private],
     ]
 
     static let credentials: Set = [

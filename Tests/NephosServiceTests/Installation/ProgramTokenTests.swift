@@ -223,4 +223,51 @@ import Testing
         #expect(try await test.installation.programTokenSummaries(ofAccountNamed: Self.ada) == [])
         await test.installation.close()
     }
+
+    // MARK: Endpoints
+
+    /// Whether a token lets its program use an endpoint.
+    private func mayUse(
+        _ path: String, _ scope: DatabaseScope, _ databases: Set<DatabaseScope>, isReadOnly: Bool = false
+    ) throws -> Bool {
+        func isIt(_ answer: some EndpointAnswering) -> Bool { answer.endpoint.path == path }
+        let endpoint = try #require(NephosService.endpoints.first { isIt($0) })
+        var context = TestCloud().context("ada", scope)
+        context.program = ProgramAccess(isReadOnly: isReadOnly, databases: databases)
+        do throws(ServiceError) {
+            try endpoint.admit(context)
+            return true
+        } catch {
+            #expect(error.code == .accessDenied)
+            return false
+        }
+    }
+
+    @Test func `an endpoint that reaches another database than its path's needs a token for that one`() throws {
+        for path in ["records/resolve", "records/accept", "records/requestAccess", "keys/account"] {
+            #expect(try !mayUse(path, .public, [.public]), "\(path)")
+            #expect(try mayUse(path, .public, [.public, .private, .shared]), "\(path)")
+        }
+        #expect(try !mayUse("records/resolve", .private, [.private]) && !mayUse("records/resolve", .shared, [.shared]))
+        #expect(try mayUse("records/accept", .shared, [.shared]) && mayUse("keys/account", .private, [.private]))
+        #expect(try !mayUse("records/accept", .shared, [.shared], isReadOnly: true))
+    }
+
+    @Test func `a program resolves no share of another container`() async throws {
+        let cloud = TestCloud()
+        let shared = try await cloud.makeSharedList()
+        var context = cloud.context("ada", container: "iCloud.other")
+        let request = ShortGUIDsRequest(shortGUIDs: [.init(value: shared.guid)])
+        func fails() async throws -> Bool {
+            if case .failure = try await cloud.service.resolveShares(request, context).results[0] {
+                true
+            } else {
+                false
+            }
+        }
+        #expect(try await !fails(), "as an app, any container resolves it")
+        context.program = ProgramAccess(isReadOnly: true, databases: [.private, .shared])
+        #expect(try await fails())
+        await cloud.service.close()
+    }
 }
