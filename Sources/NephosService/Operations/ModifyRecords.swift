@@ -265,7 +265,8 @@ final class ModifyRecords: Sendable {
 
     /// Stores the request's client change token in the zone. A zone has the token of the newest request that modified
     /// the zone (`clientChangeTokenData`, Apple's documentation).
-    /// - Throws: `quotaExceeded` for a longer token in a database without quota left.
+    /// - Throws: `quotaExceeded` for a longer token in a database without quota left, unless the request only deletes, which
+    ///   makes room.
     private func keepClientChangeToken(
         _ batch: ZoneBatch, _ outcomes: [RecordOutcome], _ applied: inout Applied, in transaction: StorageTransaction
     ) throws {
@@ -274,7 +275,8 @@ final class ModifyRecords: Sendable {
         let modifies = outcomes.contains { if case .refused = $0 { false } else { true } }
         guard modifies else { return }
         let size = request.clientChangeToken?.utf8.count ?? 0
-        if let refusal = batch.quotaRefusal, size > zone.clientChangeToken?.utf8.count ?? 0 { throw refusal }
+        let saves = outcomes.contains { if case .saved = $0 { true } else { false } }
+        if saves, let refusal = batch.quotaRefusal, size > zone.clientChangeToken?.utf8.count ?? 0 { throw refusal }
         applied.savedBytes[zone.key.owner, default: 0] += Int64(size)
         try transaction.setClientChangeToken(request.clientChangeToken, zone: zone.key)
     }
