@@ -21,7 +21,7 @@ export function typeName(value) {
 const bytes = (text) => Math.floor(text.replace(/[\s=]/g, "").length * 3 / 4);
 
 function date(milliseconds) {
-  const made = new Date(milliseconds);
+  const made = new Date(Number(milliseconds));
   return isNaN(made) ? milliseconds + " ms" : made.toISOString().replace("T", " ").replace("Z", " UTC");
 }
 
@@ -106,7 +106,10 @@ export function full(value, place) {
 /** A value as one edits it. */
 export function editable(value) {
   if (value.value === null || value.value === undefined) return "";
-  if (value.type === "TIMESTAMP") return new Date(value.value).toISOString();
+  if (value.type === "TIMESTAMP") {
+    const made = new Date(Number(value.value));
+    return isNaN(made) ? String(value.value) : made.toISOString();
+  }
   return typeof value.value === "object" ? pretty(value.value) : String(value.value);
 }
 
@@ -126,6 +129,11 @@ export function edited(type, text) {
   case "DOUBLE": return text.trim() !== "" && Number.isFinite(Number(text)) ? text.trim() : fail();
   case "TIMESTAMP": return isNaN(Date.parse(text)) ? fail() : Date.parse(text);
   case "BYTES": return /^[A-Za-z0-9+/\s]*=*\s*$/.test(text) ? text.trim() : fail();
+  case "INT64_LIST": {
+    const list = /^\s*\[([\s\d,+-]*)\]\s*$/.exec(text) ?? fail();
+    const numbers = list[1].trim() === "" ? [] : list[1].split(",").map((number) => number.trim());
+    return numbers.every((number) => /^[+-]?\d+$/.test(number)) ? numbers : fail();
+  }
   default:
     try { return JSON.parse(text); } catch { return fail(); }
   }

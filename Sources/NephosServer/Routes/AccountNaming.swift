@@ -63,6 +63,20 @@ extension DeleteAccountRequest: AccountNaming {
     }
 }
 
+extension ListRecordsRequest: AccountNaming {
+    var accountNames: [String] {
+        get { place.account.map { [$0] } ?? [] }
+        set { place.account = newValue.first }
+    }
+}
+
+extension ShowRecordRequest: AccountNaming {
+    var accountNames: [String] {
+        get { place.account.map { [$0] } ?? [] }
+        set { place.account = newValue.first }
+    }
+}
+
 extension ExplainAccessRequest: AccountNaming {
     var accountNames: [String] {
         get { [account, owner] }

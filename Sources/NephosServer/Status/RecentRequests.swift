@@ -7,7 +7,7 @@ final class RecentRequests: Sendable {
     static let (limit, shown) = (1000, 50)
     /// The time in milliseconds after a look for which requests are recorded.
     static let watch: Int64 = 5 * 60 * 1000
-    /// The maximum number of bytes of each text of a request, so that the ring has at most 4 MB.
+    /// The maximum number of bytes of each text of a request, so that the ring has at most 5 MB.
     static let textSize = 1000
 
     struct Answered {
@@ -36,9 +36,10 @@ final class RecentRequests: Sendable {
 
     func note(_ request: AnsweredRequest, at time: Int64) {
         var request = request
-        request.endpoint = String(request.endpoint.prefix(Self.textSize))
-        request.summary = request.summary.map { String($0.prefix(Self.textSize)) }
-        request.reason = request.reason.map { String($0.prefix(Self.textSize)) }
+        request.endpoint = Self.cut(request.endpoint)
+        for text in [\AnsweredRequest.summary, \.reason, \.container, \.account] {
+            request[keyPath: text] = request[keyPath: text].map(Self.cut)
+        }
         ring.withLock { [request] ring in
             let answered = Answered(request: request, time: time)
             if ring.requests.count < Self.limit {
@@ -48,6 +49,12 @@ final class RecentRequests: Sendable {
             }
             ring.count += 1
         }
+    }
+
+    /// Cuts a text to `textSize` bytes, at the end of a scalar. A character may have any number of bytes.
+    private static func cut(_ text: String) -> String {
+        if text.utf8.count <= textSize { return text }
+        return String(decoding: text.utf8.prefix(textSize), as: UTF8.self)
     }
 
     /// The number of recorded requests, and the last of them, newest first.

@@ -2,7 +2,7 @@ import NephosStorage
 package import NephosWire
 
 /// The views of an administrator on records. They read as no account, and make nothing: no account, zone, type or index.
-/// Encrypted fields come as they are stored, and match no filter.
+/// Encrypted fields come as they are stored, and to a filter they are absent.
 extension NephosService {
     /// Lists the records of a zone, the last changed first. A page reads `Limits.browsedRecords` records at most, so it may
     /// end before it has as many as the request wants.
@@ -13,6 +13,7 @@ extension NephosService {
         guard (1...Limits.recordsPerList).contains(limit) else {
             throw .invalid("resultsLimit is a number from 1 to \(Limits.recordsPerList)")
         }
+        try checkFilters(request.filterBy)
         return try await browse(request.place, context) { store, caller, zone, reader in
             var list = RecordList(request, limit: limit, zone: zone, caller: caller, accounts: store.accounts, reader)
             return try list.run()
@@ -39,6 +40,23 @@ extension NephosService {
             return ShowRecordResponse(
                 record: record, referredBy: shown.map { .init(recordName: $0.source, kind: $0.kind.name) },
                 isComplete: shown.count == edges.count)
+        }
+    }
+
+    /// - Throws: `limitExceeded` beyond the bounds of filters, as each of them is compared with each record.
+    private func checkFilters(_ filters: [Filter]) throws(ServiceError) {
+        guard filters.count <= Limits.filtersPerList else {
+            throw .limitExceeded("the list has \(filters.count) filters; at most \(Limits.filtersPerList) are allowed")
+        }
+        let bounds = configuration.queries
+        for filter in filters {
+            guard case .list(_, let values) = filter.fieldValue.value, values.count > bounds.valuesPerFilter else {
+                continue
+            }
+            throw .limitExceeded("a filter of the list has more than \(bounds.valuesPerFilter) values")
+        }
+        guard filters.reduce(0, { $0 + $1.fieldValue.storedSize }) <= bounds.filterBytesPerQuery else {
+            throw .limitExceeded("the values of the filters have more than \(bounds.filterBytesPerQuery) bytes")
         }
     }
 

@@ -60,6 +60,8 @@ package enum Limits {
     /// The maximum number of bytes of record fields per response to a lookup, excluding the last record. Also the
     /// maximum for the records that the saves of one request write or find, because the response holds all of them.
     package static let lookupSize = 32 << 20
+    /// The maximum number of filters of an administrator's list of records.
+    static let filtersPerList = 10
     /// The maximum number of records per page of an administrator's list, and of those that are read for it.
     package static let (recordsPerList, browsedRecords) = (100, 20_000)
     /// The maximum number of bytes per `clientChangeToken` of a zone.

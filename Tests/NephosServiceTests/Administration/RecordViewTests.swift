@@ -82,6 +82,25 @@ import Testing
         await cloud.service.close()
     }
 
+    @Test func `filters beyond their bounds are refused`() async throws {
+        let cloud = TestCloud()
+        _ = try await TestDatabase(cloud, "mei").modify([.create("a", ["n": .int64(1)])])
+        let (place, one) = (AdministeredZone(account: "mei"), Filter(.field("n"), .equals, .int64(1)))
+        func list(_ filters: [Filter]) async throws -> [String] {
+            try Self.names(try await self.list(cloud, ListRecordsRequest(place, filterBy: filters)))
+        }
+        #expect(try await list(Array(repeating: one, count: Limits.filtersPerList)) == ["a"])
+        let values = FieldValue.list(of: .int64, Array(repeating: .int64(1), count: 251))
+        for filters in [
+            Array(repeating: one, count: Limits.filtersPerList + 1), [Filter(.field("n"), .in, values)],
+            [Filter(.field("n"), .equals, .string(String(repeating: "x", count: 200_000)))],
+        ] {
+            let error = await #expect(throws: ServiceError.self) { _ = try await list(filters) }
+            #expect(error?.clientCode == .limitExceeded)
+        }
+        await cloud.service.close()
+    }
+
     @Test func `a record is shown with the records that refer to it, but for references without an action`()
         async throws
     {
