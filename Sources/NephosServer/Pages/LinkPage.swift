@@ -58,7 +58,7 @@ struct LinkPage {
             default:
                 try await installation.recover(
                     byLink: secret, password: form.field("password"),
-                    removesPasskeys: form.field("passkeys") == "remove", address: address)
+                    removesOtherMethods: form.field("passkeys") == "remove", address: address)
                 return page.signingOut(page.redirect(to: SignInPage.path))
             }
         } catch {
@@ -90,20 +90,23 @@ struct LinkPage {
                 """, status: status)
         case .recovery:
             let label = "Set it, and end all sessions"
-            return show("New password", password(name, problem, label, passkeys(link)), status: status)
+            return show("New password", password(name, problem, label, otherMethods(link)), status: status)
         case .signUp:
-            let target = "<input type=\"hidden\" name=\"return\" value=\"\(Self.path)?token=\(secret)\">"
-            let content = password(name, problem, "Make the account") + ProviderPage.forms(target, installation)
+            let path = "\(Self.path)?token=\(secret)"
+            let target = "<input type=\"hidden\" name=\"return\" value=\"\(path)\">"
+            let content =
+                password(name, problem, "Make the account")
+                + ProviderPage.forms(target, of: page, for: SignInPage.name(returningTo: path))
             return show("Your account", content, status: status)
         }
     }
 
-    /// The choice to remove the account's passkeys; empty for an account without one.
-    private func passkeys(_ link: OpenedLink) -> String {
-        guard link.passkeys > 0 else { return "" }
+    /// The choice to remove the other methods of the account; empty for an account without one.
+    private func otherMethods(_ link: OpenedLink) -> String {
+        guard link.otherMethods > 0 else { return "" }
         return """
-            <p><label><input type="checkbox" name="passkeys" value="remove"> Remove the account's passkeys \
-            (\(link.passkeys)), too. They stay otherwise: remove them if somebody else may have one.</label></p>
+            <p><label><input type="checkbox" name="passkeys" value="remove"> Remove the account's passkeys and \
+            identity providers (\(link.otherMethods)), too. They stay otherwise: remove them if somebody else may have one.</label></p>
             """
     }
 

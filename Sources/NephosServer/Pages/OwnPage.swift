@@ -76,7 +76,14 @@ struct OwnPage: Sendable {
     var formToken: String { secret.token(of: isOfSession ? "\(name) \(browserToken ?? "")" : name) }
 
     /// The hidden field of a form.
-    var formField: String { "<input type=\"hidden\" name=\"form\" value=\"\(formToken)\">" }
+    var formField: String { Self.formField(formToken) }
+
+    /// The hidden field of a form of this page that another one answers, whose forms end with the session.
+    func formField(of name: String) -> String { Self.formField(secret.token(of: "\(name) \(browserToken ?? "")")) }
+
+    private static func formField(_ token: String) -> String {
+        "<input type=\"hidden\" name=\"form\" value=\"\(token)\">"
+    }
 
     /// Returns the fields of a form that this page sent.
     func form() throws(Refusal) -> RequestTarget {

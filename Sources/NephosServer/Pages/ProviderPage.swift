@@ -31,12 +31,14 @@ struct ProviderPage {
         request.method == .post && request.target.hasPrefix("\(PeopleSettings.providerCallbackPath)/")
     }
 
-    /// The forms of a sign-in page, one for each provider; empty without providers.
-    /// - Parameter target: the hidden field that says what the sign-in is for.
-    static func forms(_ target: String, _ installation: Installation) -> String {
-        installation.providers.map { provider in
+    /// The forms of a page, one for each provider; empty without providers.
+    /// - Parameters:
+    ///   - target: the hidden field that says what the sign-in is for.
+    ///   - name: the name of the sign-in page for it.
+    static func forms(_ target: String, of page: OwnPage, for name: String) -> String {
+        page.installation.providers.map { provider in
             """
-            <form action="\(path)start/\(provider.name)">\(target)<p><button>Sign in by \
+            <form method="post" action="\(path)start/\(provider.name)">\(page.formField(of: name))\(target)<p><button>Sign in by \
             \(OwnPage.escaped(provider.title))</button> <label><input type="checkbox" name="keep"> Keep me signed in\
             </label></p></form>
             """
@@ -45,9 +47,16 @@ struct ProviderPage {
 
     // MARK: To the provider
 
+    /// Begins a sign-in that a form of this server's pages asked for: so a page elsewhere cannot have a person whom the
+    /// provider knows sign in, to an app or to another's link, unasked.
     func start() async throws(Refusal) -> HTTPResponse {
-        let signIn = try await SignInPage(page.routed, installation)
-        let keepsSignedIn = page.routed.target.parameter("keep")?.readings.first == "on"
+        guard let fields = RequestTarget("/?" + String(decoding: request.body, as: UTF8.self)) else {
+            throw Refusal(.badRequest, "the form cannot be read")
+        }
+        let signIn = try await SignInPage(
+            page.routed, installation, request: fields.parameter("request")?.readings.first,
+            path: fields.parameter("return")?.readings.first)
+        let keepsSignedIn = try signIn.page.form().field("keep") == "on"
         let url: String
         do throws(ServiceError) {
             url = try await installation.beginSignIn(

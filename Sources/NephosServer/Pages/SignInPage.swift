@@ -66,9 +66,12 @@ struct SignInPage {
         guard OwnPage.isReturnPath(path) else {
             throw Refusal(.badRequest, "a sign-in leads to pages of this server alone")
         }
-        page = OwnPage(routed, installation, name: "\(Self.path) \(path)")
+        page = OwnPage(routed, installation, name: Self.name(returningTo: path))
         purpose = .ownPage(path)
     }
+
+    /// The name of the page that leads to a page of this server.
+    static func name(returningTo path: String) -> String { "\(Self.path) \(path)" }
 
     private static func app(
         _ request: SignInRequest, _ installation: Installation
@@ -183,7 +186,7 @@ struct SignInPage {
         <h1>Sign in</h1>\(subject)\(OwnPage.alert(problem))<form method="post">\(page.formField)
         <p><label>Name or e-mail address<br><input name="account" autocomplete="username" required autofocus></label></p>
         <p><label>Password<br><input name="password" type="password" autocomplete="current-password" required></label></p>
-        \(Self.keep)<p><button>Sign in</button></p></form>\(passkeys)\(ProviderPage.forms(target, installation))\(others)
+        \(Self.keep)<p><button>Sign in</button></p></form>\(passkeys)\(ProviderPage.forms(target, of: page, for: page.name))\(others)
         """
     }
 

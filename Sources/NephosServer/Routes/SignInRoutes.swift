@@ -41,7 +41,7 @@ enum SignInRoutes {
         Route([.get, .post], MailRequestPage.signUp, bodyLimit: 16 * 1024, access: .open) { routed throws(Refusal) in
             try await MailRequestPage(routed, try routed.installation, isSignUp: true).answer()
         },
-        Route([.get], ProviderPage.path + "start", access: .open) { routed throws(Refusal) in
+        Route([.post], ProviderPage.path + "start", bodyLimit: 16 * 1024, access: .open) { routed throws(Refusal) in
             try await ProviderPage(routed, try routed.installation).start()
         },
         Route([.get, .post], ProviderPage.path + "callback", bodyLimit: 16 * 1024, access: .open) {

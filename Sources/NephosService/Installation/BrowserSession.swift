@@ -53,11 +53,11 @@ extension Installation {
     }
 
     /// Replaces the password of an account that knows the present one. All sessions end, also the browser's.
-    /// - Parameter removesPasskeys: whether the account's passkeys end, too.
+    /// - Parameter removesOtherMethods: whether the account's passkeys and identity providers are removed, too.
     /// - Throws: `notAuthenticated` for a wrong password; `requestRateLimited` after too many of them.
     package func changePassword(
         of browser: BrowserSession, from old: String, to new: String, device: String?,
-        removesPasskeys: Bool = false, address: [UInt8]
+        removesOtherMethods: Bool = false, address: [UInt8]
     ) async throws(ServiceError) {
         try PasswordRules.check(new, of: browser.name)
         let verified = try await checkPassword(old, of: browser, device: device, address: address)
@@ -70,7 +70,7 @@ extension Installation {
                 account.password == verified
             else { throw ServiceError.sessionIsOver }
             try self.replacePassword(of: browser.account, account, hash, by: actor, in: transaction)
-            if removesPasskeys { try self.removePasskeys(of: browser.account, by: actor, in: transaction) }
+            if removesOtherMethods { try self.removeOtherMethods(of: browser.account, by: actor, in: transaction) }
         }
         sessions.evictAll()
     }

@@ -36,12 +36,27 @@ extension StorageTransaction {
         return ended.count
     }
 
-    /// Ends the browser's session of a token, whosever it is, and those that it began.
-    func endBrowserSession(_ token: String?) throws {
+    /// Ends the browser's session of a token, whosever it is, and those that it began. If the same account signs in once
+    /// more, those go on with the new session.
+    /// - Parameters:
+    ///   - account: the account that signs in.
+    ///   - successor: the hash of its new session in the browser.
+    func endBrowserSession(_ token: String?, for account: String, replacedBy successor: String) throws {
         guard let hash = token.flatMap(SecretToken.init)?.hash, let session = try entry(StoredSession.self, hash),
             session.isOfBrowser == true
         else { return }
-        try endSession(hash, of: session.account)
+        guard session.account == account else {
+            try endSession(hash, of: session.account)
+            return
+        }
+        for other in try sessionHashes(of: account) {
+            guard var begun = try entry(StoredSession.self, other),
+                let index = begun.ancestors?.firstIndex(of: hash)
+            else { continue }
+            begun.ancestors?[index] = successor
+            try put(begun, hash: other)
+        }
+        try removeSession(hash, of: account)
     }
 
     /// Evicts the sessions of an account that expire first, down to `kept` sessions. Those that an evicted one began

@@ -18,6 +18,14 @@ package struct SignInMethods: Hashable, Sendable {
 
     package var hasPassword: Bool
     package var identities: [Identity]
+    /// The names of the entries of the passkeys that are of this server's site.
+    package var passkeys: [String]
+
+    /// Whether the account could not sign in any more without a method.
+    /// - Parameter id: the name of its entry.
+    func isLast(_ id: String) -> Bool {
+        !hasPassword && !identities.contains { $0.id != id && $0.isUsable } && !passkeys.contains { $0 != id }
+    }
 }
 
 extension Installation {
@@ -44,7 +52,8 @@ extension Installation {
             if place != nil {
                 try self.begin(request, account, place, secrets.app, isOfBrowser: false, in: transaction)
             }
-            try transaction.endBrowserSession(request.formerBrowserToken)
+            try transaction.endBrowserSession(
+                request.formerBrowserToken, for: account, replacedBy: secrets.browser.hash)
             try self.begin(request, account, nil, secrets.browser, isOfBrowser: true, in: transaction)
             let device = try transaction.device(request.device, of: account) ?? secrets.device
             try transaction.put(
@@ -79,8 +88,11 @@ extension Installation {
     private func account(
         of identity: ProvidedIdentity, _ link: String?, _ address: [UInt8], in transaction: StorageTransaction
     ) throws -> FoundAccount {
-        if let account = try transaction.entry(StoredIdentity.self, StoredIdentity.name(identity))?.account {
-            return .found(account)
+        let hash = StoredIdentity.name(identity)
+        if let account = try transaction.entry(StoredIdentity.self, hash)?.account {
+            if try transaction.entry(InstallationAccount.self, account) != nil { return .found(account) }
+            // An earlier version deleted the account, and left this.
+            try transaction.removeIdentity(hash, of: account)
         }
         guard people.signUp != .off else { return .none }
         // The link's address is verified by it, as who has the link has the mailbox.
@@ -174,11 +186,7 @@ extension Installation {
             guard methods.identities.contains(where: { $0.id == id }) else {
                 throw ServiceError(.notFound, .unknownItem, "the account has no such provider")
             }
-            guard methods.hasPassword || methods.identities.contains(where: { $0.id != id && $0.isUsable }) else {
-                throw ServiceError(
-                    .exists, .serverRejectedRequest,
-                    "this is the last way to sign in to the account: set a password or add another first")
-            }
+            if methods.isLast(id) { throw ServiceError.lastSignInMethod }
             try transaction.removeIdentity(id, of: browser.account)
             try self.audit("provider removed", browser.account, by: actor, in: transaction)
         }
@@ -189,7 +197,7 @@ extension Installation {
         try await read { try self.methods(of: browser.account, $0) }
     }
 
-    private func methods(of account: String, _ reader: StorageReader) throws -> SignInMethods {
+    func methods(of account: String, _ reader: StorageReader) throws -> SignInMethods {
         let found = try reader.entry(InstallationAccount.self, account)
         let identities = try reader.identities(of: account).map { id, identity in
             let provider = providers.first { $0.issuer.text.hasSameBytes(as: identity.issuer) }
@@ -197,7 +205,17 @@ extension Installation {
                 id: id, provider: provider?.title ?? identity.issuer, label: identity.label, addedAt: identity.addedAt,
                 isUsable: provider != nil)
         }
-        return SignInMethods(hasPassword: found?.password != nil, identities: identities)
+        let passkeys = try reader.passkeys(of: account).filter { $0.passkey.relyingParty == passkeyHost }.map(\.id)
+        return SignInMethods(hasPassword: found?.password != nil, identities: identities, passkeys: passkeys)
+    }
+
+    /// Removes the passkeys and the identity providers of an account, with an event of the audit for each.
+    func removeOtherMethods(of account: String, by actor: AuditActor, in transaction: StorageTransaction) throws {
+        try removePasskeys(of: account, by: actor, in: transaction)
+        for (id, _) in try transaction.identities(of: account) {
+            try transaction.removeIdentity(id, of: account)
+            try audit("provider removed", account, by: actor, in: transaction)
+        }
     }
 
     private func put(
@@ -221,4 +239,10 @@ extension StorageReader {
         else { return nil }
         return device
     }
+}
+
+extension ServiceError {
+    static let lastSignInMethod = ServiceError(
+        .exists, .serverRejectedRequest,
+        "this is the last way to sign in to the account: set a password or add another first")
 }

@@ -94,6 +94,8 @@ extension Installation {
                 guard let stored = try transaction.entry(StoredPasskey.self, id),
                     stored.relyingParty == relyingParty.id,
                     let own = try transaction.entry(AccountPasskeys.self, stored.account),
+                    // An earlier version deletes an account without its passkeys.
+                    try transaction.entry(InstallationAccount.self, stored.account) != nil,
                     own.handle.hasSameBytes(as: passkey.handle)
                 else { return nil }
                 let isKnown = try device.map {

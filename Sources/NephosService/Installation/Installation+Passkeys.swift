@@ -118,6 +118,7 @@ extension Installation {
     /// - Throws: `unknownItem` for a passkey that the account has not; `notAuthenticated` for a sign-in that is not recent.
     package func removePasskey(_ id: String, of browser: BrowserSession, address: [UInt8]) async throws(ServiceError) {
         try await change(of: browser, "passkey removed", id, address) { transaction in
+            if try self.methods(of: browser.account, transaction).isLast(id) { throw ServiceError.lastSignInMethod }
             guard try !transaction.removePasskeys(of: browser.account, id: id).isEmpty else {
                 throw ServiceError.unknownPasskey
             }

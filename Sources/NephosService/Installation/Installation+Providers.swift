@@ -74,8 +74,8 @@ extension Installation {
 
     /// Uses a sign-in up, and returns the person that the provider's answer stands for.
     ///
-    /// It counts as a failed attempt of the network, until `SignInCounters.succeed`, unless the person did not agree or the
-    /// provider cannot be reached.
+    /// It counts as a failed attempt of the network, until `SignInCounters.succeed`, unless the provider cannot be
+    /// reached.
     /// - Throws: `unknownItem` for a sign-in of another browser, or one that came back before; `notAuthenticated` for an
     ///   answer that does not hold; `serviceUnavailable` if the provider cannot be reached; `requestRateLimited`.
     func identity(
@@ -83,6 +83,8 @@ extension Installation {
     ) async throws(ServiceError) -> ProvidedIdentity {
         let client = try client(signIn.provider)
         guard signIn.browser == ProviderSignIn.hash(ofBrowser: browserSecret) else { throw .providerSignInIsOver }
+        // Nothing is redeemed then, so nothing is written.
+        guard !response.isError, !response.code.isEmpty else { throw .providerRefused }
         let now = environment.now()
         try await write { transaction in
             guard signIn.epoch == (try transaction.tokenEpoch()),
@@ -95,7 +97,7 @@ extension Installation {
         do throws(ServiceError) {
             return try await identity(signIn, response, client, browserSecret, address)
         } catch {
-            if response.isError || error.code == .tryAgainLater {
+            if error.code == .tryAgainLater {
                 try await write { try SignInCounters(providersFrom: address).succeed(in: $0) }
             }
             throw error
@@ -112,7 +114,6 @@ extension Installation {
             let metadata = try await client.metadata()
             let isNamed = response.issuer?.hasSameBytes(as: client.provider.issuer.text)
             guard isNamed ?? !metadata.namesIssuer else { throw .refused("the answer is another issuer's") }
-            guard !response.isError, !response.code.isEmpty else { throw .refused("the person did not agree") }
             var identity = try await client.identity(
                 response.code, verifier: signIn.verifier(browserSecret), nonce: signIn.nonce(browserSecret),
                 redirectURL: redirectURL)

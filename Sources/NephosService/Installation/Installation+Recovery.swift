@@ -27,11 +27,11 @@ extension Installation {
 
     /// Sets a new password by a link. All sessions of the account end, its devices are new ones, and every verified
     /// address is told.
-    /// - Parameter removesPasskeys: whether the account's passkeys end, too.
+    /// - Parameter removesOtherMethods: whether the account's passkeys and identity providers are removed, too.
     /// - Throws: `unknownItem` for a link that is not valid; `invalidArguments` for a password that breaks the rules: then
     ///   the link stays.
     package func recover(
-        byLink secret: String, password: String, removesPasskeys: Bool = false, address: [UInt8]
+        byLink secret: String, password: String, removesOtherMethods: Bool = false, address: [UInt8]
     ) async throws(ServiceError) {
         let hash = try await linkedPassword(password, secret, .recovery, address)
         try await write { transaction in
@@ -39,7 +39,7 @@ extension Installation {
             guard let id = link.account, let account else { throw ServiceError.linkIsOver }
             let actor = AuditActor(name: id, address: SignInCounters.network(address) ?? "")
             try self.replacePassword(of: id, account, hash, by: actor, in: transaction)
-            if removesPasskeys { try self.removePasskeys(of: id, by: actor, in: transaction) }
+            if removesOtherMethods { try self.removeOtherMethods(of: id, by: actor, in: transaction) }
         }
         sessions.evictAll()
     }

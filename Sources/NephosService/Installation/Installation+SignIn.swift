@@ -187,7 +187,8 @@ extension Installation {
             try counters.succeed(in: transaction)
             if isOfAnApp { try self.begin(request, account, place, secret, isOfBrowser: false, in: transaction) }
             if request.startsBrowserSession {
-                try transaction.endBrowserSession(request.formerBrowserToken)
+                try transaction.endBrowserSession(
+                    request.formerBrowserToken, for: account, replacedBy: browserSecret.hash)
                 try self.begin(request, account, nil, browserSecret, isOfBrowser: true, in: transaction)
             }
             try transaction.put(

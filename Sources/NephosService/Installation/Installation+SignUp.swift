@@ -57,7 +57,7 @@ extension Installation {
             try self.audit("account made", id, by: actor, in: transaction)
             _ = try self.verify(name, of: id, by: actor, in: transaction)
             let request = SignIn(name: name, password: "", apiToken: nil, label: "browser", address: address)
-            try transaction.endBrowserSession(formerBrowserToken)
+            try transaction.endBrowserSession(formerBrowserToken, for: id, replacedBy: browserSecret.hash)
             try self.begin(request, id, nil, browserSecret, isOfBrowser: true, in: transaction)
             try transaction.put(
                 KnownDevice(), KnownDevice.name(id, device.hash), expiresAt: now + Limits.knownDeviceLifetime)

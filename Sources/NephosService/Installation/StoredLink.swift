@@ -44,8 +44,8 @@ package struct OpenedLink: Hashable, Sendable {
     /// The account's ID; nil for one that is to be made.
     package var account: String?
     package var continuation: SignUpContinuation?
-    /// The number of the account's passkeys.
-    package var passkeys = 0
+    /// The number of the account's passkeys and identity providers.
+    package var otherMethods = 0
 }
 
 extension StorageReader {
@@ -81,7 +81,9 @@ extension Installation {
             return OpenedLink(
                 purpose: purpose, name: account?.name ?? link.address ?? "", account: link.account,
                 continuation: link.continuation,
-                passkeys: try link.account.map { try reader.passkeys(of: $0).count } ?? 0)
+                otherMethods: try link.account.map {
+                    try reader.passkeys(of: $0).count + reader.identities(of: $0).count
+                } ?? 0)
         }
     }
 

@@ -47,10 +47,10 @@ import Testing
     }
 
     /// A request by `curl`, with the cookies of a browser.
-    private func curl(_ url: String, _ directory: URL) async throws -> String {
+    private func curl(_ url: String, _ directory: URL, _ options: [String] = []) async throws -> String {
         let jar = directory.appendingPathComponent("cookies").path
         let finished = try await StartedNephos(
-            ["-s", "-i", "-b", jar, "-c", jar, url], product: "/usr/bin/curl"
+            ["-s", "-i", "-b", jar, "-c", jar] + options + [url], product: "/usr/bin/curl"
         ).finish()
         #expect(finished.status == 0, "\(finished.errors)")
         return finished.output
@@ -60,7 +60,11 @@ import Testing
     private func signIn(_ served: ServedInstallation, _ provider: LyingProvider, _ directory: URL) async throws
         -> String
     {
-        let start = try await curl("\(served.url)/account/providers/start/own?return=/account", directory)
+        let page = try await curl("\(served.url)/sign-in?return=/account", directory)
+        let form = try #require(page.firstMatch(of: /name="form" value="([0-9a-f]{64})"/)).1
+        let start = try await curl(
+            "\(served.url)/account/providers/start/own", directory,
+            ["-H", "Origin: \(served.url)", "-d", "form=\(form)&return=/account"])
         guard let found = start.firstMatch(of: /<a href="(http:[^"]+)">Continue at Our own/) else { return start }
         let response = provider.authorize(
             String(found.1).replacing("&amp;", with: "&"), as: .init("1", "ada@example.org", isVerified: true))

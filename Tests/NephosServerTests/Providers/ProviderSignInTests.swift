@@ -48,7 +48,7 @@ import Testing
         let browser = Browser(server.production)
         var seen: Set<String> = []
         for _ in 1...2 {
-            let url = try server.target(await browser.get("/account/providers/start/first?return=%2Flogin"))
+            let url = try server.target(await server.start(browser, by: "first", for: "return=%2Flogin"))
             let query = try #require(URLComponents(string: url)?.queryItems)
             func value(_ name: String) -> String { query.first { $0.name == name }?.value ?? "" }
             #expect(url.hasPrefix("https://id.example.com/authorize?tenant=1&response_type=code&"))
@@ -94,7 +94,7 @@ import Testing
         let server = try await ProviderServer(kind: .rsa)
         let (browser, provider) = (Browser(server.production), try server.provider("first"))
         provider.lie = lie
-        let start = await browser.get("/account/providers/start/first?return=%2Faccount")
+        let start = await server.start(browser, by: "first")
         if [.otherIssuersDocument, .plainEndpoint, .redirectedDocument, .failure].contains(lie) {
             let isAway = lie == .failure
             expectRefusal(start, isAway ? 503 : 403, isAway ? "cannot be reached" : "did not sign you in", browser)
@@ -201,14 +201,34 @@ import Testing
         await server.close()
     }
 
+    @Test func `no page elsewhere begins a sign-in, and no form of another page or browser`() async throws {
+        let server = try await ProviderServer()
+        let (browser, other) = (Browser(server.production), Browser(server.production))
+        let (page, target) = (await browser.get("/sign-in"), "/account/providers/start/first")
+        #expect(await browser.get("\(target)?return=%2Faccount").status == 405)
+        for origin in [nil, "null", "https://evil.example.org"] {
+            let status = await browser.post(target, from: page, "return=%2Faccount", origin: origin).status
+            #expect(status == 403, "\(origin ?? "none")")
+        }
+        #expect(await browser.post(target, from: page, "return=%2Flogin").status == 403)
+        #expect(await other.post(target, from: page, "return=%2Faccount").status == 403)
+        #expect(await browser.post(target, from: page, "return=%2Faccount").status == 200)
+        await server.close()
+    }
+
     @Test func `unknown providers and targets elsewhere are refused`() async throws {
         let server = try await ProviderServer()
         let browser = Browser(server.production)
-        for target in ["start/none", "callback/none", "callback", "start", "start/first/x", "x/first"] {
+        for target in ["callback/none", "callback", "x/first"] {
             #expect(await browser.get("/account/providers/\(target)").status == 404, "\(target)")
         }
+        let page = await browser.get("/sign-in")
+        for target in ["start/none", "start", "start/first/x"] {
+            let status = await browser.post("/account/providers/\(target)", from: page, "return=%2Faccount").status
+            #expect(status == 404, "\(target)")
+        }
         for purpose in ["return=https:%2F%2Fevil.example.org", "return=%2Fstatus", "request=x"] {
-            let status = await browser.get("/account/providers/start/first?\(purpose)").status
+            let status = await server.start(browser, by: "first", for: purpose).status
             #expect(status == 400 || status == 401, "\(purpose)")
         }
         await server.close()

@@ -98,11 +98,17 @@ final class ProviderServer: Sendable {
         return "/account/providers/callback/\(name)?\(query.joined(separator: "&"))"
     }
 
+    /// Begins a sign-in by the form of the sign-in page.
+    func start(_ browser: Browser, by name: String, for purpose: String = "return=%2Faccount") async -> HTTPResponse {
+        let page = await browser.get("/sign-in?other=1&\(purpose)")
+        return await browser.post("/account/providers/start/\(name)", from: page, purpose)
+    }
+
     /// Begins a sign-in, and lets the person agree at the provider.
     func agree(
         _ browser: Browser, by name: String, as person: LyingProvider.Person, for purpose: String = "return=%2Faccount"
     ) async throws -> LyingProvider.Response {
-        let page = await browser.get("/account/providers/start/\(name)?\(purpose)")
+        let page = await start(browser, by: name, for: purpose)
         return try provider(name).authorize(try target(page), as: person)
     }
 

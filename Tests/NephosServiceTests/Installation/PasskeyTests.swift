@@ -461,15 +461,15 @@ import Testing
         try await test.add(try SoftwarePasskey(), to: browser)
         try await test.installation.changePassword(
             of: browser, from: TestInstallation.password, to: "a tenth life of the cat", device: nil,
-            removesPasskeys: isRemoved, address: [])
+            removesOtherMethods: isRemoved, address: [])
         #expect(try await test.passkeys() == (isRemoved ? [] : ["key"]))
         _ = try await test.signIn(password: "a tenth life of the cat", apiToken: apiToken)
         let link = try await test.installation.makeRecoveryLink(
             ofAccountNamed: "ada@example.org", by: TestInstallation.root)
         let secret = String(try #require(link.split(separator: "=").last))
-        #expect(try await test.installation.link(secret)?.passkeys == (isRemoved ? 0 : 1))
+        #expect(try await test.installation.link(secret)?.otherMethods == (isRemoved ? 0 : 1))
         try await test.installation.recover(
-            byLink: secret, password: "an eleventh life of it", removesPasskeys: isRemoved, address: [])
+            byLink: secret, password: "an eleventh life of it", removesOtherMethods: isRemoved, address: [])
         #expect(try await test.passkeys() == (isRemoved ? [] : ["key"]))
     }
 

@@ -43,10 +43,13 @@ struct AccountPage: SessionPage {
     /// - Parameter message: what happened, as HTML; empty for nothing.
     private func show(_ message: String = "", status: Int = 200) async throws(Refusal) -> HTTPResponse {
         var content = "<h1>\(OwnPage.escaped(session.name))</h1>\(message)"
-        do throws(ServiceError) {
-            for section in Self.sections { content += try await section.init(page: page, session: session).content() }
-        } catch {
-            throw Refusal(error)
+        for section in Self.sections {
+            // A section that fails, as that of apps does with a damaged store, leaves the others.
+            do throws(ServiceError) {
+                content += try await section.init(page: page, session: session).content()
+            } catch {
+                content += OwnPage.alert("A part of this page cannot be shown now: \(error.reason)")
+            }
         }
         return page.page("Account", content, status: status, script: PasskeyScript.policy(page))
     }

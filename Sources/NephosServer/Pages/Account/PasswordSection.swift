@@ -12,7 +12,7 @@ struct PasswordSection: AccountSection {
         if action == "mail-password" { return try await mailPassword() }
         try await page.installation.changePassword(
             of: session, from: form.field("password"), to: form.field("new"), device: page.device,
-            removesPasskeys: form.field("passkeys") == "remove", address: address)
+            removesOtherMethods: form.field("passkeys") == "remove", address: address)
         return .signedOut
     }
 
@@ -37,16 +37,16 @@ struct PasswordSection: AccountSection {
             <p><label>Present password<br><input name="password" type="password" autocomplete="current-password" \
             required></label></p>
             <p><label>New password<br><input name="new" type="password" autocomplete="new-password" required></label></p>
-            \(passkeys)<p><button>Change it, and end all sessions</button></p>
+            \(otherMethods)<p><button>Change it, and end all sessions</button></p>
             """
         return "<h2>Password</h2>\(form("password", fields))"
     }
 
-    /// The choice to remove the account's passkeys; empty where the server has none.
-    private var passkeys: String {
-        if page.installation.passkeyHost == nil { return "" }
+    /// The choice to remove the other methods of the account; empty where the server has none.
+    private var otherMethods: String {
+        if page.installation.passkeyHost == nil, page.installation.providers.isEmpty { return "" }
         return """
-            <p><label><input type="checkbox" name="passkeys" value="remove"> Remove all passkeys, too. They stay otherwise\
+            <p><label><input type="checkbox" name="passkeys" value="remove"> Remove all passkeys and identity providers, too. They stay otherwise\
             </label></p>
             """
     }
