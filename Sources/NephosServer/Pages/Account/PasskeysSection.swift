@@ -59,7 +59,7 @@ struct PasskeysSection: AccountSection {
         let list =
             rows.isEmpty
             ? "<p>The account has none.</p>"
-            : "<ul>\(rows)</ul><p>They stay when sessions end: remove those that you do not know.</p>"
+            : "<ul>\(rows)</ul><p>They stay when sessions end: remove those that you do not know, and end the sessions that they began.</p>"
         return "<h2>Passkeys</h2>\(list)\(addition(state))"
     }
 

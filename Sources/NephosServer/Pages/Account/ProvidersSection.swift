@@ -31,7 +31,7 @@ struct ProvidersSection: AccountSection {
         }
         return """
             <h2>Sign-in by others</h2><ul>\(identities.map(row).joined())</ul>\(buttons.joined())
-            <p>Changes need a sign-in of the last 15 minutes: \
+            <p>Sessions that a removed one began go on: end them above. Changes need a sign-in of the last 15 minutes: \
             <a href="\(SignInPage.address(returningTo: AccountPage.path))&amp;other=1">sign in again</a>.</p>
             """
     }
