@@ -9,7 +9,7 @@ package final class LyingProvider: Sendable {
         case unsigned, signedByPublicKey, signedByOtherKey, signedByUnknownKey, algorithmOfOtherKey, changedPayload
         case critical, otherNonce, noNonce, noSubject, longSubject, noExpiry, noToken
         case otherIssuersDocument, plainEndpoint, redirectedToken, redirectedDocument, longToken, longKeys, failure,
-            failingToken
+            failingToken, refusingClient
     }
 
     /// Who signs in at the provider.
@@ -134,6 +134,7 @@ package final class LyingProvider: Sendable {
         switch lie {
         case .redirectedToken: return (307, [])
         case .failingToken: return (502, [])
+        case .refusingClient: return (401, Array(#"{"error":"invalid_client"}"#.utf8))
         case .noToken: return Self.json(["access_token": "x"])
         case .longToken: return Self.json(["id_token": String(repeating: "x", count: 2 << 20)])
         default:

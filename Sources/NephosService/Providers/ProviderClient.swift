@@ -36,6 +36,8 @@ struct ProviderClient: Sendable {
     private static func checked(_ answer: (status: Int, body: [UInt8])) throws(ProviderFailure) -> [UInt8] {
         switch answer.status {
         case 200: break
+        // The provider refuses this server, whose secret has expired: not the fault of who signs in.
+        case 401: throw .unreachable("the provider answered 401: is the client's secret the present one?")
         case 500...599, 429: throw .unreachable("the provider answered \(answer.status)")
         default: throw .refused("the provider answered \(answer.status)")
         }

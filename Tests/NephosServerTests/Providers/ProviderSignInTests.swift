@@ -101,7 +101,8 @@ import Testing
         } else {
             let response = provider.authorize(try server.target(start), as: ProviderServer.ada)
             let (status, reason) =
-                lie == .failingToken ? (503, "cannot be reached") : (403, "did not sign you in")
+                [.failingToken, .refusingClient].contains(lie)
+                ? (503, "cannot be reached") : (403, "did not sign you in")
             expectRefusal(await browser.get(server.callback("first", response)), status, reason, browser)
         }
         #expect(try await server.installation.accounts(after: "").filter { $0.name.contains("@") }.isEmpty)
