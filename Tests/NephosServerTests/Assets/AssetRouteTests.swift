@@ -156,7 +156,7 @@ import Testing
             let foreign = String(repeating: "0", count: 64)
             for wrong in [
                 address.replacingOccurrences(of: content, with: foreign),
-                address.replacingOccurrences(of: token, with: "A" + token.dropFirst()),
+                address.replacingOccurrences(of: token, with: (token.first == "A" ? "B" : "A") + token.dropFirst()),
                 address.replacingOccurrences(of: "iCloud.test", with: "iCloud.other"),
                 address.replacingOccurrences(of: token, with: "x"),
             ] {
