@@ -5,7 +5,7 @@ import NephosWire
 /// which the provider leads it back. Each provider has a callback of its own. Both work without a script.
 struct ProviderPage {
     static let (module, component) = ("account", "providers")
-    /// How the paths begin; what is done and the provider's name follow.
+    /// The prefix of the paths. The action and the provider's name follow.
     static let path = "/\(module)/\(component)/"
 
     private let page: OwnPage

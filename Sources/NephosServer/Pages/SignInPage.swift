@@ -190,7 +190,7 @@ struct SignInPage {
         """
     }
 
-    /// The links for who cannot sign in.
+    /// The links to recovery and sign-up.
     private var others: String {
         var links = ""
         if installation.sendsMail { links += "<p><a href=\"\(MailRequestPage.recovery)\">Forgot the password?</a></p>" }

@@ -10,7 +10,7 @@ enum AdministrationRoutes {
         .administration("/nephos/zones/list", .view, NephosService.listAccountZones),
         .administration("/nephos/zones/remove", .change, NephosService.removeZones(_:_:)),
         .administration("/nephos/deletions/forget", .change, NephosService.forgetDeletions(_:_:)),
-        // Private data: only who may change a container reads it, and each time is in the audit.
+        // Private data needs the developer's role. Each request is audited.
         .administration("/nephos/records/list", .change, NephosService.listRecords),
         .administration("/nephos/records/show", .change, NephosService.showRecord),
         .administration("/nephos/shares/list", .view, NephosService.listShares),

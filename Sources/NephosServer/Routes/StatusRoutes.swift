@@ -7,7 +7,7 @@ import Synchronization
 enum StatusRoutes {
     private static let (statusPath, requestsPath) = ("/status", "/status/requests")
 
-    /// Whether a route shows what the server does. Its requests are not among those that it shows.
+    /// Whether a route reads the recent requests. Its own requests are not recorded.
     static func isStatus(_ route: Route) -> Bool { route.path == statusPath || route.path == requestsPath }
 
     static let table: [Route] = [

@@ -11,7 +11,7 @@ struct AdoptedAddresses: Sendable {
 
     /// The sign-in names by the names of `nephos dev`.
     private let exact: [String: String]
-    /// The sign-in names by names in lower case, of those that are one name then.
+    /// The sign-in names by lower-case names. Ambiguous names have none.
     private let canonical: [String: String]
 
     init(_ decided: [String: AdoptedName]) {

@@ -82,6 +82,31 @@ import Testing
         await server.close()
     }
 
+    @Test func `apps stay signed in when their account signs in once more, and not when another one does`() async throws
+    {
+        let server = try await ProductionServer()
+        let token = try await apiToken(server, origins: [ProductionServer.page])
+        let browser = Browser(server)
+        let address = try await redirect(server, token, origin: ProductionServer.page)
+        _ = await browser.post(address, from: await browser.get(address), "account=lovelace&\(Self.password)")
+        let offer = await browser.get(address)
+        let continued = await browser.post(address, from: offer, "action=continue")
+        let app = String(try #require(continued.text.firstMatch(of: /ckWebAuthToken: "([^"]+)"/)).1)
+        for account in ["lovelace", "lovelace", "bob"] {
+            try await expectSession(app, "lovelace", token, server)
+            let former = try #require(browser.cookie("session"))
+            let form = await browser.get("\(address)&other=1")
+            _ = await browser.post("\(address)&other=1", from: form, "account=\(account)&\(Self.password)")
+            #expect(try await server.installation.browserSession(former) == nil)
+        }
+        await #expect(throws: ServiceError.self) {
+            _ = try await server.installation.caller(
+                container: ProductionServer.container, environment: .development, apiToken: token, token: app,
+                origin: ProductionServer.page)
+        }
+        await server.close()
+    }
+
     @Test func `a sign-in ends at the token's callback, and nowhere else`() async throws {
         let server = try await ProductionServer()
         let callback = "https://app.example.org/signed-in?from=nephos"

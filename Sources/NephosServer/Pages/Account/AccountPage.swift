@@ -73,7 +73,7 @@ protocol AccountSection: Sendable {
 
 /// What follows an action on the account's page.
 enum AccountOutcome {
-    /// The page is shown anew.
+    /// The browser reloads the page.
     case done
     /// The page is shown with a sentence, without its full stop.
     case noted(String)

@@ -1,7 +1,7 @@
 import NephosService
 import NephosWire
 
-/// The program tokens on the page of an account: those that it has, and a form that makes one.
+/// Lists the program tokens of an account, with forms that make and revoke them.
 struct ProgramsSection: AccountSection {
     static let actions: Set = ["make-program", "revoke-program"]
 

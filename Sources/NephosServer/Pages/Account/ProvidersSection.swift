@@ -1,7 +1,7 @@
 import NephosService
 import NephosWire
 
-/// The identity providers by which the account signs in, and those that can be added.
+/// Lists the identity providers of an account, with forms that add and remove them.
 struct ProvidersSection: AccountSection {
     static let actions: Set = ["add-provider", "remove-provider"]
 
