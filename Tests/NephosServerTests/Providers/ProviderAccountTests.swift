@@ -162,6 +162,22 @@ import Testing
         await server.close()
     }
 
+    @Test func `a recovery removes the providers of an account where that is chosen`() async throws {
+        for isChosen in [false, true] {
+            let server = try await ProviderServer()
+            #expect(
+                try await server.signIn(Browser(server.production), by: "first", as: ProviderServer.ada).status == 303)
+            let link = try await server.installation.makeRecoveryLink(ofAccountNamed: "ada@example.org", by: Self.root)
+            let secret = String(try #require(link.split(separator: "=").last))
+            #expect(try await server.installation.link(secret)?.otherMethods == 1)
+            try await server.installation.recover(
+                byLink: secret, password: ProductionServer.password, removesOtherMethods: isChosen, address: [])
+            let again = try await server.signIn(Browser(server.production), by: "first", as: ProviderServer.ada)
+            #expect(again.status == (isChosen ? 403 : 303), "\(isChosen): \(again.text)")
+            await server.close()
+        }
+    }
+
     @Test func `a provider is removed by its account alone, and never the last way to sign in`() async throws {
         let server = try await ProviderServer()
         let (browser, other) = (Browser(server.production), Browser(server.production))
