@@ -2,7 +2,9 @@ import NephosWire
 
 /// The command `nephos import`, which saves the records of an export by `nephos export`.
 struct ImportCommand {
-    static let options = [AssetFolder.option] + CloudAddress.options + [CommandOption("--help", nil, "Show this help.")]
+    static let options =
+        [AssetFolder.option, RecordImport.skipOrphans] + CloudAddress.options
+        + [CommandOption("--help", nil, "Show this help.")]
 
     static let help = """
         Import the records of an export.

@@ -1,7 +1,7 @@
 import NephosWire
 
-/// Finds targets of references that are neither stored nor among the operations to save.
-enum MissingTargets {
+/// The targets of references that are neither stored nor among the operations to save.
+struct MissingTargets {
     struct Missing {
         var line: Int
         var recordName: String
@@ -25,38 +25,53 @@ enum MissingTargets {
 
     private static let namesPerRequest = 200
 
-    /// Returns the first missing target; nil if all targets will exist.
-    static func first(of waiting: WaitingOperations, in cloud: Cloud) throws -> Missing? {
+    /// Each missing target, with the first operation that refers to it.
+    private var missing: [Name: Missing] = [:]
+
+    var isEmpty: Bool { missing.isEmpty }
+    /// The missing target of the first line.
+    var first: Missing? { missing.values.min { $0.line < $1.line } }
+
+    init(of waiting: WaitingOperations, in cloud: Cloud) throws {
         var names: Set<Name> = []
         try waiting.visit { line, _ in names.insert(Name(line.operation)) }
         var asked: [Name: Missing] = [:]
-        var missing: Missing?
         try waiting.visit { line, _ in
-            let source = Name(line.operation)
-            for target in line.operation.neededRecords.map({ Name($0, in: source.zone) })
-            where !names.contains(target) && asked[target] == nil && missing == nil {
-                asked[target] = Missing(line: line.line, recordName: source.record, target: target.record)
-                guard asked.count == namesPerRequest else { continue }
-                missing = try absent(asked, cloud)
+            for target in Self.targets(of: line.operation)
+            where !names.contains(target) && asked[target] == nil && missing[target] == nil {
+                let source = line.operation.record.recordName ?? ""
+                asked[target] = Missing(line: line.line, recordName: source, target: target.record)
+                guard asked.count == Self.namesPerRequest else { continue }
+                try addAbsent(of: asked, cloud)
                 asked = [:]
             }
         }
-        return try missing ?? absent(asked, cloud)
+        try addAbsent(of: asked, cloud)
     }
 
-    /// Returns the first name, in the order of the lines, that no record has; nil if all exist.
-    private static func absent(_ names: [Name: Missing], _ cloud: Cloud) throws -> Missing? {
-        if names.isEmpty { return nil }
-        let sorted = names.sorted { $0.value.line < $1.value.line }
+    /// Whether the operation refers to a missing target.
+    func block(_ operation: RecordOperation) -> Bool {
+        Self.targets(of: operation).contains { missing[$0] != nil }
+    }
+
+    private static func targets(of operation: RecordOperation) -> [Name] {
+        let zone = Name(operation).zone
+        return operation.neededRecords.map { Name($0, in: zone) }
+    }
+
+    /// Adds the targets that the database does not have.
+    private mutating func addAbsent(of asked: [Name: Missing], _ cloud: Cloud) throws {
+        if asked.isEmpty { return }
+        let names = Array(asked.keys)
         let request = LookupRecordsRequest(
-            records: sorted.map { name, _ in
+            records: names.map { name in
                 LookupRecordsRequest.Item(recordName: name.record, zoneID: ZoneIDDictionary(zoneName: name.zone))
             }, desiredKeys: [])
         let results = try cloud.request("records/lookup", request, as: RecordsResponse.self).records
-        for ((_, missing), result) in zip(sorted, results) {
-            if case .failure(let error) = result, error.clientErrorCode == unknownItem { return missing }
+        for (name, result) in zip(names, results) {
+            guard case .failure(let error) = result, error.clientErrorCode == Self.unknownItem else { continue }
+            missing[name] = asked[name]
         }
-        return nil
     }
 
     /// The raw value of `CKError.Code.unknownItem`.

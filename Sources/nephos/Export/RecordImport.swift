@@ -7,6 +7,10 @@ struct RecordImport {
     private static let operationsPerRequest = 200
     private static let bytesPerRequest = 1024 * 1024
 
+    static let skipOrphans = CommandOption(
+        "--skip-orphans", nil,
+        "Leave out records whose owner, parent or validated target is missing, as after a deletion during the export.")
+
     private let lines: LineReader
     private let arguments: Arguments
     /// The database into which the current lines are saved.
@@ -20,6 +24,7 @@ struct RecordImport {
     private var deferred = WaitingOperations()
     /// The number of fields in existing records that the import keeps because the export cannot represent them.
     private var keptFields = 0
+    private var skippedOrphans = 0
 
     init(_ lines: LineReader, _ cloud: Cloud, _ arguments: Arguments) throws {
         self.lines = lines
@@ -49,6 +54,9 @@ struct RecordImport {
         if keptFields > 0 {
             Console.note(
                 "\(keptFields) fields that the export left out are as they were in the records that were there.")
+        }
+        if skippedOrphans > 0 {
+            Console.note("\(skippedOrphans) records are left out, as they refer to records that are missing.")
         }
     }
 
@@ -150,12 +158,7 @@ struct RecordImport {
         if waiting.isEmpty { return }
         waiting = try save(waiting) { $0 }
         if waiting.isEmpty { return }
-        if let missing = try MissingTargets.first(of: waiting, in: cloud) {
-            throw Cloud.Failure(
-                message:
-                    "\(lines.path):\(missing.line): record '\(missing.recordName)' refers to '\(missing.target)', which is in"
-                    + " none of the lines and not in the database. \(progress.count) records are imported.")
-        }
+        waiting = try withoutOrphans(waiting)
         // The second pass counts these records again, once they are complete.
         let (count, kept) = (progress.count, keptFields)
         _ = try save(waiting) { $0.withoutNeeds }
@@ -167,6 +170,30 @@ struct RecordImport {
                 message:
                     "\(lines.path): \(waiting.count) records refer to records that were deleted meanwhile, and are"
                     + " imported without their references.")
+        }
+    }
+
+    /// Returns the operations whose targets will all exist.
+    /// - Throws: `Cloud.Failure` for an operation with a missing target, unless the user gave `--skip-orphans`.
+    private mutating func withoutOrphans(_ all: WaitingOperations) throws -> WaitingOperations {
+        var waiting = all
+        while true {
+            let targets = try MissingTargets(of: waiting, in: cloud)
+            guard let first = targets.first else { return waiting }
+            guard arguments.has(Self.skipOrphans.name) else {
+                throw Cloud.Failure(
+                    message:
+                        "\(lines.path):\(first.line): record '\(first.recordName)' refers to '\(first.target)', which is"
+                        + " in none of the lines and not in the database: import with '\(Self.skipOrphans.name)' to"
+                        + " leave out such records, as an owner's deletion would. \(progress.count) records are"
+                        + " imported.")
+            }
+            let kept = WaitingOperations()
+            try waiting.visit { operation, _ in
+                if !targets.block(operation.operation) { try kept.add(operation) }
+            }
+            skippedOrphans += waiting.count - kept.count
+            waiting = kept
         }
     }
 

@@ -19,15 +19,16 @@ import Testing
 
     private static func name(_ number: Int) -> String { "r" + String(number + 10_000) }
 
-    private func imported(_ lines: [String], _ directory: URL, _ body: (Finished, [String]) async throws -> Void)
-        async throws
-    {
+    private func imported(
+        _ lines: [String], _ directory: URL, options: [String] = [],
+        _ body: (Finished, [String]) async throws -> Void
+    ) async throws {
         let server = try StartedNephos(["dev", "--in-memory", "--port", "0"])
         let place = ["--url", "http://127.0.0.1:\(try readyPort(try await server.readyLine()))"]
         let file = directory.appendingPathComponent("file")
         try Data(([Self.header] + lines).joined(separator: "\n").utf8).write(to: file)
         let finished = try await StartedNephos(
-            ["import", file.path] + place, environment: ["TMPDIR": directory.path]
+            ["import", file.path] + options + place, environment: ["TMPDIR": directory.path]
         ).finish()
         try await body(finished, place)
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["file"])
@@ -85,9 +86,29 @@ import Testing
             try await imported(lines, directory) { finished, place in
                 #expect(finished.status == 1)
                 #expect(finished.errors.contains(":3: record 'b' refers to 'gone', which is in none of the lines"))
+                #expect(finished.errors.contains("--skip-orphans"))
                 #expect(finished.errors.contains("1 records are imported"), "\(finished.errors)")
                 let saved = try await exported(place)
                 #expect(saved.count == 2 && saved[1].contains(#""recordName":"c""#), "\(saved)")
+            }
+        }
+    }
+
+    /// "b" needs a missing record, "a" needs "b", and "0" needs "a": a chain that breaks at its end.
+    @Test func `orphans and the records that need them are left out where that is wanted`() async throws {
+        try await withTemporaryDirectory { directory in
+            let lines = [
+                Self.line("0", "", parent: "a"),
+                Self.line("a", #""to":\#(Self.reference("b", "VALIDATE"))"#),
+                Self.line("b", #""to":\#(Self.reference("gone", "DELETE_SELF"))"#),
+                Self.line("c", #""to":\#(Self.reference("d", "DELETE_SELF"))"#),
+                Self.line("d", #""soft":\#(Self.reference("gone", "NONE"))"#),
+            ]
+            try await imported(lines, directory, options: ["--skip-orphans"]) { finished, place in
+                #expect(finished.status == 0, "\(finished.errors)")
+                #expect(finished.errors.contains("3 records are left out"), "\(finished.errors)")
+                let saved = try await exported(place)
+                #expect(saved.count == 3 && saved[1].contains(#""recordName":"c""#), "\(saved)")
             }
         }
     }
