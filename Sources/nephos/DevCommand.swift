@@ -20,6 +20,12 @@ struct DevCommand {
             service keeps them with the data, so that every device has them.
             """),
         CommandOption(
+            "--as-production", nil,
+            """
+            Let only 'nephos schema import' change a schema: saves and queries of what
+            it lacks are refused, as production refuses them.
+            """),
+        CommandOption(
             "--listen", "ADDRESS",
             """
             Listen on this address, such as 0.0.0.0, and not on the loopback alone.
@@ -59,6 +65,7 @@ struct DevCommand {
     private let settings: ServerSettings
     private var port: UInt16 = 8484
     private let requiresApproval: Bool
+    private let extendsSchema: Bool
     private let importFile: String?
     private let importAssets: String?
 
@@ -91,6 +98,7 @@ struct DevCommand {
         }
         elsewhere = try Self.elsewhere(arguments)
         requiresApproval = arguments.has("--require-approval") || elsewhere != nil
+        extendsSchema = !arguments.has("--as-production")
         importFile = arguments["--import"]
         importAssets = arguments["--import-assets"]
         if importAssets != nil, importFile == nil { throw UsageError("'--import-assets' belongs to '--import FILE'.") }
@@ -127,9 +135,10 @@ struct DevCommand {
         }
         try await settings.check(stores)
         let delivery = settings.notifications.delivery(now: settings.environment.now)
+        var configuration = settings.configuration(delivery.outlets, escrowsKeys: !requiresApproval)
+        configuration.extendsSchema = extendsSchema
         let service = NephosService(
-            stores: stores, environment: settings.environment,
-            configuration: settings.configuration(delivery.outlets, escrowsKeys: !requiresApproval))
+            stores: stores, environment: settings.environment, configuration: configuration)
         let responder = Responder(
             service, access: elsewhere.map { .developmentElsewhere($0.token) } ?? .development,
             log: settings.log.observer())

@@ -75,6 +75,10 @@ struct NephosCommand: Sendable {
             name: "schema", summary: "Export, import, validate, reset and deploy a container's schema, drop fields.",
             help: SchemaCommand.help, main: { arguments throws(UsageError) in try SchemaCommand.main(arguments) }),
         NephosCommand(
+            name: "preflight", summary: "Say what production would refuse of what development does.",
+            help: SchemaCommand.help,
+            main: { arguments throws(UsageError) in try SchemaCommand.main(["preflight"] + arguments) }),
+        NephosCommand(
             name: "accounts", summary: "See accounts, make and delete them.",
             help: AccountsCommand.help,
             main: { arguments throws(UsageError) in try AccountsCommand.main(arguments) }),

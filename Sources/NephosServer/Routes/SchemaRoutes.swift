@@ -45,6 +45,12 @@ enum SchemaRoutes {
                 try await service.previewDeployment(context)
             }
         },
+        Route([.get, .post], "/nephos/schema/preflight", access: .view) { routed throws(Refusal) in
+            let text = routed.request.method == .post ? try routed.schemaText() : nil
+            return try await routed.report { service, context throws(ServiceError) in
+                try await service.preflight(text, context)
+            }
+        },
         Route([.get], "/nephos/schema/indexes", access: .view) { routed throws(Refusal) in
             let report = try await routed.schema { service, context throws(ServiceError) in
                 try await service.schemaIndexes(context)

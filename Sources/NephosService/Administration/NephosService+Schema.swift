@@ -84,6 +84,26 @@ extension NephosService {
         }
     }
 
+    /// Reports what production, or the schema in a text, lacks of development's schema, as errors; and what requests did
+    /// that production or Apple's service may refuse, as warnings.
+    /// - Parameter text: a schema in the CloudKit Schema Language; nil for the schema of production.
+    package func preflight(
+        _ text: String?, _ context: RequestContext
+    ) async throws(ServiceError) -> SchemaReport {
+        try await administer(context, onlyDevelopment: true) {
+            let development = try await self.schema(context.container, .development)
+            var findings: [SchemaFinding]
+            if let text {
+                findings = SchemaCommands.preflight(development, text)
+            } else {
+                let production = try await self.schema(context.container, .production)
+                findings = Preflight.findings(development, against: production, "production")
+            }
+            findings += self.preflightNotes.of(context.container).map { SchemaFinding(.warning, reason: $0) }
+            return SchemaReport(findings, changes: [])
+        }
+    }
+
     /// Reports the existing indexes, and the progress of index builds and removals.
     package func schemaIndexes(_ context: RequestContext) async throws(ServiceError) -> IndexesReport {
         try await administer(context) {

@@ -11,6 +11,9 @@ package enum Limits {
     package static let recordSize = 1 << 20
     /// The maximum number of operations per request: `CKError.limitExceeded`, Apple's documentation.
     package static let operationsPerRequest = 400
+    /// The maximum number of containers with preflight notes, and of notes per container.
+    static let preflightContainers = 1000
+    static let preflightNotes = 100
     /// The maximum number of operations per request in strict mode: CloudKit Web Services, Data Size Limits.
     package static let strictOperationsPerRequest = 200
     /// The maximum number of bytes of data per request as stored, without assets: `CKError.limitExceeded`, Apple's

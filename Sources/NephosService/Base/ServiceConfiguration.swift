@@ -40,6 +40,10 @@ package struct ServiceConfiguration: Sendable {
     /// Whether a container's first write makes it, which is logged. Elsewhere commands make containers.
     package var logsContainers = true
 
+    /// Whether saves in development add record types and fields to the schema. If false, only imports do, as only
+    /// deployments do in production.
+    package var extendsSchema = true
+
     /// The bounds of every query. Tests lower them.
     var queries = QueryBounds()
 

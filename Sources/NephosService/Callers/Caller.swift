@@ -21,14 +21,14 @@ final class Caller: Sendable {
     let validity: TokenEpoch
     /// Encodes and decodes the asset addresses and receipts that the caller receives and returns.
     let assets: AssetAddresses
-    /// Whether the caller's saves may add record types and fields to the schema of `development`.
-    let mayExtendSchema: Bool
+    /// Whether the caller's saves add record types and fields to the schema.
+    let schemaGrowth: SchemaGrowth
 
     init(
         scope: DatabaseScope, account: AccountRow?, session: String? = nil, clientID: String? = nil, requestID: String,
         storeID: StoreID,
         key: AuthenticationKey, validity: TokenEpoch = TokenEpoch(), assets: AssetAddresses,
-        mayExtendSchema: Bool = true
+        schemaGrowth: SchemaGrowth = .open
     ) {
         self.scope = scope
         self.account = account
@@ -39,7 +39,7 @@ final class Caller: Sendable {
         self.key = key
         self.validity = validity
         self.assets = assets
-        self.mayExtendSchema = mayExtendSchema
+        self.schemaGrowth = schemaGrowth
     }
 
     var userRecordName: String? { account?.userRecordName }

@@ -26,6 +26,7 @@ extension NephosService {
                 encodesRecords: context.takesEncodedRecords)
             var response = try await query.run(on: store)
             response.syncToken = syncToken
+            self.preflight(decoded.request.query, context)
             return response
         }
     }

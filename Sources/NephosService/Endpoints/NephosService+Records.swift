@@ -21,7 +21,7 @@ extension NephosService {
         }
         return try await perform(context) { [request] store, caller in
             let modify = try ModifyRecords(
-                request, caller: caller, containerEnvironment: context.environment, environment: self.environment,
+                request, caller: caller, environment: self.environment,
                 configuration: self.configuration)
             let key = try RequestKey(
                 request, modify.account, scope: context.scope, isSigned: context.requestKey != nil,
@@ -32,6 +32,7 @@ extension NephosService {
             } catch let repeated as RequestKey.Repeated {
                 return repeated.response
             }
+            self.preflight(request, applied, context)
             store.noteSaves(applied.savedBytes, freed: applied.freed, full: applied.full)
             if applied.leftEvents { store.fanOut.wake() }
             if let schema = applied.schema, let (moment, version) = applied.cached {

@@ -30,8 +30,7 @@ struct ModifyPlan {
         self.sharing = sharing
         needsSchemaRead = draft.hasGrown
         var additions = SchemaAdditions(maker: draft.maker)
-        var growing = JustInTimeSchema(
-            environment: draft.environment, schema: base, maker: draft.maker, mayExtend: draft.mayExtend)
+        var growing = JustInTimeSchema(schema: base, maker: draft.maker, growth: draft.growth)
         if draft.hasGrown {
             // Only the remaining saves extend the schema, and they are known only now.
             for case .save(let save) in decisions where growing.admits(save.row.type) {

@@ -12,7 +12,6 @@ final class ModifyRecords: Sendable {
     let request: ModifyRecordsRequest
     let caller: Caller
     let account: AccountRow
-    let containerEnvironment: ContainerEnvironment
     let environment: ServiceEnvironment
     let configuration: ServiceConfiguration
 
@@ -29,12 +28,11 @@ final class ModifyRecords: Sendable {
     // MARK: - Validate
 
     init(
-        _ request: ModifyRecordsRequest, caller: Caller, containerEnvironment: ContainerEnvironment,
-        environment: ServiceEnvironment, configuration: ServiceConfiguration
+        _ request: ModifyRecordsRequest, caller: Caller, environment: ServiceEnvironment,
+        configuration: ServiceConfiguration
     ) throws(ServiceError) {
         self.request = request
         self.caller = caller
-        self.containerEnvironment = containerEnvironment
         self.environment = environment
         self.configuration = configuration
         account = try caller.requireAccount()
@@ -118,6 +116,8 @@ final class ModifyRecords: Sendable {
         var outcomes: [RecordOutcome]
         /// The schema with this request's additions; nil if the cached schema was enough.
         var schema: Schema?
+        /// The record types and fields that the request added to the schema, a sentence each.
+        var additions: [String] = []
         /// The moment and the version under which `schema` may be cached; nil if it may not be cached.
         var cached: (moment: SchemaCatalog.Moment, version: Int64)?
         var leftJobs: Bool
@@ -192,7 +192,7 @@ final class ModifyRecords: Sendable {
         return ZoneBatch(
             zone: row, merge: FieldMerge(zone: row.key, now: now, account: account.id),
             isAtomic: AtomicBatch.applies(to: row.name, requested: request.atomic),
-            containerEnvironment: containerEnvironment, caller: caller,
+            caller: caller,
             indexes: IndexWriter(definitions: inputs.indexes, accounts: inputs.accounts),
             changes: inputs.notifier.changes(in: row.key), reader: transaction, shared: zone.shared,
             knowsKeys: request.wantsServerRecord && !request.lacksKeys, names: Set(names),
@@ -223,6 +223,7 @@ final class ModifyRecords: Sendable {
                 try transaction.insert(KeyAttentionJob(about: .container).row)
                 applied.leftJobs = true
             }
+            applied.additions += SchemaChanges.sentences(from: schema, to: plan.schema)
             schema = plan.schema
             applied.schema = schema
         }

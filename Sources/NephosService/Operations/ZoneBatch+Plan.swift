@@ -109,9 +109,7 @@ extension ZoneBatch {
         try checkSize(operations, known)
         var decided = Decided(
             decisions: [],
-            draft: JustInTimeSchema(
-                environment: containerEnvironment, schema: schema, maker: caller.account?.id,
-                mayExtend: caller.mayExtendSchema),
+            draft: JustInTimeSchema(schema: schema, maker: caller.account?.id, growth: caller.schemaGrowth),
             permissions: RecordPermissions(caller, schema))
         decided.decisions.reserveCapacity(operations.count)
         for operation in operations {

@@ -36,27 +36,34 @@ struct SchemaAdditions: Equatable {
     }
 }
 
+/// The callers whose saves add record types and fields to a schema.
+enum SchemaGrowth: Equatable {
+    /// Every caller, as in development.
+    case open
+    /// The developers of the container, and the caller is none.
+    case developersOnly
+    /// No caller: only imports and deployments change the schema, as in production.
+    case none
+}
+
 /// Checks records against a schema that grows with them.
 struct JustInTimeSchema {
-    let environment: ContainerEnvironment
-    /// Whether the saving account may add types and fields in development.
-    let mayExtend: Bool
+    let growth: SchemaGrowth
     /// The ID of the saving account; nil if no account is counted.
     let maker: Int64?
     /// The schema with all additions so far.
     private(set) var schema: Schema
     private(set) var hasGrown = false
 
-    init(environment: ContainerEnvironment, schema: Schema, maker: Int64? = nil, mayExtend: Bool = true) {
-        self.environment = environment
-        self.mayExtend = mayExtend
+    init(schema: Schema, maker: Int64? = nil, growth: SchemaGrowth = .open) {
+        self.growth = growth
         self.maker = maker
         self.schema = schema
     }
 
-    /// Whether the schema defines the fields of the record type. Shares need no type in production's schema, because
-    /// the system defines their fields (`CKRecord.SystemType.share`).
-    func admits(_ recordType: String) -> Bool { recordType != SystemRecordType.share || environment == .development }
+    /// Whether the schema defines the fields of the record type. Shares need no type in a schema that does not grow,
+    /// because the system defines their fields (`CKRecord.SystemType.share`).
+    func admits(_ recordType: String) -> Bool { recordType != SystemRecordType.share || growth != .none }
 
     /// Returns the fields fitted to the schema, as `admit(_:recordType:)` does, or to the system's definition of
     /// shares.
@@ -73,11 +80,13 @@ struct JustInTimeSchema {
         return fitted
     }
 
-    /// Throws with the refusal unless the save may extend the schema: in development, by an account that may develop.
+    /// Throws with the refusal unless the save may extend the schema.
     private func checkMayExtend(or refusal: String) throws(ServiceError) {
-        guard environment == .development else { throw .invalid("\(refusal) in production schema") }
-        guard mayExtend else {
+        switch growth {
+        case .open: return
+        case .developersOnly:
             throw .invalid("\(refusal) in the schema: only developers of the container extend it by saving")
+        case .none: throw .invalid("\(refusal) in production schema")
         }
     }
 

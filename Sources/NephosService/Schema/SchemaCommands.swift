@@ -35,6 +35,40 @@ package enum SchemaCommands {
         return plan
     }
 
+    /// Returns what the schema in a text lacks of the development schema.
+    static func preflight(_ development: Schema, _ text: String) -> [SchemaFinding] {
+        do throws(SchemaSyntaxError) {
+            let file = try SchemaParser.parse(text)
+            let rules = file.duplicates + SchemaRules.findings(file.schema)
+            if rules.hasErrors { return rules }
+            return Preflight.findings(development, against: file.schema, "the schema file")
+        } catch {
+            return [SchemaFinding(error)]
+        }
+    }
+
+    /// Merges the schema in a text with the development schema: everything that either has. The text's grants win.
+    /// - Returns: the merged schema, and whether each of the two lacks something of it; or the errors.
+    package static func merge(_ text: String, _ development: String) -> Result<MergedSchema, SchemaRefusal> {
+        do throws(SchemaSyntaxError) {
+            let parsed = try SchemaParser.parse(text)
+            let stored = try SchemaParser.parse(development).schema
+            let file = SchemaEvolution.completed(parsed.schema, stored)
+            let rules = parsed.duplicates + SchemaRules.findings(file)
+            let plan = SchemaEvolution.deploying(file, to: stored)
+            if rules.hasErrors || plan.findings.hasErrors {
+                return .failure(SchemaRefusal(findings: rules.hasErrors ? rules : plan.findings))
+            }
+            return .success(
+                MergedSchema(
+                    text: SchemaPrinter.print(plan.schema),
+                    changesOfDevelopment: SchemaChanges.sentences(from: stored, to: plan.schema),
+                    changesOfFile: SchemaChanges.sentences(from: file, to: plan.schema)))
+        } catch {
+            return .failure(SchemaRefusal(findings: [SchemaFinding(error)]))
+        }
+    }
+
     /// Plans a reset: the development schema becomes production's, and all records in development are erased.
     package static func planReset(of development: Schema, to production: Schema) -> SchemaPlan {
         SchemaPlan(
@@ -53,4 +87,18 @@ package enum SchemaCommands {
         if findings.hasErrors { return "❌ Schema validation failed: \(lines)" }
         return lines.isEmpty ? "✅ Schema is valid." : "✅ Schema is valid.\n\(lines)"
     }
+}
+
+/// A schema file and the development schema in one.
+package struct MergedSchema: Equatable, Sendable {
+    package var text: String
+    /// What the merge adds to the development schema, a sentence each.
+    package var changesOfDevelopment: [String]
+    /// What the merge adds to the file, a sentence each.
+    package var changesOfFile: [String]
+}
+
+/// The findings that prevent a merge of schemas.
+package struct SchemaRefusal: Error, Equatable {
+    package var findings: [SchemaFinding]
 }

@@ -13,6 +13,7 @@ package final class NephosService: Sendable {
     let decodedQueries = DecodedQueries()
     let readiness: Readiness
     let exports = ExportSlots()
+    let preflightNotes = PreflightNotes()
     private let pollsHaveEnded = Atomic(false)
     private let isUnready = Atomic(false)
 

@@ -34,6 +34,8 @@ final class Store: Sendable {
     let dispatcher: OutboxDispatcher
     let environment: ServiceEnvironment
     private let worksInBackground: Bool
+    /// Whether saves add record types and fields to the schema.
+    private let extendsSchema: Bool
     /// Returns the name of a new account's user record, for an account name; nil for random names.
     private let userRecordName: (@Sendable (String) -> String)?
 
@@ -54,6 +56,7 @@ final class Store: Sendable {
         let environment = environment.following(engine)
         self.environment = environment
         worksInBackground = configuration.worksInBackground
+        extendsSchema = configuration.extendsSchema && id.environment == ContainerEnvironment.development.rawValue
         notifier = Notifier(watched: watched)
         longPolls = LongPollRegistry(environment, pollDuration: configuration.pollDuration)
         dispatcher = OutboxDispatcher(
@@ -94,7 +97,7 @@ final class Store: Sendable {
             assets: AssetAddresses(
                 tokens, baseURL: context.baseURL, account: account?.id ?? 0, now: environment.now(),
                 hasAssets: assets.hasAssets, databaseLimit: assets.databaseLimit),
-            mayExtendSchema: context.mayExtendSchema)
+            schemaGrowth: !extendsSchema ? .none : context.mayExtendSchema ? .open : .developersOnly)
     }
 
     private func account(named name: String) async throws -> AccountRow {

@@ -285,6 +285,12 @@ actor Stores {
         }
     }
 
+    /// Logs what production may refuse, where the log is a developer's.
+    nonisolated func logGrowth(_ sentence: String) {
+        guard configuration.logsContainers, provider.keepsStores, configuration.worksInBackground else { return }
+        environment.log("preflight: \(sentence)")
+    }
+
     /// The empty store that stands for containers that were never created; nil if the provider has no such stores.
     private func blank(_ id: StoreID) async throws -> Store? {
         guard let provider = provider.blanks else { return nil }

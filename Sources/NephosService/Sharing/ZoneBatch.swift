@@ -6,7 +6,6 @@ struct ZoneBatch {
     let zone: ZoneRow
     let merge: FieldMerge
     let isAtomic: Bool
-    let containerEnvironment: ContainerEnvironment
     let caller: Caller
     let indexes: IndexWriter
     /// Collects the changes for subscribers; nil if the database has no subscriber.

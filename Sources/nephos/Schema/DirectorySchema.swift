@@ -67,6 +67,9 @@ struct DirectorySchema: SchemaPlace {
     func dropField(_ request: DropFieldRequest) throws(SchemaFailure) -> SchemaReport {
         try ask { try await $0.dropField(request, $1) }
     }
+    func preflight(_ text: String?) throws(SchemaFailure) -> SchemaReport {
+        try ask { try await $0.preflight(text, $1) }
+    }
     func schemaIndexes() throws(SchemaFailure) -> IndexesReport { try ask { try await $0.schemaIndexes($1) } }
 
     func close() { _ = try? ask { service, _ in await service.close() } }

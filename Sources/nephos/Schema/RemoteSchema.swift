@@ -41,6 +41,10 @@ struct RemoteSchema: SchemaPlace {
         try report("drop", String(decoding: request.encoded(), as: UTF8.self))
     }
 
+    func preflight(_ text: String?) throws(SchemaFailure) -> SchemaReport {
+        try report("preflight", text ?? "", text == nil ? .get : .post)
+    }
+
     func schemaIndexes() throws(SchemaFailure) -> IndexesReport {
         let body = try ask(.get, "indexes")
         guard let report = try? IndexesReport(decoding: body) else { throw notUnderstood }
@@ -49,8 +53,10 @@ struct RemoteSchema: SchemaPlace {
 
     func close() {}
 
-    private func report(_ action: String, _ text: String) throws(SchemaFailure) -> SchemaReport {
-        let (status, body) = try answer(.post, action, text)
+    private func report(
+        _ action: String, _ text: String, _ method: HTTPRequest.Method = .post
+    ) throws(SchemaFailure) -> SchemaReport {
+        let (status, body) = try answer(method, action, text)
         guard let report = try? SchemaReport(decoding: body) else { throw notUnderstood }
         // A refused schema has a report with findings. Any other error has only a reason.
         if status == 200 || !report.isAllowed { return report }

@@ -7,13 +7,13 @@ import NephosWire
 /// data directory.
 struct SchemaCommand {
     enum Action: String, CaseIterable {
-        case export, `import`, validate, drop, reset, deploy, indexes
+        case export, `import`, validate, drop, reset, deploy, preflight, sync, indexes
 
-        /// Whether the action reads a schema file.
-        var readsFile: Bool { self == .import || self == .validate }
+        /// Whether the action needs a schema file.
+        var needsFile: Bool { [.import, .validate, .sync].contains(self) }
 
-        /// The number of words that follow the action.
-        var wordCount: Int { readsFile ? 1 : self == .drop ? 2 : 0 }
+        /// The maximum number of words that follow the action.
+        var wordCount: Int { needsFile || self == .preflight ? 1 : self == .drop ? 2 : 0 }
     }
 
     static let options = [
@@ -33,6 +33,7 @@ struct SchemaCommand {
             development. Only export and indexes look at production.
             """),
         ServerCredentials.tokenOption,
+        CommandOption("--check", nil, "With sync: change nothing, and fail where something would change."),
         CommandOption("--output", "FILE", "Where export writes. Default: standard output"),
         Confirmation.option,
         CommandOption("--help", nil, "Show this help."),
@@ -47,6 +48,8 @@ struct SchemaCommand {
                nephos schema drop      [OPTIONS] TYPE FIELD
                nephos schema reset     [OPTIONS]
                nephos schema deploy    [OPTIONS]
+               nephos schema preflight [OPTIONS] [FILE]
+               nephos schema sync      [OPTIONS] FILE
                nephos schema indexes   [OPTIONS]
 
           export    Print the schema.
@@ -59,6 +62,11 @@ struct SchemaCommand {
           reset     Give development the schema of production, and erase ALL records
                     of development.
           deploy    Add the schema of development to that of production.
+          preflight Say what production lacks of development, or FILE where it is
+                    named, and what requests did that production or Apple's service
+                    may refuse. 'nephos preflight' is the same.
+          sync      Add to development what FILE has more, and to FILE what development
+                    has more, as saves added it. FILE is made if it is missing.
           indexes   Show the indexes there are, and how far those are that are being
                     made or removed in the background.
 
@@ -82,6 +90,8 @@ struct SchemaCommand {
     /// The field that the action `drop` removes; nil for other actions.
     var dropped: DropFieldRequest?
     var output: String?
+    /// Whether the action `sync` only checks.
+    var isCheck: Bool
     var confirmation: Confirmation
 
     static func main(_ arguments: [String]) throws(UsageError) {
@@ -116,15 +126,17 @@ struct SchemaCommand {
         self.environment = environment
         output = arguments["--output"]
         if output != nil && action != .export { throw UsageError("'--output' belongs to export. \(seeHelp)") }
+        isCheck = arguments.has("--check")
+        if isCheck && action != .sync { throw UsageError("'--check' belongs to sync. \(seeHelp)") }
         confirmation = Confirmation(arguments)
-        file = action.readsFile ? arguments.words.first : nil
+        file = action == .drop ? nil : arguments.words.first
         if action == .drop {
             guard arguments.words.count == 2 else {
                 throw UsageError("nephos schema drop needs a record type and a field. \(seeHelp)")
             }
             dropped = DropFieldRequest(recordType: arguments.words[0], field: arguments.words[1])
         }
-        if action.readsFile && file == nil {
+        if action.needsFile && file == nil {
             throw UsageError("nephos schema \(action.rawValue) needs a file, or - for standard input. \(seeHelp)")
         }
         let namesServer = container != nil || arguments.has("--environment")
@@ -139,6 +151,7 @@ struct SchemaCommand {
     // MARK: - Running
 
     private func run() throws {
+        if action == .sync, let file { return try sync(file) }
         let text = try file.map(Self.read)
         guard let place = try place() else {
             return try finish(SchemaReport(SchemaCommands.validate(text ?? "")))
@@ -157,11 +170,13 @@ struct SchemaCommand {
             try confirmation.ask("all records and zones of development in \(container ?? "the container")")
             try finish(try place.resetSchema())
         case .deploy: try finish(try place.deploySchema())
+        case .preflight: try finish(try place.preflight(text))
+        case .sync: break
         case .indexes: Console.print(Self.table(try place.schemaIndexes()))
         }
     }
 
-    private func place() throws(SchemaFailure) -> (any SchemaPlace)? {
+    func place() throws(SchemaFailure) -> (any SchemaPlace)? {
         if let url, let container {
             return try RemoteSchema(url, credentials, container: container, environment: environment)
         }
@@ -174,21 +189,26 @@ struct SchemaCommand {
     private func finish(_ report: SchemaReport) throws(SchemaFailure) {
         for finding in report.findings { Console.warn(line(finding)) }
         guard report.isAllowed else {
-            throw SchemaFailure(
-                action == .validate
-                    ? "❌ Schema validation failed." : "the \(action.rawValue) was refused; nothing is changed."
-            )
+            switch action {
+            case .validate: throw SchemaFailure("❌ Schema validation failed.")
+            case .preflight:
+                throw SchemaFailure(
+                    "production would refuse what needs these: 'nephos schema deploy' deploys them, and 'nephos schema"
+                        + " sync' adds them to a file.")
+            default: throw SchemaFailure("the \(action.rawValue) was refused; nothing is changed.")
+            }
         }
         for change in report.changes { Console.print("\(change)\n") }
         switch action {
         case .validate: Console.print("✅ Schema is valid.\n")
+        case .preflight: Console.print("production lacks nothing of the schema\n")
         case .reset: Console.print("all records of development erased\n")
         default: if report.changes.isEmpty { Console.print("nothing to change\n") }
         }
     }
 
     /// Returns a finding in the format of compilers, such as `app.ckdb:6:25: error: …`.
-    private func line(_ finding: SchemaReport.Finding) -> String {
+    func line(_ finding: SchemaReport.Finding) -> String {
         var place = file.map { $0 == "-" ? "<stdin>" : $0 } ?? "schema"
         if let line = finding.line, let column = finding.column { place += ":\(line):\(column)" }
         return "\(place): \(finding.isError ? "error" : "warning"): \(finding.message)"
@@ -210,7 +230,7 @@ struct SchemaCommand {
 
     // MARK: - Files
 
-    private static func read(_ path: String) throws(SchemaFailure) -> String {
+    static func read(_ path: String) throws(SchemaFailure) -> String {
         let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw SchemaFailure("cannot read \(path): \(String(cString: strerror(errno)))") }
         defer { if descriptor != STDIN_FILENO { close(descriptor) } }
@@ -234,6 +254,10 @@ struct SchemaCommand {
 
     private func write(_ text: String) throws(SchemaFailure) {
         guard let output else { return Console.data(text) }
+        try Self.write(text, to: output)
+    }
+
+    static func write(_ text: String, to output: String) throws(SchemaFailure) {
         do {
             try Data(text.utf8).write(to: URL(filePath: output))
         } catch {
@@ -256,6 +280,8 @@ protocol SchemaPlace {
     func dropField(_ request: DropFieldRequest) throws(SchemaFailure) -> SchemaReport
     func resetSchema() throws(SchemaFailure) -> SchemaReport
     func deploySchema() throws(SchemaFailure) -> SchemaReport
+    /// - Parameter text: the schema to compare with; nil for that of production.
+    func preflight(_ text: String?) throws(SchemaFailure) -> SchemaReport
     func schemaIndexes() throws(SchemaFailure) -> IndexesReport
     func close()
 }

@@ -27,7 +27,7 @@ import Testing
         ],
         .view: [
             "/nephos/schema/export", "/nephos/schema/validate", "/nephos/schema/indexes",
-            "/nephos/schema/deployment", "/nephos/accounts/list",
+            "/nephos/schema/deployment", "/nephos/schema/preflight", "/nephos/accounts/list",
             "/nephos/zones/list", "/nephos/shares/list", "/nephos/access/explain", "/nephos/roles/list",
         ],
         .change: [

@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test func `a first value gives its field a type, and the field keeps it`() throws {
-        var schema = JustInTimeSchema(environment: .development, schema: Schema())
+        var schema = JustInTimeSchema(schema: Schema())
         let additions = try schema.admit(fields("title", .string("x")), recordType: "Note").additions
         #expect(additions.recordTypes == ["Note"])
         #expect(additions.fields == [.init(recordType: "Note", field: "title", type: SchemaType(.string))])
@@ -23,7 +23,7 @@ import Testing
     @Test func `production knows only what was deployed`() {
         var known = Schema()
         known.add(recordType: "Note")
-        var schema = JustInTimeSchema(environment: .production, schema: known)
+        var schema = JustInTimeSchema(schema: known, growth: .none)
         #expect(throws: ServiceError.invalid("Cannot create new type Memo in production schema")) {
             try schema.admit(RecordFields(), recordType: "Memo")
         }
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test func `references cannot be encrypted`() {
-        var schema = JustInTimeSchema(environment: .development, schema: Schema())
+        var schema = JustInTimeSchema(schema: Schema())
         let reference = FieldValue.reference(ReferenceValue(recordName: "a"))
         #expect(throws: ServiceError.self) {
             try schema.admit(fields("owner", reference, isEncrypted: true), recordType: "Note")

@@ -50,7 +50,9 @@ struct StoresTests {
             lines == [
                 [
                     "container 'iCloud.org.example.App', \(made)",
+                    "preflight: record type 'Note' added in 'iCloud.org.example.App'",
                     "warning: container 'org.example.App', \(made); the names of Apple's begin with \"iCloud.\"",
+                    "preflight: record type 'Note' added in 'org.example.App'",
                 ], [],
             ])
     }

@@ -81,7 +81,7 @@ enum SchemaEvolution {
     // MARK: - Rules
 
     /// The schema completed with the system's elements and the standard grants.
-    private static func completed(_ schema: Schema, _ old: Schema) -> Schema {
+    static func completed(_ schema: Schema, _ old: Schema) -> Schema {
         var completed = schema
         completed.add(recordType: SystemRecordType.user)
         for name in SystemRecordType.all {

@@ -43,6 +43,12 @@ package struct SchemaFinding: Hashable, Sendable, CustomStringConvertible {
         self.reason = reason
     }
 
+    /// Creates a finding that concerns no single element.
+    init(_ severity: Severity, reason: String) {
+        self.severity = severity
+        self.reason = reason
+    }
+
     init(_ error: SchemaSyntaxError) {
         severity = .error
         element = nil
