@@ -63,6 +63,7 @@ let package = Package(
         .target(name: "CSimdJSON", linkerSettings: [.linkedLibrary("simdjson")]),
         .target(name: "CCloudKitArchives"),
         .target(name: "CWebFiles", exclude: ["dashboard"]),
+        .target(name: "CErrorPages"),
 
         // The protocol as values, the storage contract and its engines, the service, the server.
         library("NephosWire", ["CSimdJSON"]),
@@ -86,7 +87,7 @@ let package = Package(
             name: "nephos",
             dependencies: [
                 "NephosServer", "NephosPush", "NephosPasskeys", "NephosObjectStorage", "NephosHTTP", "NephosService",
-                "NephosStorage", "NephosSQLite", "NephosPostgres", "NephosThreads", "NephosWire",
+                "NephosStorage", "NephosSQLite", "NephosPostgres", "NephosThreads", "NephosWire", "CErrorPages",
             ],
             swiftSettings: serviceSettings),
         // The commands about an account's keys, which need the library.

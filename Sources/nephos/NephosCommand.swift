@@ -102,6 +102,10 @@ struct NephosCommand: Sendable {
             name: "why", summary: "Say what an account may do with a record, and why.",
             help: WhyCommand.help, main: { arguments throws(UsageError) in try WhyCommand.main(arguments) }),
         NephosCommand(
+            name: "explain", summary: "Explain an error by its code or text: causes, remedy, what provokes it.",
+            help: ExplainCommand.help,
+            main: { arguments throws(UsageError) in try ExplainCommand.main(arguments) }),
+        NephosCommand(
             name: "completion", summary: "Print what completes these commands in bash.",
             help: Completion.help, main: { arguments throws(UsageError) in try Completion.main(arguments) }),
         NephosCommand(

@@ -1,0 +1,84 @@
+/// Finds what the documentation says of a code or a message.
+enum ErrorSearch {
+    struct Found: Equatable {
+        /// The rows whose texts are like the message, the most similar first.
+        var texts: [ErrorText] = []
+        var codes: [CodeSection] = []
+
+        var isEmpty: Bool { texts.isEmpty && codes.isEmpty }
+    }
+
+    private static let mostTexts = 3
+    private static let leastSimilarity = 0.6
+
+    static func find(_ asked: String) -> Found {
+        let codes = codes(named: asked)
+        if !codes.isEmpty { return Found(codes: codes) }
+        let message = serverMessage(in: asked) ?? asked
+        var found = Found(texts: texts(like: message))
+        let named = description(in: asked)
+        let names = named.map { [$0] } ?? found.texts.map(\.code)
+        if let named { found.texts = found.texts.filter { $0.code == named } }
+        found.codes = ErrorPages.codes.filter { names.contains($0.name) }
+        return found
+    }
+
+    /// The codes that a word names: `serverRecordChanged`, `CKError.serverRecordChanged`, `14`, `CONFLICT`.
+    private static func codes(named asked: String) -> [CodeSection] {
+        let word = asked.split(separator: ".").last.map { $0.lowercased() } ?? ""
+        return ErrorPages.codes.filter { code in
+            code.name.lowercased() == word || String(code.number) == word
+                || code.serverCodes.contains { $0.lowercased() == word }
+        }
+    }
+
+    /// The code in an error's description: `<CKError 0x…: "Server Record Changed" (14/2004); …`.
+    private static func description(in text: String) -> String? {
+        var rest = text[...]
+        while let open = rest.firstIndex(of: "(") {
+            rest = rest[open...].dropFirst()
+            let number = rest.prefix { $0.isNumber }
+            let after = rest.dropFirst(number.count).first
+            guard after == "/" || after == ")",
+                let code = ErrorPages.codes.first(where: { String($0.number) == number })
+            else { continue }
+            return code.name
+        }
+        return nil
+    }
+
+    /// The text after `server message = "` in an error's description, or after `"reason":"` in an answer.
+    private static func serverMessage(in text: String) -> String? {
+        for mark in [#"server message = ""#, #""reason":""#, #""reason": ""#] {
+            guard let range = text.firstRange(of: mark) else { continue }
+            return String(text[range.upperBound...].prefix { $0 != "\"" })
+        }
+        return nil
+    }
+
+    private static func texts(like message: String) -> [ErrorText] {
+        let words = words(message)
+        let ranked = ErrorPages.texts.compactMap { row -> (row: ErrorText, similarity: Double)? in
+            // The words before the first colon are the service's; the remedy after it is ours.
+            let head = Self.words(String(row.description.prefix { $0 != ":" }))
+            let all = Self.words(row.description)
+            let similarity = max(Self.similarity(head, words), Self.similarity(all, words))
+            return similarity >= leastSimilarity ? (row, similarity) : nil
+        }
+        return ranked.sorted { $0.similarity > $1.similarity }.prefix(mostTexts).map(\.row)
+    }
+
+    /// The Sørensen–Dice coefficient of two texts' words.
+    private static func similarity(_ one: Set<String>, _ other: Set<String>) -> Double {
+        let count = one.count + other.count
+        return count == 0 ? 0 : 2 * Double(one.intersection(other).count) / Double(count)
+    }
+
+    /// The words of a text, without the names and values in it.
+    private static func words(_ text: String) -> Set<String> {
+        let parts = text.split(separator: "'", omittingEmptySubsequences: false).enumerated()
+        let plain = parts.filter { $0.offset % 2 == 0 }.map(\.element).joined(separator: " ")
+        let words = plain.lowercased().split { !$0.isLetter }
+        return Set(words.filter { $0.count > 1 }.map(String.init))
+    }
+}
