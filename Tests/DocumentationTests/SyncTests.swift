@@ -1,5 +1,7 @@
 import CloudKit
+import CloudKitExtras
 import CloudKitLocal
+import Foundation
 import Testing
 
 /// The code of Documentation/Sync.md.
@@ -39,4 +41,11 @@ struct Copy {
             if !changes.moreComing { return }
         }
     }
+}
+
+/// What an app shows of its sync engine.
+func show(_ syncEngine: CKSyncEngine) {
+    let status = syncEngine.syncStatus
+    if status.pendingChanges > 0 { print("\(status.pendingChanges) changes wait, since \(Int(status.lag)) s") }
+    if let error = status.lastError { print("The last sync failed: \(error.localizedDescription)") }
 }

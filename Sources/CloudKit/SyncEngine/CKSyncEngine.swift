@@ -57,6 +57,9 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
     /// the state out by itself, but a simulation has to know when.
     package func handOutState() async { await core.handOutState() }
 
+    /// How the last runs ended. Not part of Apple's API.
+    package var progress: SyncProgress { core.progress.withLock { $0 } }
+
     public var description: String { "<CKSyncEngine: \(address(of: self)); database=\(database.databaseScope)>" }
 }
 

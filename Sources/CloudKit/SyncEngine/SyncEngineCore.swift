@@ -25,6 +25,7 @@ final class SyncEngineCore: Sendable {
     let scheduler: SyncScheduler
     let account = Locked(SyncAccount())
     let subscription = Locked(SyncSubscription())
+    let progress = Locked(SyncProgress())
 
     init(
         _ configuration: CKSyncEngine.Configuration, state: CKSyncEngine.State, environment: SyncEngineEnvironment
@@ -41,6 +42,7 @@ final class SyncEngineCore: Sendable {
     /// Starts the engine's work.
     func start(for engine: CKSyncEngine) {
         ends.engine = engine
+        if hasSomethingToSend { progress.withLock { $0.changed(at: Date()) } }
         state.observe { [weak self] addsWork in self?.stateChanged(addsWork: addsWork) }
         ends.accountObserver = NotificationCenter.default.addObserver(
             forName: .CKAccountChanged, object: nil, queue: nil
@@ -67,6 +69,7 @@ final class SyncEngineCore: Sendable {
                 await self?.handOutState()
             }
         }
+        if addsWork { progress.withLock { $0.changed(at: Date()) } }
         if addsWork, automaticallySync { scheduler.schedule([.send]) }
     }
 
@@ -78,6 +81,7 @@ final class SyncEngineCore: Sendable {
 
     /// Schedules a fetch, because a notification reported a change on the server.
     func serverChanged() {
+        progress.withLock { $0.wasNotified(at: Date()) }
         if automaticallySync { scheduler.schedule([.fetch]) }
     }
 
@@ -208,7 +212,7 @@ final class SyncEngineCore: Sendable {
         return .left(left, after: failure.retryAfterSeconds)
     }
 
-    private var hasSomethingToSend: Bool {
+    var hasSomethingToSend: Bool {
         state.read { !$0.records.isEmpty || !$0.database.isEmpty || $0.hasPendingUntrackedChanges }
     }
 

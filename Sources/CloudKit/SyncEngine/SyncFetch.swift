@@ -14,6 +14,10 @@ struct SyncFetch: Sendable {
     }
 
     func run() async throws(CKError) {
+        try await core.tracking(.fetch) { () throws(CKError) in try await fetch() }
+    }
+
+    private func fetch() async throws(CKError) {
         try await core.requireAccount(account)
         await core.hand(.willFetchChanges(.init(context: context)))
         var failure: CKError?

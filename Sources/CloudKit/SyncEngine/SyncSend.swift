@@ -17,6 +17,10 @@ struct SyncSend: Sendable {
     }
 
     func run() async throws(CKError) {
+        try await core.tracking(.send) { () throws(CKError) in try await send() }
+    }
+
+    private func send() async throws(CKError) {
         try await core.requireAccount(account)
         await core.hand(.willSendChanges(.init(context: context)))
         let failure = await sendAll()

@@ -1,0 +1,58 @@
+package import Foundation
+
+/// How an engine's last fetch and send ended, and since when the device and the service differ.
+package struct SyncProgress: Sendable {
+    /// The end of the last fetch, and of the last send, without a failure.
+    package private(set) var lastFetch: Date?
+    package private(set) var lastSend: Date?
+    /// The failures that no later run of the same kind made good.
+    private var failures: [Int: (error: CKError, at: Date)] = [:]
+    /// The time of the first change, here or on the service, that is not synchronised; nil if none is known.
+    package private(set) var behindSince: Date?
+    /// The numbers of notifications so far, and of those that came before the last complete fetch.
+    private var (notified, fetched) = (0, 0)
+
+    /// The newest failure; nil if the last runs succeeded.
+    package var lastError: CKError? { failures.values.max { $0.at < $1.at }?.error }
+
+    /// Notes a change on the device.
+    mutating func changed(at now: Date) { behindSince = behindSince ?? now }
+
+    /// Notes a notification of a change on the service.
+    mutating func wasNotified(at now: Date) {
+        notified += 1
+        changed(at: now)
+    }
+
+    /// Returns the mark with which a run that begins now has to end.
+    func begin() -> Int { notified }
+
+    /// - Parameter isWorkLeft: whether the engine's state has anything to send or to fetch.
+    mutating func end(_ work: SyncScheduler.Work, begunAt mark: Int, isWorkLeft: Bool, at now: Date) {
+        failures[work.rawValue] = nil
+        if work == .fetch { (lastFetch, fetched) = (now, mark) } else { lastSend = now }
+        if !isWorkLeft, fetched == notified { behindSince = nil }
+    }
+
+    mutating func end(_ work: SyncScheduler.Work, failedBy error: CKError, at now: Date) {
+        failures[work.rawValue] = (error, now)
+    }
+}
+
+extension SyncEngineCore {
+    /// Runs a fetch or a send, and notes how it ended.
+    func tracking(_ work: SyncScheduler.Work, _ body: () async throws(CKError) -> Void) async throws(CKError) {
+        let mark = progress.withLock { $0.begin() }
+        do throws(CKError) {
+            try await body()
+        } catch {
+            progress.withLock { $0.end(work, failedBy: error, at: Date()) }
+            throw error
+        }
+        progress.withLock { progress in
+            // Read under the lock: a change that comes later waits for it, and then counts as the first one.
+            let isWorkLeft = hasSomethingToSend || state.read { !$0.unfetchedZoneIDs.isEmpty }
+            progress.end(work, begunAt: mark, isWorkLeft: isWorkLeft, at: Date())
+        }
+    }
+}
