@@ -31,9 +31,6 @@ static const uint8_t record_js[] = {
 static const uint8_t records_js[] = {
 #embed "dashboard/records.js"
 };
-static const uint8_t remedies_js[] = {
-#embed "dashboard/remedies.js"
-};
 static const uint8_t request_js[] = {
 #embed "dashboard/request.js"
 };
@@ -71,7 +68,6 @@ static const CWebFile dashboard[] = {
     FILE_OF("people.js", people_js),
     FILE_OF("record.js", record_js),
     FILE_OF("records.js", records_js),
-    FILE_OF("remedies.js", remedies_js),
     FILE_OF("request.js", request_js),
     FILE_OF("requests.js", requests_js),
     FILE_OF("samples.js", samples_js),

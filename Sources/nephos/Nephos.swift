@@ -69,6 +69,10 @@ enum Console {
         write(text, to: STDOUT_FILENO)
     }
 
+    /// Writes data for another program, or for a person, that may have gone.
+    /// - Returns: whether all of it was written.
+    static func offer(_ text: String) -> Bool { write(text, to: STDOUT_FILENO) }
+
     /// Returns data for one line of output. Control characters and bidirectional formatting characters are escaped.
     static func printable(_ text: String) -> String { text.printable() }
 
@@ -98,16 +102,18 @@ enum Console {
         exit(status)
     }
 
-    private static func write(_ text: String, to descriptor: Int32) {
+    @discardableResult
+    private static func write(_ text: String, to descriptor: Int32) -> Bool {
         var text = text
-        text.withUTF8 { bytes in
+        return text.withUTF8 { bytes in
             var rest = UnsafeRawBufferPointer(bytes)
             while !rest.isEmpty {
                 let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
                 if count < 0 && errno == EINTR { continue }
-                guard count > 0 else { return }
+                guard count > 0 else { return false }
                 rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
             }
+            return true
         }
     }
 }

@@ -106,6 +106,12 @@ struct NephosCommand: Sendable {
             help: ExplainCommand.help,
             main: { arguments throws(UsageError) in try ExplainCommand.main(arguments) }),
         NephosCommand(
+            name: "tail", summary: "Follow the requests of a running server.",
+            help: TailCommand.help, main: { arguments throws(UsageError) in try TailCommand.main(arguments) }),
+        NephosCommand(
+            name: "request", summary: "See why a request failed, and what helps.",
+            help: RequestCommand.help, main: { arguments throws(UsageError) in try RequestCommand.main(arguments) }),
+        NephosCommand(
             name: "completion", summary: "Print what completes these commands in bash.",
             help: Completion.help, main: { arguments throws(UsageError) in try Completion.main(arguments) }),
         NephosCommand(

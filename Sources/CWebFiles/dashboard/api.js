@@ -50,16 +50,17 @@ export const parse = (text) => JSON.parse(text, (key, value, context) =>
 export const pretty = (value) => JSON.stringify(value, (key, member) =>
   typeof member === "bigint" ? (JSON.rawJSON ? JSON.rawJSON(String(member)) : String(member)) : member, 2);
 
-async function once(method, path, body, signal) {
+async function send(method, path, body, signal) {
   const token = sessionStorage.getItem(tokenKey);
   const headers = token ? { Authorization: "Bearer " + token } : {};
   const answer = await fetch(path, { method, body, signal, headers, cache: "no-store" });
-  const text = await answer.text();
-  if (answer.ok) return text;
+  if (answer.ok) return answer;
   let refusal = null;
-  try { refusal = parse(text); } catch { /* not an answer of this service */ }
+  try { refusal = parse(await answer.text()); } catch { /* not an answer of this service */ }
   throw new Problem(answer.status, refusal, Number(answer.headers.get("Retry-After")) || refusal?.retryAfter);
 }
+
+const once = async (...request) => (await send(...request)).text();
 
 export const sleep = (milliseconds, signal) => new Promise((resolve, reject) => {
   const timer = setTimeout(resolve, milliseconds);
@@ -137,6 +138,32 @@ export async function status(signal, age = 3000) {
 export const recentRequests = async (after, signal) =>
   parse(await read("GET", "/status/requests?after=" + after, undefined, signal));
 
+/** Reads the stream of requests after a position until it ends. An EventSource could not send the session. */
+export async function requestEvents(after, signal, take) {
+  const answer = await send("GET", "/status/requests/stream?after=" + after, undefined, signal);
+  say("");
+  let rest = "";
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+    const events = (rest + piece.value).split("\n\n");
+    rest = events.pop();
+    for (const event of events) {
+      const data = event.split("\n").find((line) => line.startsWith("data: "));
+      if (data) take(parse(data.slice(6)));
+    }
+  }
+}
+
+/** One of the last requests, with the errors of its items and, of a development server, its bodies; null if it is gone. */
+export async function requestDetails(id, signal) {
+  try {
+    return parse(await read("GET", "/status/requests/show?id=" + encodeURIComponent(id), undefined, signal));
+  } catch (error) {
+    if (error.status === 404) return null;
+    throw error;
+  }
+}
+
 export const databasePath = (place, action) => "/database/1/"
   + [place.container, place.environment, place.database].map(encodeURIComponent).join("/") + "/" + action;
 
@@ -144,6 +171,16 @@ export const databasePath = (place, action) => "/database/1/"
 export async function modify(place, account, message) {
   const query = "?ckAPIToken=dashboard&ckWebAuthToken=" + encodeURIComponent("dev:" + account);
   return parse(await once("POST", databasePath(place, "records/modify") + query, JSON.stringify(message)));
+}
+
+/** Sends a recorded request of a development server once more, without its key, and returns the uuid of the new one. */
+export async function modifyAgain(request) {
+  const sign = request.account ? "&ckWebAuthToken=" + encodeURIComponent("dev:" + request.account) : "";
+  const key = /,\s*"nephosRequestKey"\s*:\s*"[^"\\]*"|"nephosRequestKey"\s*:\s*"[^"\\]*"\s*,?/;
+  const answer = await fetch(databasePath(request, request.endpoint) + "?ckAPIToken=dashboard" + sign,
+    { method: "POST", body: request.requestBody.replace(key, ""), cache: "no-store" });
+  await answer.text();
+  return answer.headers.get("X-Apple-Request-UUID");
 }
 
 /** The path of a file at this server, under a name that the reader can tell. */

@@ -1,8 +1,10 @@
-// The recent requests of the server. One tab polls for all tabs of the browser, each second while it is visible.
-import { recentRequests, sleep } from "./api.js";
+// The recent requests of the server. One visible tab reads the server's stream for all tabs of the browser.
+import { Problem, recentRequests, requestEvents, sleep } from "./api.js";
 
 const limit = 1000;
 const interval = 1000;
+/** How many polls a page sends before it tries the stream once more. */
+const polls = 60;
 
 /** The last requests, the oldest first, and how many were lost before them. */
 export const recent = { requests: [], missed: 0, problem: null };
@@ -45,12 +47,32 @@ async function fetchNew(signal) {
   return { after, answer };
 }
 
-/** Polls until the page is hidden. */
+const pass = (message) => channel?.postMessage(message);
+
+/** Polls for a while, or until the page is hidden. */
 async function poll() {
-  while (!document.hidden) {
-    const message = await fetchNew();
-    channel?.postMessage(message);
+  for (let count = 0; !document.hidden && count < polls; count++) {
+    pass(await fetchNew());
     await sleep(interval);
+  }
+}
+
+/** Reads the stream until the page is hidden. What the page has not got by then comes first. */
+async function stream(signal) {
+  while (!document.hidden) {
+    pass(await fetchNew());
+    try {
+      await requestEvents(next, signal, (answer) => {
+        const after = next;
+        take(after, answer);
+        pass({ after, answer });
+      });
+    } catch (error) {
+      if (signal.aborted) return;
+      // The server has as many streams as it takes, or it has gone: polling says which.
+      if (error instanceof Problem && error.status !== 503) throw error;
+      await poll();
+    }
   }
 }
 
@@ -66,11 +88,11 @@ export async function follow() {
     for (;;) {
       await shown();
       await fetchNew();
-      // Without locks, beyond this machine without TLS, each tab polls.
+      // Without locks, beyond this machine without TLS, each tab polls: a browser has six connections to a server.
       if (!channel || !navigator.locks) { await poll(); continue; }
       const hidden = new AbortController();
       document.addEventListener("visibilitychange", () => hidden.abort(), { once: true });
-      await navigator.locks.request("nephos-requests", { signal: hidden.signal }, poll).catch((error) => {
+      await navigator.locks.request("nephos-requests", { signal: hidden.signal }, () => stream(hidden.signal)).catch((error) => {
         if (error.name !== "AbortError") throw error;
       });
     }

@@ -1,7 +1,7 @@
 // Accounts, their zones and shares, and why one of them does not see a record.
 import { all, ask } from "./api.js";
 import { address, field, h, link, table } from "./dom.js";
-import { accountControl, accounts, changes, defaultZone, nothing, place, placeControls } from "./scope.js";
+import { accountControl, accounts, changes, defaultZone, nameIn, nothing, place, placeControls, shownName } from "./scope.js";
 
 export const title = () => "People";
 
@@ -33,16 +33,16 @@ async function question(here, parameters, known, signal, go) {
       field("Zone", h("input", { id: "zone", name: "zone", value: zone ?? "", placeholder: defaultZone })),
       field("Record name", h("input", { id: "record", name: "record", value: record ?? "", required: true })),
       h("button", { class: "main" }, "Explain")),
-    isAsked ? [h("h3", {}, who + " and " + owner + "’s record " + record), await explanation(here, parameters, signal)] : ""];
+    isAsked ? [h("h3", {}, nameIn(known, who) + " and " + nameIn(known, owner) + "’s record " + record), await explanation(here, parameters, signal)] : ""];
 }
 
 const participants = (share) => share.participants.length ? h("ul", { class: "plain" }, share.participants.map((one) =>
   h("li", {}, one.name + ": " + [one.type, one.permission, one.acceptanceStatus].filter(Boolean).join(", ").toLowerCase()))) : "—";
 
-const shareColumns = (place) => [
+const shareColumns = (place, known) => [
   { title: "what", cell: (share) => share.rootRecordName ? link({ view: "record", ...place, database: "private", account: share.account,
     zone: share.zoneName, record: share.rootRecordName }, share.rootRecordName) : "the zone " + share.zoneName },
-  { title: "owner", cell: (share) => share.account },
+  { title: "owner", cell: (share) => nameIn(known, share.account) },
   { title: "zone", cell: (share) => share.zoneName },
   { title: "who has the URL", cell: (share) => share.publicPermission.toLowerCase().replace("_", " ") },
   { title: "participants", cell: participants },
@@ -51,7 +51,7 @@ const shareColumns = (place) => [
 function accountColumns(place, zones) {
   const records = (account, zone) => link({ view: "records", ...place, database: "private", account: account.name, zone }, zone);
   return [
-    { title: "account", cell: (account) => account.name },
+    { title: "account", cell: (account) => shownName(account) },
     { title: "zones", cell: (account) => h("ul", { class: "inline" }, [...zones.filter((zone) => zone.account === account.name)
       .map((zone) => zone.zoneName), defaultZone].map((zone) => h("li", {}, records(account, zone)))) },
     { title: "user record", cell: (account) => h("code", {}, account.userRecordName) },
@@ -62,8 +62,10 @@ export async function content(parameters, signal, go) {
   const here = await place(parameters, signal);
   if (!here) return nothing("people", go);
   const there = { container: here.container, environment: here.environment };
-  const [known, zones, { shares }] = await Promise.all([accounts(here, signal),
-    all(here, "zones/list", "zones", {}, signal), ask(here, "shares/list", {}, signal)]);
+  const known = await accounts(here, signal);
+  const none = Object.assign([], { isComplete: true });
+  const [zones, { shares }] = known.length ? await Promise.all([all(here, "zones/list", "zones", {}, signal),
+    ask(here, "shares/list", {}, signal)]) : [none, { shares: [] }];
   const more = known.isComplete && zones.isComplete ? "" : h("p", { class: "quiet" }, "There are more accounts or zones.");
   return [
     h("form", { class: "row", "aria-label": "Which container", onsubmit: (event) => event.preventDefault(),
@@ -72,6 +74,6 @@ export async function content(parameters, signal, go) {
     h("h2", {}, "Accounts"),
     known.length ? table("Accounts", accountColumns(there, zones), known) : h("p", { class: "quiet" }, "No account yet."), more,
     h("h2", {}, "Shares"),
-    shares.length ? table("Shares", shareColumns(there), shares) : h("p", { class: "quiet" }, "No share yet."),
+    shares.length ? table("Shares", shareColumns(there, known), shares) : h("p", { class: "quiet" }, "No share yet."),
   ];
 }

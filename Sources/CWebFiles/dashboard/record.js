@@ -1,7 +1,7 @@
 // One record: its fields, what it refers to and what refers to it, and its edit as an account of a development server.
 import { ask, isProduction, modify, pretty, Problem } from "./api.js";
 import { facts, field, h, link, sample, select, table, time } from "./dom.js";
-import { accounts, defaultZone } from "./scope.js";
+import { accounts, defaultZone, nameIn, shownName } from "./scope.js";
 import { curl, javascript, swift } from "./samples.js";
 import { editable, edited, formOf, full, isEditable, isEncrypted, typeName } from "./values.js";
 
@@ -95,9 +95,9 @@ function fieldRow(context, name) {
 
 // MARK: Parts of the page
 
-function systemFields(here, record, names) {
+function systemFields(here, record, names, account) {
   const by = (change) => change ? [time(change.timestamp), " by ", names.get(change.userRecordName) ?? change.userRecordName ?? "—"] : null;
-  return facts([["record type", record.recordType], ["database", here.database], ["account", here.account], ["zone", here.zone],
+  return facts([["record type", record.recordType], ["database", here.database], ["account", account], ["zone", here.zone],
     ["change tag", h("code", {}, record.recordChangeTag ?? "")], ["created", by(record.created)], ["changed", by(record.modified)],
     ["parent", record.parent ? toRecord(here, record.parent.recordName) : null],
     ["share", record.share ? toRecord(here, record.share.recordName, "the share") : null]]);
@@ -134,7 +134,7 @@ export async function content(parameters, signal, go) {
   said.id = "saved";
   const context = { here, record, reload, writers: writers(here, record, known) };
   const fields = Object.keys(record.fields ?? {}).sort();
-  const names = new Map(known.map((one) => [one.userRecordName, one.name]));
+  const names = new Map(known.map((one) => [one.userRecordName, shownName(one)]));
   return [said,
     h("p", {}, link({ ...here, view: "records", record: "", type: record.recordType }, "All records of " + record.recordType)),
     h("h2", {}, "Fields"),
@@ -142,7 +142,7 @@ export async function content(parameters, signal, go) {
       { title: "type", class: "short", cell: (one) => typeName(record.fields[one]) },
       { title: "value", cell: (one) => fieldRow(context, one) }], fields) : h("p", { class: "quiet" }, "The record has no fields."),
     context.writers ? "" : h("p", { class: "quiet" }, "Values are edited here on a development server alone."),
-    h("h2", {}, "System fields"), systemFields(here, record, names),
+    h("h2", {}, "System fields"), systemFields(here, record, names, here.account && nameIn(known, here.account)),
     h("h2", {}, "Referred to by"), referrers(here, shown),
     h("p", {}, here.account ? link({ view: "people", container, environment, owner: here.account, zone, record: name },
       "Who sees this record?") : ""),

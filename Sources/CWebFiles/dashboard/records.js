@@ -2,7 +2,7 @@
 import { ask, Problem, schemaText } from "./api.js";
 import { address, field, h, link, number, select, table, time } from "./dom.js";
 import { recordTypes } from "./schematext.js";
-import { accountControl, accounts, changes, defaultZone, nothing, place, placeControls, zones } from "./scope.js";
+import { accountControl, accounts, changes, defaultZone, nothing, place, placeControls, shownName, zones } from "./scope.js";
 import { edited, line } from "./values.js";
 
 const pageSize = 100;
@@ -79,7 +79,7 @@ function filterForm(parameters, here, fields, go) {
 }
 
 function recordTable(records, here, known, columns) {
-  const names = new Map(known.map((account) => [account.userRecordName, account.name]));
+  const names = new Map(known.map((account) => [account.userRecordName, shownName(account)]));
   return table("Records", [
     { title: "record name", class: "cell", cell: (record) => link({ ...here, type: "", view: "record", record: record.recordName },
       record.recordName) },

@@ -1,54 +1,75 @@
-// One request: its outcome, the reason, and what helps.
-import { sleep } from "./api.js";
-import { facts, h, link, sample, time } from "./dom.js";
-import { failures, isFailed, recent } from "./live.js";
-import { remedy } from "./remedies.js";
+// One request: its outcome, the reason, what helps, and on a development server what was sent and answered.
+import { modifyAgain, parse, pretty, requestDetails } from "./api.js";
+import { facts, h, link, sample, table, time } from "./dom.js";
+import { isFailed } from "./live.js";
 import { quoted } from "./samples.js";
 
 export const title = () => "Request";
-
-const find = (id) => recent.requests.find((request) => request.requestID.toLowerCase() === id?.toLowerCase());
 
 function command(request) {
   if (!request.container || request.endpoint.startsWith("/")) return null;
   const sign = request.account ? "&ckWebAuthToken=dev:" + encodeURIComponent(request.account) : "";
   const url = location.origin + "/database/1/" + [request.container, request.environment, request.database].join("/") + "/"
     + request.endpoint + "?ckAPIToken=any" + sign;
-  return sample("The same endpoint as curl", "curl " + quoted(url) + (request.method === "POST" ? " -d '{…}'" : ""));
+  const body = request.requestBody !== undefined && isWhole(request, "request") ? request.requestBody : "{…}";
+  return sample("The request as curl", "curl " + quoted(url) + (request.method === "POST" ? " -d " + quoted(body) : ""));
 }
 
-/** The first failed item of a request, whose error ends the summary. */
-function firstFailure({ summary }) {
-  const [, serverErrorCode, reason] = summary?.match(/ failed: ([A-Z_]+)(?:: (.*))? \([0-9A-Fa-f-]{36}\)$/) ?? [];
-  return serverErrorCode ? { serverErrorCode, reason } : null;
-}
+const isWhole = (request, which) => new Blob([request[which + "Body"]]).size >= request[which + "BodySize"];
 
 /** The errors of single items. */
-function itemErrors(request) {
-  const count = failures(request);
-  const first = firstFailure(request);
-  if (!count) return "";
-  if (!first) return h("p", {}, "Failed items: " + count + ". The answer that the client got names each with its error.");
-  return [h("p", { class: "bad" }, first.serverErrorCode + ": " + (first.reason ?? "")),
-    h("p", {}, remedy(first.serverErrorCode, first.reason)),
-    count > 1 ? h("p", { class: "quiet" }, "So failed the first of " + count + " items. The answer that the client got names each.") : ""];
+function itemErrors({ failedItems, failures = [] }) {
+  if (!failedItems) return "";
+  const more = failedItems - failures.length;
+  return [failures.length ? table("Failed items", [
+    { title: "item", cell: (one) => one.name ?? "—" },
+    { title: "error", class: "short", cell: (one) => h("span", { class: "bad" }, one.serverErrorCode) },
+    { title: "reason", cell: (one) => one.reason },
+    { title: "what helps", cell: (one) => one.remedy },
+  ], failures) : "", more > 0 ? h("p", {}, more + " failed items are no longer kept. The answer that the client got names each.") : ""];
 }
 
-export async function content({ id }, signal) {
-  // The list comes a moment after the page.
-  for (let tries = 0; !find(id) && !recent.problem && tries < 20; tries++) await sleep(100, signal);
-  const request = find(id);
+/** A body as it was sent: indented if it is whole, and JSON. */
+function body(request, which, heading) {
+  const text = request[which + "Body"];
+  if (!text) return "";
+  let shown = text;
+  try { shown = pretty(parse(text)); } catch { /* cut off, or not JSON */ }
+  const size = request[which + "BodySize"];
+  return [sample(heading, shown),
+    isWhole(request, which) ? "" : h("p", { class: "quiet" }, "The beginning: the whole has " + size + " bytes.")];
+}
+
+/** Sends a request once more, as another request: without its request key. */
+function repeat(request, go) {
+  if (request.method !== "POST" || !request.requestBody || !isWhole(request, "request")) return "";
+  const said = h("p", { role: "status" });
+  const send = async () => {
+    said.textContent = "";
+    try {
+      const id = await modifyAgain(request);
+      await go("/dashboard?view=request&id=" + id);
+    } catch (error) {
+      said.textContent = error.message;
+    }
+  };
+  const who = request.account ? " as " + request.account : "";
+  return [h("p", {}, h("button", { type: "button", id: "repeat", onclick: send }, "Send it again" + who)),
+    h("p", { class: "quiet" }, "Without its request key, so that a save is carried out again."), said];
+}
+
+export async function content({ id = "" }, signal, go) {
+  const request = await requestDetails(id, signal);
   if (!request) {
-    return [h("p", {}, "The request ", h("code", {}, id ?? ""), " is not among the last 1,000 that the server keeps while a "
+    return [h("p", {}, "The request ", h("code", {}, id), " is not among the last 1,000 that the server keeps while a "
       + "dashboard is open. The server's log has it under this uuid."), h("p", {}, link({ view: "requests" }, "All requests"))];
   }
-  const help = remedy(request.errorCode, request.reason);
   const { container, environment, database, account } = request;
   const hasRecords = container && (database === "public" || (database === "private" && account));
   return [
     isFailed(request) ? [h("h2", {}, "Why it failed"),
       request.errorCode ? h("p", { class: "bad" }, request.errorCode + ": " + (request.reason ?? "")) : "",
-      itemErrors(request), help ? h("p", {}, help) : ""] : "",
+      itemErrors(request), request.remedy ? h("p", {}, request.remedy) : ""] : "",
     h("h2", {}, "The request"),
     facts([["time", time(request.time)], ["endpoint", request.method + " " + request.endpoint], ["status", String(request.status)],
       ["what", request.summary], ["account", account], ["container", container], ["environment", environment],
@@ -61,6 +82,6 @@ export async function content({ id }, signal) {
       container && account ? h("li", {}, link({ view: "people", container, environment, who: account },
         "Why does " + account + " not see a record?")) : "",
       h("li", {}, link({ view: "requests" }, "All requests"))),
-    command(request),
+    repeat(request, go), body(request, "request", "What was sent"), body(request, "answer", "What was answered"), command(request),
   ];
 }

@@ -36,6 +36,12 @@ export async function place(parameters, signal) {
 /** The accounts of a container. */
 export const accounts = (place, signal) => all(place, "accounts/list", "accounts", {}, signal);
 
+/** The name of an account for people. Stores of a production server know it by its ID, administrators by its sign-in name. */
+export const shownName = (account) => account.signInName ?? account.name;
+
+/** The shown name of the account with a name or ID. */
+export const nameIn = (accounts, name) => shownName(accounts.find((account) => account.name === name) ?? { name });
+
 /** The names of an account's zones, those that it made first. */
 export async function zones(place, account, signal) {
   const found = await all(place, "zones/list", "zones", { account }, signal);
@@ -58,10 +64,11 @@ export const placeControls = (place) => [
 
 /** A control for an account: a list of names, or, if there are too many, a text. */
 export function accountControl(id, title, accounts, chosen) {
-  const names = accounts.map((account) => account.name);
-  if (accounts.isComplete) return field(title, select(id, names.includes(chosen) || !chosen ? names : [chosen, ...names], chosen));
+  const names = accounts.map((account) => [account.name, shownName(account)]);
+  const isKnown = !chosen || accounts.some((account) => account.name === chosen);
+  if (accounts.isComplete) return field(title, select(id, isKnown ? names : [[chosen, chosen], ...names], chosen));
   return field(title, [h("input", { id, name: id, list: id + "s", value: chosen ?? "" }),
-    h("datalist", { id: id + "s" }, names.map((name) => h("option", { value: name })))]);
+    h("datalist", { id: id + "s" }, names.map(([, name]) => h("option", { value: name })))]);
 }
 
 /** A form for the name of a container, where none is listed. */

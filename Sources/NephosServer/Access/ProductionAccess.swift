@@ -15,6 +15,7 @@ struct ProductionAccess: ServerAccess {
     }
 
     var installation: Installation? { known }
+    var recordsBodies: Bool { false }
 
     func check(_ request: HTTPRequest) throws(Refusal) {
         if let user = request.localUser { return try Self.checkSocket(user, request) }

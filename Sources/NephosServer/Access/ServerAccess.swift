@@ -56,6 +56,8 @@ protocol ServerAccess: Sendable {
     func nextToken(_ request: HTTPRequest, _ target: RequestTarget) -> String?
     /// The installation; nil for a server without one.
     var installation: Installation? { get }
+    /// Whether the dashboard may show the bodies of requests.
+    var recordsBodies: Bool { get }
 }
 
 /// The rules of `nephos dev`.
@@ -129,4 +131,5 @@ struct DevelopmentAccess: ServerAccess {
     func nextToken(_ request: HTTPRequest, _ target: RequestTarget) -> String? { nil }
 
     var installation: Installation? { nil }
+    var recordsBodies: Bool { names == nil }
 }

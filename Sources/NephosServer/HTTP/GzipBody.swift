@@ -2,7 +2,7 @@ import CZlib
 import NephosService
 import NephosWire
 
-/// Decodes a request's body with `Content-Encoding: gzip` (RFC 1952).
+/// Decodes a request's body with `Content-Encoding: gzip` (RFC 1952), and encodes an answer's.
 enum GzipBody {
     enum Failure: Error, Hashable {
         /// The body is not in gzip format, is damaged, or is truncated.
@@ -48,6 +48,34 @@ enum GzipBody {
             let status = zlibInflate(&stream)
             result.append(contentsOf: output.prefix(output.count - Int(stream.avail_out)))
             return status
+        }
+    }
+
+    /// Returns bytes in gzip format; nil if zlib has no memory.
+    static func deflate(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
+        var stream = z_stream()
+        guard nephos_gzip_writer_init(&stream) == Z_OK else { return nil }
+        defer { deflateEnd(&stream) }
+        let input = bytes.bindMemory(to: UInt8.self)
+        var isWhole = false
+        let result = [UInt8](unsafeUninitializedCapacity: Int(deflateBound(&stream, UInt(input.count)))) {
+            output, count in
+            stream.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
+            stream.avail_in = UInt32(input.count)
+            stream.next_out = output.baseAddress
+            stream.avail_out = UInt32(output.count)
+            isWhole = CZlib.deflate(&stream, Z_FINISH) == Z_STREAM_END
+            count = output.count - Int(stream.avail_out)
+        }
+        return isWhole ? result : nil
+    }
+
+    /// Whether a client takes gzip, by its header `Accept-Encoding` (RFC 9110 §12.5.3).
+    static func isAccepted(_ header: String) -> Bool {
+        header.lowercased().split(separator: ",").contains { element in
+            let parts = element.split(separator: ";").map { $0.filter { $0 != " " } }
+            return parts.first == "gzip"
+                && !parts.dropFirst().contains { ["q=0", "q=0.0", "q=0.00", "q=0.000"].contains($0) }
         }
     }
 

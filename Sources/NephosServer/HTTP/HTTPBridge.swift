@@ -21,6 +21,7 @@ final class HTTPBridge: @unchecked Sendable {
     let runningHandlers = DispatchGroup()
     /// The bodies that handlers read while they arrive.
     let streams = BodyStreams()
+    let endless = EndlessBodies()
     let connections = ConnectionWatch()
     let held: HeldBytes
     /// The runs whose connections are suspended. A stopping server answers them.

@@ -93,13 +93,17 @@ extension HTTPRequest {
     }
 }
 
-/// The headers that matter for files.
+/// The headers that matter for files and streams.
 package struct TransferHeaders: Hashable, Sendable {
     /// The size of the body in bytes; nil if the client did not announce it.
     package var contentLength: Int64?
     package var range: String?
     package var ifRange: String?
     package var ifNoneMatch: String?
+    /// The identifier of the last event of a stream that the client has.
+    package var lastEventID: String?
+    /// Whether the client takes a body in gzip format.
+    package var acceptsGzip = false
 
     package init() {}
 }

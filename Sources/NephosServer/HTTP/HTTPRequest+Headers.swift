@@ -32,7 +32,11 @@ extension HTTPRequest {
         takesAdditions = Self.header(AnswerAdditions.header, connection) != nil
         contentEncoding = Self.header("Content-Encoding", connection)
         let length = Self.header("Content-Length", connection).flatMap(Self.length)
-        if target.hasPrefix(WebFiles.path) { transfer.ifNoneMatch = Self.header("If-None-Match", connection) }
+        if target.hasPrefix(WebFiles.path) {
+            transfer.ifNoneMatch = Self.header("If-None-Match", connection)
+            transfer.acceptsGzip = Self.header("Accept-Encoding", connection).map(GzipBody.isAccepted) ?? false
+        }
+        if StatusRoutes.isStream(target: target) { transfer.lastEventID = Self.header("Last-Event-ID", connection) }
         let isTransfer = options.isTransfer(target)
         if isTransfer {
             transfer.contentLength = length.map(Int64.init)

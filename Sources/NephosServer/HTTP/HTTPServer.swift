@@ -138,6 +138,7 @@ package final class HTTPServer: Sendable {
         bridge.isStopping.store(true, ordering: .releasing)
         taken.acceptor.stop()
         for socket in taken.sockets { socket.close() }
+        bridge.endless.endAll()
         let isDone = waitUntilQuiet(until: .now() + bridge.options.stopTimeout)
         // No handler begins after this store: further requests are answered at once.
         bridge.isClosing.store(true, ordering: .sequentiallyConsistent)

@@ -42,6 +42,8 @@ final class ResponseSender: @unchecked Sendable {
     /// The number of bytes per read from the disk and per call of the library.
     private static let pieceSize = 512 * 1024
     private static let blockSize = 256 * 1024
+    /// The number of bytes per call of the library for an endless body, which has small pieces.
+    private static let endlessBlockSize = 16 * 1024
     /// The value of `MHD_SIZE_UNKNOWN`.
     private static let unknownLength = UInt64.max
 
@@ -50,6 +52,8 @@ final class ResponseSender: @unchecked Sendable {
     private let watched: WatchedConnection?
     private let options: HTTPServer.Options
     private let held: HeldBytes
+    private let connections: ConnectionWatch
+    private let endless: EndlessBodies
     /// The group that is entered while the connection is suspended.
     private let suspended: DispatchGroup
     private let state = Mutex(State())
@@ -61,22 +65,34 @@ final class ResponseSender: @unchecked Sendable {
         options = bridge.options
         held = bridge.held
         suspended = bridge.runningHandlers
+        connections = bridge.connections
+        endless = bridge.endless
     }
 
     /// Returns the memory in bytes that sending a stream takes.
     static func memory(_ stream: ResponseStream) -> Int {
+        if stream.body is any EndlessBody { return endlessBlockSize }
         guard let length = stream.length, length <= blockSize else { return blockSize + pieceSize }
         return 2 * Int(length)
     }
 
     func makeResponse() -> OpaquePointer? {
         let held = Unmanaged.passRetained(self)
+        let isEndless = stream.body is any EndlessBody
         let response = MHD_create_response_from_callback(
-            stream.length.map { UInt64($0) } ?? Self.unknownLength, Self.blockSize, readCallback, held.toOpaque(),
-            freeCallback)
-        if response == nil { held.release() }
+            stream.length.map { UInt64($0) } ?? Self.unknownLength,
+            isEndless ? Self.endlessBlockSize : Self.blockSize, readCallback, held.toOpaque(), freeCallback)
+        if response == nil { held.release() } else if isEndless { endless.add(self) }
         return response
     }
+
+    /// Ends an endless body. A client that has not taken what was sent loses its connection.
+    func endBody() {
+        guard let body = stream.body as? any EndlessBody, !body.end(), let watched else { return }
+        connections.end(watched)
+    }
+
+    fileprivate func leave() { endless.remove(self) }
 
     /// Reads the next piece. The library calls it once the client, or its socket, has taken the previous piece.
     /// - Returns: the number of bytes; 0 if the connection was suspended; the value of the body's end, or of a failure.
@@ -145,7 +161,10 @@ private let readCallback: MHD_ContentReaderCallback = { closure, position, buffe
 }
 
 private let freeCallback: MHD_ContentReaderFreeCallback = { closure in
-    if let closure { Unmanaged<ResponseSender>.fromOpaque(closure).release() }
+    guard let closure else { return }
+    let sender = Unmanaged<ResponseSender>.fromOpaque(closure)
+    sender.takeUnretainedValue().leave()
+    sender.release()
 }
 
 /// The results of the library's callback other than a number of bytes. The library's macros are casts, which Swift does

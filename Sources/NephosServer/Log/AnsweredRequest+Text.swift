@@ -44,7 +44,11 @@ extension AnsweredRequest {
     /// - Parameters:
     ///   - time: the time of the request; nil to omit it.
     ///   - position: the position among the recent requests; nil to omit it.
-    func write(to writer: inout JSONWriter, time: String? = nil, position: Int? = nil) {
+    ///   - writeMore: writes further members.
+    func write(
+        to writer: inout JSONWriter, time: String? = nil, position: Int? = nil,
+        _ writeMore: (inout JSONWriter) -> Void = { _ in }
+    ) {
         writer.beginObject()
         if let position {
             writer.key("position")
@@ -72,6 +76,7 @@ extension AnsweredRequest {
         writer.int64(Int64(answerSize))
         writer.member("errorCode", errorCode)
         writer.member("reason", reason)
+        writeMore(&writer)
         writer.endObject()
     }
 

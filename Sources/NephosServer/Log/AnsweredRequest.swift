@@ -39,6 +39,17 @@ package struct AnsweredRequest: Hashable, Sendable {
     }
 }
 
+extension AnsweredRequest {
+    /// Creates the entry of a request without a container.
+    package init(
+        requestID: String, method: String, endpoint: String, status: Int, milliseconds: Double, answerSize: Int
+    ) {
+        self.init(
+            requestID: requestID, method: method, endpoint: endpoint, status: status,
+            duration: .microseconds(Int64(milliseconds * 1000)), answerSize: answerSize)
+    }
+}
+
 /// The details of a request for the log, which its route fills in. One task at a time accesses them.
 final class RequestDetails: @unchecked Sendable {
     // `@unchecked`: the route's task writes the details, and the responder reads them after the route has returned.
@@ -53,10 +64,20 @@ final class RequestDetails: @unchecked Sendable {
 
     /// The number of items that failed.
     var failedItems = 0
+    /// The errors of items, while a reader looks at the recent requests.
+    var failures: [ErrorDictionary] = []
+    /// Whether a reader looks at the recent requests.
+    let isWatched: Bool
+
+    init(isWatched: Bool = false) { self.isWatched = isWatched }
 
     /// Adds the summary of a request or of an answer.
     func note(_ message: Any) {
-        if let answer = message as? any ItemsAnswering { failedItems += answer.itemFailures.count }
+        if let answer = message as? any ItemsAnswering {
+            let failed = answer.itemFailures
+            failedItems += failed.count
+            if isWatched { failures += failed.errors }
+        }
         if let text = (message as? any RequestSummarizing)?.logSummary, !text.isEmpty { summaries.append(text) }
     }
 }

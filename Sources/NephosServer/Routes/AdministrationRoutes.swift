@@ -10,9 +10,8 @@ enum AdministrationRoutes {
         .administration("/nephos/zones/list", .view, NephosService.listAccountZones),
         .administration("/nephos/zones/remove", .change, NephosService.removeZones(_:_:)),
         .administration("/nephos/deletions/forget", .change, NephosService.forgetDeletions(_:_:)),
-        // Private data needs the developer's role. Each request is audited.
-        .administration("/nephos/records/list", .change, NephosService.listRecords),
-        .administration("/nephos/records/show", .change, NephosService.showRecord),
+        .administration("/nephos/records/list", .view, NephosService.listRecords),
+        .administration("/nephos/records/show", .view, NephosService.showRecord),
         .administration("/nephos/shares/list", .view, NephosService.listShares),
         .administration("/nephos/access/explain", .view, NephosService.explainAccess),
         .administration("/nephos/roles/list", .view, NephosService.listRoles),
@@ -27,11 +26,12 @@ extension Route {
         _ call: @escaping @Sendable (NephosService) -> (Request, RequestContext) async throws(ServiceError) -> Response
     ) -> Route {
         Route([.post], path, access: access) { routed throws(Refusal) in
-            let path = try AdministrationPath(routed.target.components)
+            let place = try AdministrationPath(routed.target.components)
             var context = RequestContext(
-                container: path.container, environment: path.environment, scope: .public, account: nil,
+                container: place.container, environment: place.environment, scope: .public, account: nil,
                 requestID: routed.requestID)
             context.baseURL = routed.access.baseURL(routed.request)
+            context.isContainerKnown = routed.access.installation != nil
             let message: Request
             do throws(WireError) {
                 message = try Request(decoding: routed.request.body)
@@ -39,8 +39,11 @@ extension Route {
                 throw Refusal(error)
             }
             do throws(ServiceError) {
-                return try await routed.withResolvedAccounts(message) { (message) async throws(ServiceError) in
-                    .json(try await call(routed.service)(message, context).encoded())
+                return try await routed.withResolvedAccounts(message) {
+                    [context] (message) async throws(ServiceError) in
+                    try await routed.checkReads(message, of: context.container, route: path)
+                    let answer = try await routed.withSignInNames(try await call(routed.service)(message, context))
+                    return .json(answer.encoded())
                 }
             } catch {
                 throw Refusal(error)

@@ -1,58 +1,159 @@
 import NephosService
 import NephosWire
-import Synchronization
 
 /// The routes of what the server does, which the dashboard shows: `/status`, the content, and `/status/requests`, the last
-/// requests. They are not part of CloudKit Web Services.
+/// requests, at once, one of them, or as a stream. They are not part of CloudKit Web Services.
 enum StatusRoutes {
     private static let (statusPath, requestsPath) = ("/status", "/status/requests")
+    private static let (requestPath, streamPath) = ("/status/requests/show", "/status/requests/stream")
 
     /// Whether a route reads the recent requests. Its own requests are not recorded.
-    static func isStatus(_ route: Route) -> Bool { route.path == statusPath || route.path == requestsPath }
+    static func isStatus(_ route: Route) -> Bool { route.path.hasPrefix(statusPath) }
+
+    /// Whether a request's header `Last-Event-ID` is read.
+    static func isStream(target: String) -> Bool { target.hasPrefix(streamPath) }
 
     static let table: [Route] = [
-        Route([.get], statusPath, access: .viewInstallation) { routed throws(Refusal) in
-            routed.recent.watch(at: routed.service.environment.now())
-            let overview: ServiceOverview
-            do throws(ServiceError) {
-                overview = try await routed.service.overview()
-            } catch {
-                throw Refusal(error)
-            }
-            var writer = JSONWriter(reserving: 4096)
-            writer.beginObject()
-            overview.writeMembers(to: &writer)
-            let recent = routed.recent.last
-            writer.key("answered")
-            writer.int64(Int64(recent.count))
-            writer.key("requests")
-            writer.beginArray()
-            for answered in recent.requests { answered.request.write(to: &writer, time: LogTime.text(answered.time)) }
-            writer.endArray()
-            writer.endObject()
-            return .json(writer.finish())
-        },
-        Route([.get], requestsPath, access: .viewInstallation) { routed throws(Refusal) in
-            routed.recent.watch(at: routed.service.environment.now())
-            let text = routed.target.parameter("after")?.readings.first ?? "0"
-            guard let position = Int(text), position >= 0 else {
-                throw Refusal(.badRequest, "'after' is the number of a request", clientCode: .invalidArguments)
-            }
-            let (requests, next, missed) = routed.recent.requests(after: position)
-            var writer = JSONWriter(reserving: 256 + 512 * requests.count)
-            writer.beginObject()
-            writer.key("requests")
-            writer.beginArray()
-            for (position, answered) in requests {
-                answered.request.write(to: &writer, time: LogTime.text(answered.time), position: position)
-            }
-            writer.endArray()
-            writer.key("next")
-            writer.int64(Int64(next))
-            writer.key("missed")
-            writer.int64(Int64(missed))
-            writer.endObject()
-            return .json(writer.finish())
-        },
+        Route([.get], statusPath, access: .viewInstallation) { routed throws(Refusal) in try await status(routed) },
+        Route([.get], requestsPath, access: .viewInstallation) { routed throws(Refusal) in try requests(routed) },
+        Route([.get], requestPath, access: .viewInstallation) { routed throws(Refusal) in try request(routed) },
+        Route([.get], streamPath, access: .viewInstallation) { routed throws(Refusal) in try stream(routed) },
     ]
+
+    private static func status(_ routed: RoutedRequest) async throws(Refusal) -> HTTPResponse {
+        routed.recent.watch(at: routed.service.environment.now())
+        let overview: ServiceOverview
+        do throws(ServiceError) {
+            overview = try await routed.service.overview()
+        } catch {
+            throw Refusal(error)
+        }
+        var writer = JSONWriter(reserving: 4096)
+        writer.beginObject()
+        overview.writeMembers(to: &writer)
+        let recent = routed.recent.last
+        writer.key("answered")
+        writer.int64(Int64(recent.count))
+        writer.key("requests")
+        writer.beginArray()
+        for answered in recent.requests { answered.request.write(to: &writer, time: LogTime.text(answered.time)) }
+        writer.endArray()
+        writer.endObject()
+        return .json(writer.finish())
+    }
+
+    private static func requests(_ routed: RoutedRequest) throws(Refusal) -> HTTPResponse {
+        routed.recent.watch(at: routed.service.environment.now())
+        let position = try position(routed.target.parameter("after")?.readings.first) ?? 0
+        let (requests, next, missed) = routed.recent.requests(after: position)
+        var writer = JSONWriter(reserving: 256 + 512 * requests.count)
+        writer.beginObject()
+        writer.key("requests")
+        writer.requests(requests)
+        writer.key("next")
+        writer.int64(Int64(next))
+        writer.key("missed")
+        writer.int64(Int64(missed))
+        writer.endObject()
+        return .json(writer.finish())
+    }
+
+    /// Answers one of the last requests, with what is known of it besides.
+    private static func request(_ routed: RoutedRequest) throws(Refusal) -> HTTPResponse {
+        routed.recent.watch(at: routed.service.environment.now())
+        let id = routed.target.parameter("id")?.readings.first ?? ""
+        guard let (answered, recording) = routed.recent.request(id: id) else {
+            throw Refusal(
+                .notFound,
+                "the request is not among the last \(RecentRequests.limit), which are kept while a dashboard is open: the log "
+                    + "has it under its uuid")
+        }
+        var writer = JSONWriter(reserving: 4096)
+        answered.request.write(to: &writer, time: LogTime.text(answered.time), position: answered.position) { writer in
+            if let code = answered.request.errorCode.flatMap(ServerErrorCode.init) {
+                writer.member("remedy", Remedy.text(code, answered.request.reason ?? ""))
+            }
+            recording?.write(to: &writer)
+        }
+        return .json(writer.finish())
+    }
+
+    /// Answers a stream of the requests after a position; by default of those that come from now on.
+    private static func stream(_ routed: RoutedRequest) throws(Refusal) -> HTTPResponse {
+        let environment = routed.service.environment
+        routed.recent.watch(at: environment.now())
+        let last = try position(routed.request.transfer.lastEventID)
+        let after = try position(routed.target.parameter("after")?.readings.first)
+        let filter = RequestFilter(
+            container: routed.target.parameter("container")?.readings.first,
+            isFailed: routed.target.parameter("failed")?.readings.first == "1")
+        let stream = RequestStream(
+            after: last ?? after ?? routed.recent.next, filter, at: environment.now(), isAllowed: routed.mayStillView)
+        guard routed.streams.add(stream) else {
+            var refusal = Refusal(
+                .tryAgainLater, "the server has \(RequestStreams.limit) streams of requests: poll \(requestsPath)")
+            refusal.retryAfter = 60
+            throw refusal
+        }
+        var response = HTTPResponse(
+            status: 200,
+            headers: [
+                HTTPHeader("Content-Type", "text/event-stream"), HTTPHeader("Cache-Control", "no-store"),
+                // Proxies that gather an answer would delay its events.
+                HTTPHeader("X-Accel-Buffering", "no"),
+            ])
+        response.stream = ResponseStream(stream, offset: 0, length: nil)
+        response.whenSent = { [streams = routed.streams] _ in streams.remove(stream) }
+        return response
+    }
+
+    private static func position(_ text: String?) throws(Refusal) -> Int? {
+        guard let text else { return nil }
+        guard let position = Int(text), position >= 0 else {
+            throw Refusal(.badRequest, "'after' is the number of a request", clientCode: .invalidArguments)
+        }
+        return position
+    }
+}
+
+extension RoutedRequest {
+    /// Returns whether the caller of a route of the installation still has the right to see it.
+    fileprivate var mayStillView: @Sendable () async -> Bool {
+        { [access, request, target, service] in
+            do {
+                let caller = try await access.administrator(request, target)
+                try caller.check(.viewInstallation, at: service.environment.now())
+                return true
+            } catch {
+                return false
+            }
+        }
+    }
+}
+
+extension RequestRecording {
+    /// Writes the members of a recording: the errors of the request's items, and the bodies.
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.key("failures")
+        writer.beginArray()
+        for failure in failures {
+            writer.beginObject()
+            writer.member("name", failure.name)
+            writer.member("serverErrorCode", failure.code.rawValue)
+            writer.member("reason", failure.reason)
+            writer.member("remedy", Remedy.text(failure.code, failure.reason))
+            writer.endObject()
+        }
+        writer.endArray()
+        if let request {
+            writer.member("requestBody", String(decoding: request.start, as: UTF8.self))
+            writer.key("requestBodySize")
+            writer.int64(Int64(request.size))
+        }
+        if let answer {
+            writer.member("answerBody", String(decoding: answer.start, as: UTF8.self))
+            writer.key("answerBodySize")
+            writer.int64(Int64(answer.size))
+        }
+    }
 }

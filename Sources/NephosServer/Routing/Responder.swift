@@ -13,6 +13,7 @@ package final class Responder: Sendable {
     private let metrics = Metrics()
     private let requestIDs = RequestIDs()
     private let recent = RecentRequests()
+    let streams: RequestStreams
     private let log: (@Sendable (AnsweredRequest) -> Void)?
 
     /// - Parameter log: called after every answer, on the thread that answers, so it must not block; nil for no log.
@@ -22,6 +23,7 @@ package final class Responder: Sendable {
         self.service = service
         self.access = access.rules
         self.log = log
+        streams = RequestStreams(recent, service.environment)
     }
 
     /// The answer to a request that is unfinished when the server stops.
@@ -61,8 +63,9 @@ package final class Responder: Sendable {
         var response: HTTPResponse
         // Recording a request takes a tenth of the time of a short one. So recording starts only when the status page
         // is first viewed.
-        let isTold = log != nil || recent.isWatched(at: service.environment.now())
-        let details = isTold && route.map(StatusRoutes.isStatus) != true ? RequestDetails() : nil
+        let isWatched = recent.isWatched(at: service.environment.now())
+        let isTold = log != nil || isWatched
+        let details = isTold && route.map(StatusRoutes.isStatus) != true ? RequestDetails(isWatched: isWatched) : nil
         var refused: Refusal?
         /// The origin of the web page that may read the answer; nil for none.
         var reader: String?
@@ -96,10 +99,24 @@ package final class Responder: Sendable {
             route: route?.path ?? "none", status: response.status, error: refused?.code, after: duration, stages)
         if let details {
             let entry = Self.entry(request, route, details, refused, response, requestID, duration, stages)
-            recent.note(entry, at: service.environment.now())
+            recent.note(entry, at: service.environment.now(), recording(details, request, route, response))
             log?(entry)
         }
         return response
+    }
+
+    /// Returns what is recorded of a request besides its entry; nil for nothing. The bodies are recorded in `nephos dev`
+    /// alone, and those of routes without credentials.
+    private func recording(
+        _ details: RequestDetails, _ request: HTTPRequest, _ route: Route?, _ response: HTTPResponse
+    ) -> RequestRecording? {
+        guard details.isWatched else { return nil }
+        var recording = RequestRecording(failures: details.failures.map(RequestRecording.FailedItem.init))
+        if access.recordsBodies, route?.hasRecordableBodies == true {
+            recording.request = RequestRecording.Body(request.body)
+            recording.answer = RequestRecording.Body(response.parts)
+        }
+        return recording.isEmpty ? nil : recording
     }
 
     private static func entry(
@@ -161,7 +178,7 @@ package final class Responder: Sendable {
             RoutedRequest(
                 access: access, administrator: administrator, request: request, target: target, requestID: requestID,
                 service: service,
-                metrics: metrics, recent: recent, details: details))
+                metrics: metrics, recent: recent, streams: streams, details: details))
     }
 
     /// Refuses web pages of other origins than the server's: the administration answers its own pages, and clients that are

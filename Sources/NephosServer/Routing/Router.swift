@@ -57,6 +57,11 @@ struct Route: Sendable {
     /// Whether a request to this route may have changed the store by the time it is answered.
     var changes: Bool { path.hasSuffix("/modify") }
 
+    /// Whether neither the request nor the answer has a credential, so that a development server may record them.
+    var hasRecordableBodies: Bool {
+        ["records/", "zones/", "changes/", "subscriptions/"].contains { path.hasPrefix($0) }
+    }
+
     func answers(_ method: HTTPMethod) -> Bool {
         methods.contains(method == .head ? .get : method)
     }
@@ -106,6 +111,7 @@ struct RoutedRequest: Sendable {
     let service: NephosService
     let metrics: Metrics
     let recent: RecentRequests
+    let streams: RequestStreams
     /// The details for the log and the status page; nil if neither needs them.
     let details: RequestDetails?
 }

@@ -1,3 +1,4 @@
+import NephosWire
 import Synchronization
 
 /// The last requests, for the dashboard and for `nephos status`: a ring, of which a reader has a position. It is filled
@@ -10,10 +11,16 @@ final class RecentRequests: Sendable {
     /// The maximum number of bytes of each text of a request, so that the ring has at most 5 MB.
     static let textSize = 1000
 
-    struct Answered {
-        var request: AnsweredRequest
+    /// A request in the ring. An object, so that a reader copies references alone while the ring is locked.
+    final class Answered: Sendable {
+        let request: AnsweredRequest
         /// The time of the answer in milliseconds since 1970.
-        var time: Int64
+        let time: Int64
+        let position: Int
+
+        init(_ request: AnsweredRequest, at time: Int64, position: Int) {
+            (self.request, self.time, self.position) = (request, time, position)
+        }
     }
 
     /// The time until which requests are recorded.
@@ -24,35 +31,46 @@ final class RecentRequests: Sendable {
         /// The number of recorded requests. The request with the position `p` is at `p % limit`.
         var count = 0
         var requests: [Answered] = []
+        var recordings = RequestRecordings()
 
         func request(at position: Int) -> Answered { requests[position % RecentRequests.limit] }
 
         var first: Int { max(0, count - requests.count) }
+
+        /// The first position from which a reader at `position` gets requests. A position that no request had yet, as of a
+        /// server that started again, counts as 0.
+        func start(after position: Int) -> (start: Int, missed: Int) {
+            let wanted = (0...count).contains(position) ? position : 0
+            let start = max(first, wanted)
+            return (start, start - wanted)
+        }
     }
 
     func isWatched(at now: Int64) -> Bool { now < watchedUntil.load(ordering: .relaxed) }
 
     func watch(at now: Int64) { watchedUntil.store(now + Self.watch, ordering: .relaxed) }
 
-    func note(_ request: AnsweredRequest, at time: Int64) {
+    func note(_ request: AnsweredRequest, at time: Int64, _ recording: RequestRecording? = nil) {
         var request = request
         request.endpoint = Self.cut(request.endpoint)
         for text in [\AnsweredRequest.summary, \.reason, \.container, \.account] {
             request[keyPath: text] = request[keyPath: text].map(Self.cut)
         }
         ring.withLock { [request] ring in
-            let answered = Answered(request: request, time: time)
+            let answered = Answered(request, at: time, position: ring.count)
             if ring.requests.count < Self.limit {
                 ring.requests.append(answered)
             } else {
                 ring.requests[ring.count % Self.limit] = answered
             }
+            if let recording { ring.recordings.add(recording, at: ring.count) }
             ring.count += 1
+            ring.recordings.remove(before: ring.first)
         }
     }
 
     /// Cuts a text to `textSize` bytes, at the end of a scalar. A character may have any number of bytes.
-    private static func cut(_ text: String) -> String {
+    static func cut(_ text: String) -> String {
         if text.utf8.count <= textSize { return text }
         return String(decoding: text.utf8.prefix(textSize), as: UTF8.self)
     }
@@ -65,15 +83,27 @@ final class RecentRequests: Sendable {
         }
     }
 
+    /// The position of the next request.
+    var next: Int { ring.withLock(\.count) }
+
     /// Returns the requests from a position on, the oldest first, the position after them, and the number of those that were
     /// overwritten before.
     /// - Parameter position: the position after the last request that the reader has; 0 for none. One that no request
     ///   had yet, as of a server that started again, counts as 0.
-    func requests(after position: Int) -> (requests: [(position: Int, answered: Answered)], next: Int, missed: Int) {
+    func requests(after position: Int) -> (requests: [Answered], next: Int, missed: Int) {
         ring.withLock { ring in
-            let wanted = (0...ring.count).contains(position) ? position : 0
-            let start = max(ring.first, wanted)
-            return ((start..<ring.count).map { ($0, ring.request(at: $0)) }, ring.count, start - wanted)
+            let (start, missed) = ring.start(after: position)
+            return ((start..<ring.count).map(ring.request), ring.count, missed)
+        }
+    }
+
+    /// Returns the request with an identifier, in either case, and what else was recorded of it; nil without one.
+    func request(id: String) -> (answered: Answered, recording: RequestRecording?)? {
+        let id = id.lowercased()
+        return ring.withLock { ring in
+            (ring.first..<ring.count).reversed().lazy.map(ring.request)
+                .first { $0.request.requestID.lowercased() == id }
+                .map { ($0, ring.recordings[$0.position]) }
         }
     }
 }

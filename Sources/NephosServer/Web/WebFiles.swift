@@ -16,6 +16,11 @@ enum WebFiles {
         let contentType: String
         let bytes: JSONBytes
         let tag: String
+        /// The bytes in gzip format; nil without memory for them.
+        let compressed: JSONBytes?
+
+        /// The entity tag of the bytes in gzip format.
+        var compressedTag: String { "\(tag.dropLast())-gzip\"" }
     }
 
     /// All files by name. The bytes are copied out of the program once.
@@ -36,6 +41,7 @@ extension WebFiles.File {
         self.name = name
         contentType = Self.contentType(name)
         self.bytes = JSONBytes(copying: bytes)
+        compressed = GzipBody.deflate(bytes).map(JSONBytes.init)
         let checksum = crc32(0, bytes.assumingMemoryBound(to: UInt8.self).baseAddress, UInt32(bytes.count))
         tag = "\"\(String(checksum, radix: 16))-\(bytes.count)\""
     }

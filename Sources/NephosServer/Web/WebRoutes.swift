@@ -11,18 +11,23 @@ enum WebRoutes {
             guard let file = WebFiles.files[components.count > 1 ? components[1] : WebFiles.page] else {
                 throw .noHandler
             }
-            return response(file, routed.request.transfer.ifNoneMatch)
+            return response(file, routed.request.transfer)
         },
     ]
 
-    private static func response(_ file: WebFiles.File, _ ifNoneMatch: String?) -> HTTPResponse {
-        let caching = [HTTPHeader("ETag", file.tag), HTTPHeader("Cache-Control", "no-cache")]
-        if let ifNoneMatch, EntityTag.matches(file.tag, anyOf: ifNoneMatch) {
+    private static func response(_ file: WebFiles.File, _ headers: TransferHeaders) -> HTTPResponse {
+        let compressed = headers.acceptsGzip ? file.compressed : nil
+        let tag = compressed == nil ? file.tag : file.compressedTag
+        let caching = [
+            HTTPHeader("ETag", tag), HTTPHeader("Cache-Control", "no-cache"), HTTPHeader("Vary", "Accept-Encoding"),
+        ]
+        if let ifNoneMatch = headers.ifNoneMatch, EntityTag.matches(tag, anyOf: ifNoneMatch) {
             return HTTPResponse(status: 304, headers: caching)
         }
+        let encoding = compressed == nil ? [] : [HTTPHeader("Content-Encoding", "gzip")]
         return HTTPResponse(
-            status: 200, headers: [HTTPHeader("Content-Type", file.contentType)] + caching + policies,
-            parts: [file.bytes])
+            status: 200, headers: [HTTPHeader("Content-Type", file.contentType)] + encoding + caching + policies,
+            parts: [compressed ?? file.bytes])
     }
 
     /// Scripts are files of this server, and make no markup of text (Trusted Types): names and values of clients stay

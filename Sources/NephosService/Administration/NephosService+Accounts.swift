@@ -6,7 +6,7 @@ extension NephosService {
     package func listAccounts(
         _ request: ListAccountsRequest, _ context: RequestContext
     ) async throws(ServiceError) -> AccountsResponse {
-        try await administer(context) { store in
+        try await administer(context, ifUnused: AccountsResponse(accounts: [])) { store in
             let strings = TokenCodec(key: store.key, database: "")
             return try await store.engine.read { reader in
                 let start = try Self.position(request.continuationMarker, for: .accounts, strings)

@@ -8,7 +8,10 @@ extension NephosService {
     package func listAccountZones(
         _ request: ListAccountZonesRequest, _ context: RequestContext
     ) async throws(ServiceError) -> AccountZonesResponse {
-        try await administer(context) { store in
+        // Where a container exists once it is used, an environment without it is more likely a mistake.
+        let isUnused = request.account == nil && context.isContainerKnown
+        let unused = isUnused ? AccountZonesResponse(zones: []) : nil
+        return try await administer(context, ifUnused: unused) { store in
             let strings = TokenCodec(key: store.key, database: "")
             return try await store.engine.read { reader in
                 if let name = request.account {
@@ -57,15 +60,21 @@ extension NephosService {
 
     /// Runs `body` on the container's store. Throws if the container does not exist, so a misspelt name creates no
     /// container.
+    /// - Parameter unused: the answer for a container that exists, but that is unused in the environment; nil to
+    ///   throw.
     func administer<Answer: Sendable>(
-        _ context: RequestContext, _ body: (Store) async throws -> Answer
+        _ context: RequestContext, ifUnused unused: Answer? = nil, _ body: (Store) async throws -> Answer
     ) async throws(ServiceError) -> Answer {
         try context.checkContainer()
         do {
             let id = StoreID(container: context.container, environment: context.environment.rawValue)
             return try await stores.usingExisting(id) { store in
-                guard let store else { throw try await self.missingContainer(id) }
-                return try await body(store)
+                if let store { return try await body(store) }
+                if let unused {
+                    if context.isContainerKnown { return unused }
+                    if try await stores.known().contains(where: { $0.container == id.container }) { return unused }
+                }
+                throw try await self.missingContainer(id)
             }
         } catch {
             throw translate(error, requestID: context.requestID)

@@ -14,7 +14,8 @@ extension NephosService {
             throw .invalid("resultsLimit is a number from 1 to \(Limits.recordsPerList)")
         }
         try checkFilters(request.filterBy)
-        return try await browse(request.place, context) { store, caller, zone, reader in
+        let unused = request.place.account == nil ? ListRecordsResponse() : nil
+        return try await browse(request.place, context, ifUnused: unused) { store, caller, zone, reader in
             var list = RecordList(request, limit: limit, zone: zone, caller: caller, accounts: store.accounts, reader)
             return try list.run()
         }
@@ -62,10 +63,10 @@ extension NephosService {
 
     /// Reads a zone. The answer names accounts, shares and files as the zone's owner sees them.
     private func browse<Answer: Sendable>(
-        _ place: AdministeredZone, _ context: RequestContext,
+        _ place: AdministeredZone, _ context: RequestContext, ifUnused unused: Answer? = nil,
         _ body: @escaping @Sendable (Store, Caller, ZoneRow, StorageReader) throws -> Answer
     ) async throws(ServiceError) -> Answer {
-        try await administer(context) { store in
+        try await administer(context, ifUnused: unused) { store in
             let owner = try await store.engine.read { reader in
                 try place.account.map { try Self.account(named: $0, reader) }
             }

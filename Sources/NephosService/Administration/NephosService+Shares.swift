@@ -6,7 +6,8 @@ extension NephosService {
     package func listShares(
         _ request: ListSharesRequest, _ context: RequestContext
     ) async throws(ServiceError) -> AccountSharesResponse {
-        try await administer(context) { store in
+        let unused = request.account == nil ? AccountSharesResponse(shares: []) : nil
+        return try await administer(context, ifUnused: unused) { store in
             try await store.engine.read { reader in
                 let zones: [ZoneRow]
                 if let name = request.account {

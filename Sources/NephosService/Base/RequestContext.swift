@@ -29,6 +29,8 @@ package struct RequestContext: Hashable, Sendable {
     package var program: ProgramAccess?
     /// Whether saves may add record types and fields to the schema of `development`.
     package var mayExtendSchema = true
+    /// Whether the container is known to exist, also where it is unused.
+    package var isContainerKnown = false
     /// The client's own name, which a request sends as `clientId`; nil if the client sends none. The name distinguishes
     /// an account's clients.
     package var clientID: String?

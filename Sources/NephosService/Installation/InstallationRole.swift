@@ -3,9 +3,10 @@ import NephosWire
 
 /// A role of an account in the administration of the installation.
 package enum InstallationRole: String, Codable, Hashable, Sendable, CaseIterable {
-    /// Sees a container's schema, accounts and shares.
+    /// Sees a container's schema, accounts, shares and public records.
     case viewer
-    /// Changes a container's schema too, also by saving in `development`, and its accounts' data.
+    /// Reads accounts' private records too, which is audited, and changes a container's schema, also by saving in
+    /// `development`, and its accounts' data.
     case developer
     /// Changes everything, of every container.
     case administrator
@@ -24,6 +25,8 @@ struct StoredRole: StoredEntry {
 package enum AdministrationRight: Hashable, Sendable {
     case view(container: String)
     case change(container: String)
+    /// Reads the records of accounts' private databases.
+    case readPrivateRecords(container: String)
     /// Changes what belongs to the installation: accounts, containers, tokens, roles.
     case administer
     /// Sees what concerns all containers: status, metrics.
@@ -48,14 +51,15 @@ package enum Administrator: Hashable, Sendable {
         let isAllowed =
             switch right {
             case .view(let container): isAdministrator || roles[container] != nil
-            case .change(let container): isAdministrator || roles[container] == .developer
+            case .change(let container), .readPrivateRecords(let container):
+                isAdministrator || roles[container] == .developer
             case .administer, .viewInstallation: isAdministrator
             }
         guard isAllowed else {
             throw ServiceError(.accessDenied, .permissionFailure, "the account has no role that allows this")
         }
         switch right {
-        case .view, .viewInstallation: return
+        case .view, .viewInstallation, .readPrivateRecords: return
         case .change, .administer:
             try Self.checkIsRecent(signedInAt, at: now)
         }

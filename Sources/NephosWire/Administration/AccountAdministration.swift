@@ -10,10 +10,14 @@ package struct AccountsResponse: Hashable, Sendable {
     package struct Account: Hashable, Sendable {
         package var name: String
         package var userRecordName: String
+        /// The name with which the account signs in to a production server, for its administrators; nil for others, and
+        /// where it is `name`.
+        package var signInName: String?
 
-        package init(name: String, userRecordName: String) {
+        package init(name: String, userRecordName: String, signInName: String? = nil) {
             self.name = name
             self.userRecordName = userRecordName
+            self.signInName = signInName
         }
     }
 
@@ -79,7 +83,8 @@ extension AccountsResponse: CodedMessage {
 
 extension AccountsResponse.Account {
     fileprivate static let codec = Codec<Self>(
-        Self.init, .required("name", \.name, .string), .required("userRecordName", \.userRecordName, .string))
+        Self.init, .required("name", \.name, .string), .required("userRecordName", \.userRecordName, .string),
+        .optional("signInName", \.signInName, .string))
 }
 
 extension DeleteAccountRequest: CodedMessage {

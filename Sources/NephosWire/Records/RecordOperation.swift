@@ -154,13 +154,12 @@ package struct RecordsResponse: Hashable, Sendable {
 
 /// The failed items of an answer.
 package struct ItemFailures: Hashable, Sendable {
-    package private(set) var count = 0
-    package private(set) var first: ErrorDictionary?
+    package private(set) var errors: [ErrorDictionary] = []
+
+    package var count: Int { errors.count }
+    package var first: ErrorDictionary? { errors.first }
 
     package init() {}
 
-    package mutating func add(_ error: ErrorDictionary) {
-        count += 1
-        first = first ?? error
-    }
+    package mutating func add(_ error: ErrorDictionary) { errors.append(error) }
 }

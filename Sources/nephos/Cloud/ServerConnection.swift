@@ -113,6 +113,16 @@ struct ServerConnection {
         return (response.status, response.body)
     }
 
+    /// Sends a GET request, and passes the body of a successful answer to `receive` as it arrives.
+    func stream(
+        _ target: String, _ receive: @escaping @Sendable ([UInt8]) async throws -> Void
+    ) throws(Failure) -> (status: Int, body: [UInt8]) {
+        var request = HTTPRequest(.get, place.root + target)
+        request.destination = .chunks(receive: receive)
+        let response = try send(request)
+        return (response.status, response.body)
+    }
+
     private func send(_ request: HTTPRequest) throws(Failure) -> HTTPResponse {
         var request = request
         request.headers += headers

@@ -29,14 +29,16 @@ import Testing
             "/nephos/schema/export", "/nephos/schema/validate", "/nephos/schema/indexes",
             "/nephos/schema/deployment", "/nephos/schema/preflight", "/nephos/accounts/list",
             "/nephos/zones/list", "/nephos/shares/list", "/nephos/access/explain", "/nephos/roles/list",
+            "/nephos/records/list", "/nephos/records/show",
         ],
         .change: [
             "/nephos/schema/import", "/nephos/schema/reset", "/nephos/schema/drop", "/nephos/schema/deploy",
             "/nephos/accounts/delete", "/nephos/zones/remove", "/nephos/deletions/forget", "/nephos/roles/assign",
-            "/nephos/roles/revoke", "/nephos/records/list", "/nephos/records/show",
+            "/nephos/roles/revoke",
         ],
         .viewInstallation: [
-            "/status", "/status/requests", "/metrics", "/installation/accounts/list", "/installation/containers/list",
+            "/status", "/status/requests", "/status/requests/show", "/status/requests/stream", "/metrics",
+            "/installation/accounts/list", "/installation/containers/list",
             "/installation/api-tokens/list", "/installation/sessions/list", "/installation/roles/list",
             "/installation/audit/list", "/installation/audit/verify", "/installation/server-keys/list",
             "/installation/program-tokens/list",

@@ -71,6 +71,27 @@ import Testing
         }
     }
 
+    @Test func `a browser that takes gzip gets the files so, under a tag of their own`() async throws {
+        try await withServer { connection in
+            for (name, file) in WebFiles.files {
+                let path = "/dashboard/\(name)"
+                let plain = try await connection.request("GET", path)
+                let packed = try await connection.request("GET", path, headers: ["Accept-Encoding": "br, gzip;q=0.5"])
+                #expect(packed.headers["content-encoding"] == "gzip" && packed.body.count < plain.body.count)
+                #expect(try GzipBody.inflate(packed.body, limit: 1_000_000) == Array(file.bytes.buffer))
+                #expect(packed.headers["vary"] == "Accept-Encoding" && plain.headers["vary"] == "Accept-Encoding")
+                let tag = try #require(packed.headers["etag"])
+                #expect(tag != plain.headers["etag"])
+                let headers = ["Accept-Encoding": "gzip", "If-None-Match": tag]
+                #expect(try await connection.request("GET", path, headers: headers).status == 304)
+                for refusal in ["identity", "gzip;q=0", "br, gzip; q=0.000"] {
+                    let answer = try await connection.request("GET", path, headers: ["Accept-Encoding": refusal])
+                    #expect(answer.headers["content-encoding"] == nil && answer.body == plain.body)
+                }
+            }
+        }
+    }
+
     @Test func `the pages run no script but the server's, and cannot be framed`() async throws {
         try await withServer { connection in
             for path in ["/dashboard", "/dashboard/app.js"] {

@@ -1,0 +1,51 @@
+import NephosService
+import NephosWire
+
+/// A message of the administration that reads records.
+protocol PrivateDataReading {
+    /// The account whose private database is read; nil for the public database.
+    var readAccount: String? { get }
+}
+
+extension ListRecordsRequest: PrivateDataReading {
+    var readAccount: String? { place.account }
+}
+
+extension ShowRecordRequest: PrivateDataReading {
+    var readAccount: String? { place.account }
+}
+
+extension RoutedRequest {
+    /// Checks that the caller may read private records, if the message reads some, and adds that to the audit.
+    func checkReads(
+        _ message: some Sendable, of container: String, route: String
+    ) async throws(ServiceError) {
+        guard let installation = access.installation, let administrator,
+            let account = (message as? any PrivateDataReading)?.readAccount
+        else { return }
+        let address = SignInCounters.network(request.client) ?? ""
+        let actor = administrator.actor(address: address)
+        do throws(ServiceError) {
+            try administrator.check(.readPrivateRecords(container: container), at: service.environment.now())
+        } catch {
+            installation.noteRefusal(route, container, by: actor, address: address)
+            throw error
+        }
+        // A name that is no account's may be an address.
+        let object = AccountID.isOne(account) ? "\(container) \(account)" : container
+        try await installation.audit(route, object, by: actor)
+    }
+
+    /// Returns an answer with the names with which its accounts sign in, for administrators of the installation.
+    func withSignInNames<Answer: Sendable>(_ answer: Answer) async throws(ServiceError) -> Answer {
+        guard let installation = access.installation, var accounts = answer as? AccountsResponse,
+            let administrator, (try? administrator.check(.viewInstallation, at: service.environment.now())) != nil
+        else { return answer }
+        let names = try await installation.naming(accounts.accounts.map(\.name).joined(separator: "\n"))
+            .split(separator: "\n", omittingEmptySubsequences: false)
+        for (index, name) in zip(accounts.accounts.indices, names) where accounts.accounts[index].name != name {
+            accounts.accounts[index].signInName = String(name)
+        }
+        return accounts as? Answer ?? answer
+    }
+}

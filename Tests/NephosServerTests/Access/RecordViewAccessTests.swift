@@ -1,0 +1,77 @@
+import Foundation
+import NephosService
+import NephosWire
+import Testing
+
+@testable import NephosServer
+
+/// Who reads which records through the administration of a production server.
+@Suite struct RecordViewAccessTests {
+    private static let publicZone = #"{"database":"public"}"#
+    private static let privateZone = #"{"database":"private","account":"lovelace"}"#
+
+    private func route(_ path: String) throws -> Route { try #require(Routes.table.first { $0.path == path }) }
+
+    private func events(_ server: ProductionServer) async throws -> [AuditedEvent] {
+        try await server.installation.audit(after: 0).events.filter { $0.event.contains("/nephos/records/") }
+    }
+
+    @Test func `a viewer reads public records, and private ones only with a developer's role`() async throws {
+        let server = try await ProductionServer()
+        _ = await server.send(try route("zones/list"), as: .session)
+        let list = try route("/nephos/records/list")
+        for caller in [ProductionServer.Caller.viewer, .developer, .administrator, .localUser] {
+            #expect(await server.send(list, as: caller, body: Self.publicZone).status == 200, "\(caller)")
+        }
+        #expect(try await events(server).isEmpty)
+        #expect(await server.send(list, as: .viewer, body: Self.privateZone).status == 403)
+        #expect(await server.send(list, as: .developer, body: Self.privateZone).status == 200)
+        await server.close()
+    }
+
+    @Test func `each look at private records is in the audit, with the account and without a name`() async throws {
+        let server = try await ProductionServer()
+        _ = await server.send(try route("zones/list"), as: .session)
+        let id = try await server.installation.accountID(named: "lovelace")
+        let list = try route("/nephos/records/list")
+        for caller in [ProductionServer.Caller.developer, .lateAdministrator, .developer] {
+            #expect(await server.send(list, as: caller, body: Self.privateZone).status == 200, "\(caller)")
+        }
+        let show = #"{"database":"private","account":"nobody@example.org","recordName":"a"}"#
+        #expect(await server.send(try route("/nephos/records/show"), as: .developer, body: show).status == 404)
+        let looks = Dictionary(grouping: try await events(server), by: \.object)
+            .mapValues { $0.reduce(0) { $0 + ($1.count ?? 1) } }
+        #expect(looks == ["\(ProductionServer.container) \(id)": 3, ProductionServer.container: 1])
+        await server.close()
+    }
+
+    @Test func `accounts have their sign-in names for administrators alone`() async throws {
+        let server = try await ProductionServer()
+        for caller in [ProductionServer.Caller.session, .otherAccount] {
+            _ = await server.send(try route("zones/list"), as: caller)
+        }
+        let list = try route("/nephos/accounts/list")
+        for (caller, names) in [
+            (ProductionServer.Caller.administrator, ["lovelace", "bob"]), (.localUser, ["lovelace", "bob"]),
+            (.developer, []), (.viewer, []),
+        ] {
+            let response = await server.send(list, as: caller)
+            let accounts = try AccountsResponse(decoding: response.body).accounts
+            #expect(accounts.count == 2)
+            #expect(accounts.compactMap(\.signInName) == names, "\(caller)")
+        }
+        await server.close()
+    }
+
+    @Test func `a container that is unused has empty lists`() async throws {
+        let server = try await ProductionServer()
+        for path in ["accounts/list", "zones/list", "shares/list"] {
+            #expect(await server.send(try route("/nephos/\(path)"), as: .viewer).status == 200, "\(path)")
+        }
+        let list = try route("/nephos/records/list")
+        let response = await server.send(list, as: .viewer, body: Self.publicZone)
+        #expect(try ListRecordsResponse(decoding: response.body) == ListRecordsResponse())
+        #expect(await server.send(list, as: .developer, body: Self.privateZone).status != 200)
+        await server.close()
+    }
+}
