@@ -10,11 +10,20 @@ static const uint8_t api_js[] = {
 static const uint8_t app_js[] = {
 #embed "dashboard/app.js"
 };
+static const uint8_t charts_js[] = {
+#embed "dashboard/charts.js"
+};
+static const uint8_t devices_js[] = {
+#embed "dashboard/devices.js"
+};
 static const uint8_t dom_js[] = {
 #embed "dashboard/dom.js"
 };
 static const uint8_t index_html[] = {
 #embed "dashboard/index.html"
+};
+static const uint8_t installation_js[] = {
+#embed "dashboard/installation.js"
 };
 static const uint8_t live_js[] = {
 #embed "dashboard/live.js"
@@ -61,8 +70,11 @@ static const uint8_t values_js[] = {
 static const CWebFile dashboard[] = {
     FILE_OF("api.js", api_js),
     FILE_OF("app.js", app_js),
+    FILE_OF("charts.js", charts_js),
+    FILE_OF("devices.js", devices_js),
     FILE_OF("dom.js", dom_js),
     FILE_OF("index.html", index_html),
+    FILE_OF("installation.js", installation_js),
     FILE_OF("live.js", live_js),
     FILE_OF("overview.js", overview_js),
     FILE_OF("people.js", people_js),

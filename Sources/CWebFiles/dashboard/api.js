@@ -93,6 +93,10 @@ export async function ask(place, action, message, signal) {
   return parse(await read("POST", path(place, action), JSON.stringify(message), signal));
 }
 
+/** A read of what belongs to the installation of a production server. */
+export const installation = async (action, message, signal) =>
+  parse(await read("POST", "/nephos/1/installation/" + action, JSON.stringify(message), signal));
+
 /** All elements of a list that comes in pages, `most` at most. */
 export async function all(place, action, key, message, signal, most = 1000) {
   const found = [];

@@ -9,9 +9,13 @@ import * as records from "./records.js";
 import * as record from "./record.js";
 import * as schema from "./schema.js";
 import * as people from "./people.js";
+import * as devices from "./devices.js";
+import * as installation from "./installation.js";
 
-const views = { overview, requests, request, records, record, schema, people };
-const menu = [["overview", "Overview"], ["requests", "Requests"], ["records", "Records"], ["schema", "Schema"], ["people", "People"]];
+const views = { overview, requests, request, records, record, schema, people, devices, installation };
+const menu = [["overview", "Overview"], ["requests", "Requests"], ["records", "Records"], ["schema", "Schema"], ["people", "People"],
+  ["devices", "Devices"]];
+const ofContainer = ["records", "schema", "people", "devices"];
 /** Which entry of the menu a view belongs to, where it is not its own. */
 const parents = { request: "requests", record: "records" };
 
@@ -25,8 +29,9 @@ let current = new AbortController();
 const parameters = () => Object.fromEntries(new URLSearchParams(location.search));
 
 function showMenu(name, { container, environment }) {
-  const entries = menu.map(([view, title]) => {
-    const made = link(["records", "schema", "people"].includes(view) ? { view, container, environment } : { view }, title);
+  const own = isProduction() ? [...menu, ["installation", "Administration"]] : menu;
+  const entries = own.map(([view, title]) => {
+    const made = link(ofContainer.includes(view) ? { view, container, environment } : { view }, title);
     if (view === (parents[name] ?? name)) made.setAttribute("aria-current", view === name ? "page" : "true");
     return h("li", {}, made);
   });

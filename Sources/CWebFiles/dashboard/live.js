@@ -15,6 +15,8 @@ export const failures = ({ failedItems }) => Array.isArray(failedItems) ? failed
 export const isFailed = (request) => request.status >= 400 || failures(request) > 0;
 
 let next = 0;
+/** Whether the page has the requests from before it was opened. */
+let isFollowing = false;
 const listeners = new Set();
 const channel = "BroadcastChannel" in window ? new BroadcastChannel("nephos-requests") : null;
 
@@ -23,6 +25,11 @@ export function listen(listener, signal) {
   listeners.add(listener);
   signal.addEventListener("abort", () => listeners.delete(listener));
 }
+
+const followers = [];
+
+/** Calls `follower` with new requests and the number of those that were left out, as long as the page exists. */
+export const onRequests = (follower) => followers.push(follower);
 
 const tell = () => listeners.forEach((listener) => listener());
 
@@ -33,6 +40,8 @@ function take(after, answer) {
   if (hasRestarted) Object.assign(recent, { requests: [], missed: 0 });
   const added = hasRestarted ? answer.requests : answer.requests.filter((request) => request.position >= next);
   if (after) recent.missed += answer.missed;
+  if (isFollowing) followers.forEach((follower) => follower(added, after ? answer.missed : 0));
+  isFollowing = true;
   next = hasRestarted ? answer.next : Math.max(next, answer.next);
   if (!added.length && !hasRestarted) return true;
   recent.requests = recent.requests.concat(added).slice(-limit);

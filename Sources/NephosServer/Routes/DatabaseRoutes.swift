@@ -8,10 +8,13 @@ extension Route {
         self.init(methods, answer.endpoint.path, bodyLimit: answer.bodyLimit, access: .container) {
             routed throws(Refusal) in
             let context = try await routed.context()
+            routed.clients.note(context, answer.endpoint.path, at: routed.service.environment.now())
             do throws(ServiceError) { try answer.admit(context) } catch { throw Refusal(error) }
             let request = try routed.decoded(answer)
             do throws(ServiceError) {
-                return routed.answer(try await answer.call(routed.service)(request, context))
+                let message = try await answer.call(routed.service)(request, context)
+                routed.clients.note(message, of: context)
+                return routed.answer(message)
             } catch {
                 throw Refusal(error)
             }

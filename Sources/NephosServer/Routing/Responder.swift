@@ -14,6 +14,7 @@ package final class Responder: Sendable {
     private let requestIDs = RequestIDs()
     private let recent = RecentRequests()
     let streams: RequestStreams
+    let clients = ClientLog()
     private let log: (@Sendable (AnsweredRequest) -> Void)?
 
     /// - Parameter log: called after every answer, on the thread that answers, so it must not block; nil for no log.
@@ -178,7 +179,8 @@ package final class Responder: Sendable {
             RoutedRequest(
                 access: access, administrator: administrator, request: request, target: target, requestID: requestID,
                 service: service,
-                metrics: metrics, recent: recent, streams: streams, details: details))
+                metrics: metrics, recent: recent, streams: streams, clients: clients,
+                details: details))
     }
 
     /// Refuses web pages of other origins than the server's: the administration answers its own pages, and clients that are

@@ -5,6 +5,7 @@ import NephosWire
 enum Routes {
     static let table: [Route] = [
         NephosService.endpoints.map { Route($0) }, AssetRoutes.table, SchemaRoutes.table, AdministrationRoutes.table,
+        DeviceRoutes.table,
         StatusRoutes.table, WebRoutes.table, ShareRoutes.table, SignInRoutes.table, InstallationRoutes.table, ownTable,
     ].flatMap { $0 }
 
@@ -112,6 +113,7 @@ struct RoutedRequest: Sendable {
     let metrics: Metrics
     let recent: RecentRequests
     let streams: RequestStreams
+    let clients: ClientLog
     /// The details for the log and the status page; nil if neither needs them.
     let details: RequestDetails?
 }

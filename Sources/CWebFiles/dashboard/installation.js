@@ -1,0 +1,111 @@
+// What belongs to a production server: accounts with sessions, passkeys and tokens; administrators; API tokens and keys; the audit.
+import { installation } from "./api.js";
+import { address, facts, field, h, link, number, table, time } from "./dom.js";
+
+export const title = ({ account }) => account ? "Account " + account : "Administration";
+
+const yes = (value) => value ? "yes" : "no";
+const at = (value) => value ? time(value) : "—";
+const isExpired = (value) => value && value < Date.now();
+const expiry = (value) => value ? h("span", { class: isExpired(value) ? "bad" : null }, isExpired(value) ? "expired " : "", time(value)) : "never";
+
+const section = (heading, none, columns, items) =>
+  [h("h2", {}, heading), items.length ? table(heading, columns, items) : h("p", { class: "quiet" }, none)];
+
+const accountLink = (name) => link({ view: "installation", account: name }, name);
+
+/** All accounts after a name, in pages of the server's size. */
+function accountSection({ accounts }, after) {
+  return [...section("Accounts", after ? "No account after " + after + "." : "No account yet.", [
+    { title: "account", cell: (one) => accountLink(one.name) },
+    { title: "made", class: "short", cell: (one) => at(one.createdAt) },
+    { title: "password", cell: (one) => yes(one.hasPassword) },
+    { title: "verified", cell: (one) => one.isVerified === undefined || one.isVerified === null ? "—" : yes(one.isVerified) },
+    { title: "ID", cell: (one) => h("code", {}, one.id) },
+  ], accounts),
+  h("ul", { class: "inline", "aria-label": "Pages of accounts" },
+    after ? h("li", {}, link({ view: "installation" }, "First accounts")) : "",
+    accounts.length >= 100 ? h("li", {}, link({ view: "installation", after: accounts.at(-1).name }, "Next accounts")) : "")];
+}
+
+const place = (one) => [one.container, one.environment].filter(Boolean).join(", ");
+
+const tokenColumns = [
+  { title: "name", cell: (one) => one.name || "—" },
+  { title: "container", cell: place },
+  { title: "web pages", cell: (one) => one.origins.length ? one.origins.join(", ") : "—" },
+  { title: "signs in", cell: (one) => yes(one.allowsSignIn) },
+  { title: "made", class: "short", cell: (one) => at(one.createdAt) },
+  { title: "expires", class: "short", cell: (one) => expiry(one.expiresAt) },
+];
+
+const keyColumns = [
+  { title: "key", cell: (one) => h("code", {}, one.keyID) },
+  { title: "name", cell: (one) => one.name || "—" },
+  { title: "container", cell: place },
+  { title: "made", class: "short", cell: (one) => at(one.createdAt) },
+];
+
+/** The newest events of the audit, which comes in batches, the oldest first. */
+async function audit(batch, accounts, signal) {
+  const names = new Map(accounts.map((account) => [account.id, account.name]));
+  const named = (text) => text.split(" ").map((word) => names.get(word) ?? word).join(" ");
+  const page = await installation("audit/list", { batch: batch ? Number(batch) : 0 }, signal);
+  const { problem, head, batches } = await installation("audit/verify", {}, signal);
+  const columns = [
+    { title: "time", class: "short", cell: (one) => at(one.time) },
+    { title: "event", cell: (one) => one.event + (one.count > 1 ? " (" + number(one.count) + " times)" : "") },
+    { title: "by", cell: (one) => named(one.actor) || "—" }, { title: "from", cell: (one) => one.address || "—" },
+    { title: "of", cell: (one) => named(one.object) || "—" },
+  ];
+  return [...section("Audit", "No event.", columns, page.events.toReversed()),
+    problem ? h("p", { class: "bad" }, "The log is not whole: " + problem)
+      : h("p", { class: "good" }, "The log is whole: " + number(batches) + " batches" + (head ? ", the last " : "."),
+        head ? h("code", {}, head) : ""),
+    h("ul", { class: "inline", "aria-label": "Pages of the audit" },
+      batch ? h("li", {}, link({ view: "installation" }, "Oldest events")) : "",
+      page.next ? h("li", {}, link({ view: "installation", batch: page.next }, "Later events")) : "")];
+}
+
+async function oneAccount(account, signal) {
+  const [{ sessions }, { passkeys }, { programTokens }, { roles }] = await Promise.all([
+    installation("sessions/list", { account }, signal), installation("passkeys/list", { account }, signal),
+    installation("program-tokens/list", { account }, signal), installation("roles/list", {}, signal)]);
+  const own = roles.filter((role) => role.account === account);
+  return [h("p", {}, link({ view: "installation" }, "All accounts")),
+    facts([["roles", own.map((one) => one.role + (one.container ? " of " + one.container : "")).join(", ") || "none"]]),
+    ...section("Sessions", "No session.", [
+      { title: "session", cell: (one) => one.label || (one.isOfBrowser ? "browser" : "—") }, { title: "for", cell: (one) => place(one) || "the server" },
+      { title: "signed in", class: "short", cell: (one) => at(one.signedInAt) },
+      { title: "expires", class: "short", cell: (one) => expiry(one.expiresAt) },
+      { title: "ID", cell: (one) => h("code", {}, one.id) }], sessions),
+    ...section("Passkeys", "No passkey.", [{ title: "passkey", cell: (one) => one.name || "—" },
+      { title: "for", cell: (one) => one.relyingParty }, { title: "made", class: "short", cell: (one) => at(one.createdAt) },
+      { title: "last used", class: "short", cell: (one) => at(one.lastUsedAt) }], passkeys),
+    ...section("Program tokens", "No program token.", [{ title: "program", cell: (one) => one.name || "—" },
+      { title: "places", cell: (one) => one.places.map(place).join("; ") }, { title: "databases", cell: (one) => one.databases.join(", ") },
+      { title: "may", cell: (one) => one.isReadOnly ? "read" : "read and write" },
+      { title: "expires", class: "short", cell: (one) => expiry(one.expiresAt) }], programTokens),
+    h("p", { class: "quiet" }, "Sessions end, and tokens and passkeys go, by ", h("code", {}, "nephos sessions"), ", ",
+      h("code", {}, "nephos program-tokens"), " and ", h("code", {}, "nephos accounts"), ".")];
+}
+
+export async function content({ account, after, batch }, signal, go) {
+  if (account) return oneAccount(account, signal);
+  const [accounts, { roles }, { apiTokens }, { serverKeys }, { containers }] = await Promise.all([
+    installation("accounts/list", { after: after ?? "" }, signal), installation("roles/list", {}, signal),
+    installation("api-tokens/list", {}, signal), installation("server-keys/list", {}, signal),
+    installation("containers/list", {}, signal)]);
+  const name = h("input", { id: "name", required: true });
+  const open = (event) => {
+    event.preventDefault();
+    go(address({ view: "installation", account: name.value.trim() }));
+  };
+  return [h("form", { class: "row", "aria-label": "One account", onsubmit: open }, field("Account", name), h("button", {}, "Open")),
+    ...accountSection(accounts, after),
+    ...section("Administrators", "Nobody has a role.", [{ title: "account", cell: (one) => accountLink(one.account) },
+      { title: "role", cell: (one) => one.role }, { title: "container", cell: (one) => one.container ?? "all" }], roles),
+    ...section("Containers", "No container yet.", [{ title: "container", cell: (one) => link({ view: "records", container: one }, one) }], containers),
+    ...section("API tokens", "No API token.", tokenColumns, apiTokens),
+    ...section("Server-to-server keys", "No key.", keyColumns, serverKeys), ...await audit(batch, accounts.accounts, signal)];
+}

@@ -1,0 +1,146 @@
+import NephosSQLite
+import NephosStorage
+import Testing
+
+@testable import NephosServer
+@testable import NephosService
+
+/// The requests of the dashboard's views, which read and make nothing.
+@Suite struct DashboardReadTests {
+    private static let zone = #""database":"private","account":"mei","zoneName":"Lists""#
+
+    /// The requests of all views, to a place.
+    private static func requests(_ place: String) -> [(HTTPMethod, String, String)] {
+        let gets = ["schema/export", "schema/indexes", "schema/deployment"].map { "/nephos/1/\(place)/\($0)" }
+        let own = ["/status", "/status/requests", "/status/requests/show?id=x", "/status/requests/stream"]
+        let posts = [
+            ("accounts/list", "{}"), ("zones/list", "{}"), ("zones/list", #"{"account":"mei"}"#), ("shares/list", "{}"),
+            ("records/list", "{\(zone)}"), ("records/list", #"{"database":"public"}"#),
+            (
+                "records/list",
+                #"{\#(zone),"recordType":"Item","filterBy":[{"fieldName":"other","comparator":"EQUALS","#
+                    + #""fieldValue":{"value":"x"}}]}"#
+            ),
+            ("records/show", #"{\#(zone),"recordName":"a"}"#), ("records/show", #"{\#(zone),"recordName":"none"}"#),
+            ("access/explain", #"{"account":"tom","owner":"mei","zoneName":"Lists","recordName":"a"}"#),
+            ("access/explain", #"{"account":"new","owner":"mei","zoneName":"None","recordName":"a"}"#),
+            ("devices/list", "{}"),
+        ]
+        return (own + gets).map { (.get, $0, "") } + posts.map { (.post, "/nephos/1/\(place)/\($0)", $1) }
+    }
+
+    private func send(_ responder: Responder, _ method: HTTPMethod, _ target: String, _ body: String) async -> Int {
+        await responder.respond(
+            to: HTTPRequest(method: method, target: target, host: "localhost", body: Array(body.utf8))
+        ).status
+    }
+
+    /// All stores, and all of their rows that requests write.
+    private func content(_ service: NephosService) async throws -> [String] {
+        var lines = try await service.stores.known().map { "\($0)" }.sorted()
+        for id in try await service.stores.known() {
+            lines += try await service.stores.usingExisting(id) { store in
+                guard let store else { return [] }
+                return try await store.engine.read { try Self.rows($0) }
+            }
+        }
+        return lines
+    }
+
+    private static func rows(_ reader: StorageReader) throws -> [String] {
+        let accounts = try reader.accounts(after: 0, limit: 100)
+        let zones = try reader.zones(after: 0, limit: 100)
+        var rows = accounts.map { "\($0)" } + zones.map { "\($0)" }
+        rows += try reader.schemaFields().map { "\($0)" } + reader.recordTypes()
+        rows += try reader.indexDefinitions().map { "\($0)" } + reader.jobs(limit: 100).map { "\($0)" }
+        for zone in zones { rows += try reader.records(zone: zone.key, after: 0, limit: 100).map { "\($0)" } }
+        for account in accounts {
+            rows += try reader.pushTokens(account: account.id).map { "\($0)" }
+            for owner in account.subscriptionOwners {
+                rows += try reader.subscriptions(owner: owner, account: account.id).map { "\($0)" }
+            }
+        }
+        return rows
+    }
+
+    @Test func `every view leaves the stores as they were, also views of containers that do not exist`() async throws {
+        let service = NephosService(stores: MemoryStores())
+        let responder = Responder(service)
+        func database(_ action: String, _ account: String, _ body: String) async -> Int {
+            let target = "/database/1/iCloud.a/development/private/\(action)?ckWebAuthToken=dev:\(account)"
+            return await send(responder, .post, target, body)
+        }
+        let create = #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Lists"}}}]}"#
+        #expect(await database("zones/modify", "mei", create) == 200)
+        let record = #"{"recordName":"a","recordType":"Item","fields":{"title":{"value":"x"},"other":{"value":"y"}}}"#
+        let save =
+            #"{"zoneID":{"zoneName":"Lists"},"operations":[{"operationType":"create","record":\#(record)}]}"#
+        #expect(await database("records/modify", "mei", save) == 200)
+        #expect(await database("zones/list", "tom", "{}") == 200)
+        await service.settle()
+        let before = try await content(service)
+        #expect(before.contains { $0.contains("Item") })
+        for place in ["iCloud.a/development", "iCloud.a/production", "iCloud.none/development"] {
+            for (method, target, body) in Self.requests(place) {
+                let status = await send(responder, method, target, body)
+                let isKnown = place == "iCloud.a/development"
+                let mayFail = !isKnown || target.contains("show") || body.contains("new")
+                #expect(mayFail ? status < 500 : status == 200, "\(target) \(body)")
+            }
+        }
+        await service.settle()
+        #expect(try await content(service) == before)
+        await service.close()
+    }
+
+    @Test func `a client is as many changes behind as it has not got`() async throws {
+        let service = NephosService(stores: MemoryStores())
+        let responder = Responder(service)
+        func database(_ action: String, _ client: String, _ body: String) async -> Int {
+            let target =
+                "/database/1/iCloud.a/development/private/\(action)?ckWebAuthToken=dev:mei&clientId=\(client)"
+            return await send(responder, .post, target, body)
+        }
+        func save(_ names: [String]) async {
+            let operations = names.map {
+                #"{"operationType":"forceUpdate","record":{"recordName":"\#($0)","recordType":"Item","fields":{}}}"#
+            }
+            let body = #"{"zoneID":{"zoneName":"Lists"},"operations":[\#(operations.joined(separator: ","))]}"#
+            #expect(await database("records/modify", "phone", body) == 200)
+        }
+        let create = #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Lists"}}}]}"#
+        #expect(await database("zones/modify", "phone", create) == 200)
+        await save(["a"])
+        let fetch = #"{"zones":[{"zoneID":{"zoneName":"Lists"}}]}"#
+        for client in ["pad", "phone"] { #expect(await database("changes/zone", client, fetch) == 200) }
+        await save(["b", "c"])
+        #expect(await database("changes/zone", "phone", fetch) == 200)
+        let response = await responder.respond(
+            to: HTTPRequest(
+                method: .post, target: "/nephos/1/iCloud.a/development/devices/list", host: "localhost",
+                body: Array("{}".utf8)))
+        let text = String(decoding: response.body, as: UTF8.self)
+        #expect(text.contains(#""client":"pad","endpoint":"changes\/zone""#), "\(text)")
+        #expect(text.contains(#""zones":[{"behind":2,"zoneName":"Lists"}]"#))
+        #expect(text.contains(#""zones":[{"behind":0,"zoneName":"Lists"}]"#))
+        #expect(text.contains(#""clientCount":2"#))
+        await service.close()
+    }
+
+    @Test func `the log of clients is bounded, and forgets those that were heard least recently`() {
+        let log = ClientLog()
+        func context(_ client: Int) -> RequestContext {
+            RequestContext(
+                container: "iCloud.a", environment: .development, scope: .private, account: "mei",
+                clientID: "\(client)", requestID: "")
+        }
+        for client in 0..<ClientLog.limit { log.note(context(client), "records/modify", at: Int64(client)) }
+        log.note(context(0), "records/query", at: 1_000_000)
+        log.note(context(-1), "records/query", at: 1_000_001)
+        #expect(log.count <= ClientLog.limit)
+        let (clients, _) = log.clients(of: "iCloud.a", .development, limit: .max)
+        #expect(clients.first?.key.client == "-1" && clients[1].key.client == "0")
+        #expect(!clients.contains { $0.key.client == "1" })
+        #expect(log.clients(of: "iCloud.a", .production, limit: 1).count == 0)
+    }
+}
