@@ -16,7 +16,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 
 # Which tables `make bench` fills: records and queries, or sync, client, neighbours, sharing, encryption,
-# assets, serve or postgresql alone.
+# assets, dashboards, serve or postgresql alone.
 TABLES ?= records,queries
 
 # How the server is built for use. The static standard library makes it start faster and run where Swift is not installed.
@@ -68,11 +68,13 @@ test-optimised: bootstrap ## build the tests optimised and run those of rules th
 failover: server ## lose PostgreSQL servers under load and look for what was lost (ARGS=quick, ARGS="--minutes 15")
 	@scripts/failover --server "$$(swift build $(RELEASE_FLAGS) --show-bin-path)/nephos" $(ARGS)
 
-bench: server ## measure against raw SQLite and PocketBase (ARGS=quick, TABLES=queries, TABLES=sync, client, neighbours, sharing, encryption, assets, serve, postgresql)
+bench: server ## measure against raw SQLite and PocketBase (ARGS=quick, TABLES=queries, TABLES=sync, client, neighbours, sharing, encryption, assets, dashboards, serve, postgresql)
 ifeq ($(TABLES),sync)
 	@swift build $(RELEASE_FLAGS) --product sync-client
 	@bin="$$(swift build $(RELEASE_FLAGS) --show-bin-path)" && \
 		Benchmarks/sync --server "$$bin/nephos" --client "$$bin/sync-client" $(ARGS)
+else ifeq ($(TABLES),dashboards)
+	@Benchmarks/dashboards --server "$$(swift build $(RELEASE_FLAGS) --show-bin-path)/nephos" $(ARGS)
 else ifeq ($(TABLES),assets)
 	@Benchmarks/assets --server "$$(swift build $(RELEASE_FLAGS) --show-bin-path)/nephos" $(ARGS)
 else ifeq ($(TABLES),client)
