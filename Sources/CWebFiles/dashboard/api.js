@@ -171,10 +171,23 @@ export async function requestDetails(id, signal) {
 export const databasePath = (place, action) => "/database/1/"
   + [place.container, place.environment, place.database].map(encodeURIComponent).join("/") + "/" + action;
 
-/** Saves records as an account of a development server, by the ordinary endpoint. */
+/**
+ * Saves records as an account of a development server, by the ordinary endpoint. On a production server, public records as oneself.
+ */
 export async function modify(place, account, message) {
+  if (isProduction()) return parse(await once("POST", path(place, "records/modify"), JSON.stringify(message)));
   const query = "?ckAPIToken=dashboard&ckWebAuthToken=" + encodeURIComponent("dev:" + account);
   return parse(await once("POST", databasePath(place, "records/modify") + query, JSON.stringify(message)));
+}
+
+/** How the service answers a recorded query: the query is sent again, and asks for it. */
+export async function explained(request) {
+  const sign = request.account ? "&ckWebAuthToken=" + encodeURIComponent("dev:" + request.account) : "";
+  const answer = await fetch(databasePath(request, request.endpoint) + "?ckAPIToken=dashboard" + sign, { method: "POST",
+    cache: "no-store", headers: { "Nephos-Additions": "1" }, body: request.requestBody.replace("{", "{\"nephosExplain\":true,") });
+  const message = parse(await answer.text());
+  if (!answer.ok) throw new Problem(answer.status, message);
+  return message.explain;
 }
 
 /** Sends a recorded request of a development server once more, without its key, and returns the uuid of the new one. */
@@ -185,6 +198,14 @@ export async function modifyAgain(request) {
     { method: "POST", body: request.requestBody.replace(key, ""), cache: "no-store" });
   await answer.text();
   return answer.headers.get("X-Apple-Request-UUID");
+}
+
+/** Uploads a file for a field of a record, and returns the field's value. */
+export async function upload(place, account, zone, token, content) {
+  const query = "?ckAPIToken=dashboard&ckWebAuthToken=" + encodeURIComponent("dev:" + account);
+  const { tokens } = parse(await once("POST", databasePath(place, "assets/upload") + query,
+    JSON.stringify({ zoneID: zone, tokens: [token] })));
+  return parse(await once("POST", filePath(tokens[0].url, ""), content)).singleFile;
 }
 
 /** The path of a file at this server, under a name that the reader can tell. */

@@ -1,9 +1,9 @@
 // One record: its fields, what it refers to and what refers to it, and its edit as an account of a development server.
-import { ask, isProduction, modify, pretty, Problem } from "./api.js";
+import { ask, isProduction, modify, pretty, Problem, upload } from "./api.js";
 import { facts, field, h, link, sample, select, table, time } from "./dom.js";
 import { accounts, defaultZone, nameIn, shownName } from "./scope.js";
 import { curl, javascript, swift } from "./samples.js";
-import { editable, edited, formOf, full, isEditable, isEncrypted, typeName } from "./values.js";
+import { editable, edited, formOf, full, isEditable, isEncrypted, isSealed, typeName } from "./values.js";
 
 export const title = ({ record }) => record ?? "Record";
 
@@ -76,16 +76,42 @@ function editor(context, name, close) {
     h("p", {}, h("button", { class: "main" }, "Save"), " ", h("button", { type: "button", onclick: close }, "Cancel")), said);
 }
 
+/** The form for another file in the place of a field's. */
+function fileEditor(context, name, close) {
+  const { here, record, writers, reload } = context;
+  const input = h("input", { id: "edit-" + name, type: "file", required: true });
+  const who = select("as", writers.names, writers.first);
+  const said = h("div", { role: "alert" });
+  const submit = async (event) => {
+    event.preventDefault();
+    said.replaceChildren("Sending …");
+    try {
+      const zone = here.zone === defaultZone ? undefined : { zoneName: here.zone };
+      const value = await upload(here, who.value, zone,
+        { recordName: record.recordName, recordType: record.recordType, fieldName: name }, input.files[0]);
+      const result = await save(here, who.value, record, record.recordChangeTag, name, { type: "ASSETID", value });
+      if (!result.serverErrorCode) return reload("Saved " + name + " as " + who.value + ".", "button-" + name);
+      throw new Problem(400, result);
+    } catch (error) {
+      said.replaceChildren(h("p", { class: "bad" }, error.message));
+    }
+  };
+  return h("form", { onsubmit: submit, onkeydown: (event) => { if (event.key === "Escape") close(); } },
+    h("div", { class: "row" }, field("File for " + name, input), field("Save as the account", who)),
+    h("p", {}, h("button", { class: "main" }, "Replace"), " ", h("button", { type: "button", onclick: close }, "Cancel")), said);
+}
+
 function fieldRow(context, name) {
   const { here, record, writers } = context;
   const value = record.fields[name];
   const cell = h("div", {});
-  const isOpen = writers && isEditable(value) && record.recordType !== "cloudkit.share";
+  const isFile = value.type === "ASSETID" && !isSealed(value) && !isProduction();
+  const isOpen = writers && (isFile || isEditable(value)) && record.recordType !== "cloudkit.share";
   const draw = (focuses) => {
-    const button = isOpen && h("button", { type: "button", id: "button-" + name, "aria-label": "Edit " + name, onclick: () => {
-      cell.replaceChildren(editor(context, name, () => draw(true)));
+    const button = isOpen && h("button", { type: "button", id: "button-" + name, "aria-label": (isFile ? "Replace " : "Edit ") + name, onclick: () => {
+      cell.replaceChildren((isFile ? fileEditor : editor)(context, name, () => draw(true)));
       cell.querySelector("input, textarea").focus();
-    } }, "Edit");
+    } }, isFile ? "Replace" : "Edit");
     cell.replaceChildren(full(value, here), ...(button ? [" ", button] : []));
     if (focuses) button.focus();
   };
@@ -113,7 +139,7 @@ function referrers(here, { referredBy, isComplete }) {
 
 /** The accounts as which one may save here, the likeliest first; null if nobody may. */
 function writers(here, record, known) {
-  if (isProduction()) return null;
+  if (isProduction()) return here.database === "public" ? { names: ["yourself"], first: "yourself" } : null;
   if (here.database === "private") return { names: [here.account], first: here.account };
   const creator = known.find((account) => account.userRecordName === record.created?.userRecordName);
   return known.length ? { names: known.map((account) => account.name), first: (creator ?? known[0]).name } : null;
@@ -141,7 +167,8 @@ export async function content(parameters, signal, go) {
     fields.length ? table("Fields", [{ title: "field", cell: (one) => one },
       { title: "type", class: "short", cell: (one) => typeName(record.fields[one]) },
       { title: "value", cell: (one) => fieldRow(context, one) }], fields) : h("p", { class: "quiet" }, "The record has no fields."),
-    context.writers ? "" : h("p", { class: "quiet" }, "Values are edited here on a development server alone."),
+    context.writers ? "" : h("p", { class: "quiet" }, isProduction() ? "On a production server nobody edits another’s records here."
+      : "No account exists that could edit the record."),
     h("h2", {}, "System fields"), systemFields(here, record, names, here.account && nameIn(known, here.account)),
     h("h2", {}, "Referred to by"), referrers(here, shown),
     h("p", {}, here.account ? link({ view: "people", container, environment, owner: here.account, zone, record: name },

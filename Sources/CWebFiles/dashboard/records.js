@@ -78,7 +78,21 @@ function filterForm(parameters, here, fields, go) {
     field("Value", h("input", { id: "value", name: "value", value: parameters.value ?? "" })), h("button", {}, "Filter"));
 }
 
-function recordTable(records, here, known, columns) {
+const sortable = ["STRING", "INT64", "DOUBLE", "TIMESTAMP", "REFERENCE"];
+
+/** The heading of a column, which sorts by its field: ascending, then descending. */
+function sortHeading(name, type, parameters, here) {
+  if (!sortable.includes(type)) return name;
+  const isSorted = parameters.sort === name;
+  const descends = isSorted && parameters.order !== "descending";
+  const next = { ...parameters, ...here, view: "records", marker: "", page: "", sort: name, order: descends ? "descending" : "" };
+  const mark = isSorted ? (parameters.order === "descending" ? " ↓" : " ↑") : "";
+  const made = link(next, name + mark);
+  made.setAttribute("aria-label", "Sort by " + name + (descends ? ", descending" : ""));
+  return made;
+}
+
+function recordTable(records, here, known, columns, heading) {
   const names = new Map(known.map((account) => [account.userRecordName, shownName(account)]));
   return table("Records", [
     { title: "record name", class: "cell", cell: (record) => link({ ...here, type: "", view: "record", record: record.recordName },
@@ -86,7 +100,7 @@ function recordTable(records, here, known, columns) {
     here.type ? null : { title: "type", cell: (record) => record.recordType ?? "" },
     { title: "changed", class: "short", cell: (record) => record.modified ? time(record.modified.timestamp) : "" },
     { title: "by", cell: (record) => names.get(record.modified?.userRecordName) ?? record.modified?.userRecordName?.slice(0, 9) ?? "" },
-    ...columns.map((name) => ({ title: name, class: "cell", cell: (record) => line(record.fields?.[name]) })),
+    ...columns.map((name) => ({ title: heading(name), class: "cell", cell: (record) => line(record.fields?.[name]) })),
   ].filter(Boolean), records);
 }
 
@@ -97,7 +111,8 @@ function columned(parameters, records, here, known) {
   const names = [...types.keys()].sort((one, other) => rank(one) - rank(other) || (one < other ? -1 : 1));
   const chosen = new Set(parameters.columns?.split(",") ?? names.slice(0, shownColumns));
   const region = h("div", {});
-  const draw = () => region.replaceChildren(recordTable(records, here, known, names.filter((name) => chosen.has(name))));
+  const draw = () => region.replaceChildren(recordTable(records, here, known, names.filter((name) => chosen.has(name)),
+    (name) => sortHeading(name, types.get(name), parameters, here)));
   const change = (event) => {
     chosen[event.target.checked ? "add" : "delete"](event.target.value);
     history.replaceState(null, "", address({ ...parameters, ...here, view: "records", columns: [...chosen].join(",") }));
@@ -113,13 +128,19 @@ function pageLinks(parameters, here, answer) {
   const page = Number(parameters.page ?? 1);
   const kept = { ...parameters, ...here, view: "records" };
   return h("ul", { class: "inline", "aria-label": "Pages" },
-    page > 1 ? h("li", {}, link({ ...kept, marker: "", page: "" }, "Newest")) : "",
+    page > 1 ? h("li", {}, link({ ...kept, marker: "", page: "" }, "First page")) : "",
+    parameters.sort ? h("li", {}, link({ ...kept, marker: "", page: "", sort: "", order: "" }, "The last changed first")) : "",
     answer.continuationMarker ? h("li", {}, link({ ...kept, marker: answer.continuationMarker, page: page + 1 }, "Next page")) : "");
 }
 
 function summary(parameters, answer) {
   const isBounded = answer.continuationMarker && answer.records.length < pageSize;
   const page = parameters.page ? "Page " + parameters.page + ": " : "";
+  if (parameters.sort) {
+    return h("p", { class: "quiet" }, page + "The first " + number(answer.records.length) + " by " + parameters.sort + " of "
+      + number(answer.scanned) + " records looked at."
+      + (answer.continuationMarker ? " There are more: the next page looks at others." : ""));
+  }
   return h("p", { class: "quiet" }, page + number(answer.records.length) + (answer.records.length === 1 ? " record" : " records")
     + ", the last changed first." + (isBounded ? " Looked at " + number(answer.scanned)
       + " records; the next page looks at more." : ""));
@@ -137,6 +158,7 @@ export async function content(parameters, signal, go) {
   try {
     const answer = await ask(found, "records/list", { database: here.database, account: here.account, zoneName: here.zone,
       recordType: here.type || undefined, filterBy: filters(parameters, fields), continuationMarker: parameters.marker,
+      sortBy: parameters.sort ? [{ fieldName: parameters.sort, ascending: parameters.order !== "descending" }] : undefined,
       resultsLimit: pageSize }, signal);
     const good = answer.records.filter((record) => !record.serverErrorCode);
     const damaged = answer.records.filter((record) => record.serverErrorCode);

@@ -1,5 +1,5 @@
 // One request: its outcome, the reason, what helps, and on a development server what was sent and answered.
-import { modifyAgain, parse, pretty, requestDetails } from "./api.js";
+import { explained, modifyAgain, parse, pretty, requestDetails } from "./api.js";
 import { facts, h, link, sample, table, time } from "./dom.js";
 import { isFailed } from "./live.js";
 import { quoted } from "./samples.js";
@@ -58,6 +58,27 @@ function repeat(request, go) {
     h("p", { class: "quiet" }, "Without its request key, so that a save is carried out again."), said];
 }
 
+/** How a query is answered: which indexes are read, and what is checked on records. */
+function explanation(request) {
+  if (request.endpoint !== "records/query" || !request.requestBody || !isWhole(request, "request")) return "";
+  const region = h("div", { role: "status" });
+  const draw = async () => {
+    try {
+      const found = await explained(request);
+      region.replaceChildren(
+        table("Index entries that were read", [{ title: "field", cell: (one) => one.field || "the records themselves" },
+          { title: "index", cell: (one) => one.index }, { title: "range", cell: (one) => one.range },
+          { title: "entries read", class: "number", cell: (one) => String(one.entriesRead) }], found.scans ?? []),
+        facts([["checked on records", (found.checkedOnRecords ?? []).join("; ")], ["records read", String(found.recordsRead)],
+          ["records returned", String(found.recordsReturned)],
+          ["an index that would help", found.helpfulIndex && h("code", {}, found.helpfulIndex)]]));
+    } catch (error) {
+      region.textContent = error.message;
+    }
+  };
+  return [h("p", {}, h("button", { type: "button", id: "explain", onclick: draw }, "Explain the query")), region];
+}
+
 export async function content({ id = "" }, signal, go) {
   const request = await requestDetails(id, signal);
   if (!request) {
@@ -82,6 +103,6 @@ export async function content({ id = "" }, signal, go) {
       container && account ? h("li", {}, link({ view: "people", container, environment, who: account },
         "Why does " + account + " not see a record?")) : "",
       h("li", {}, link({ view: "requests" }, "All requests"))),
-    repeat(request, go), body(request, "request", "What was sent"), body(request, "answer", "What was answered"), command(request),
+    repeat(request, go), explanation(request), body(request, "request", "What was sent"), body(request, "answer", "What was answered"), command(request),
   ];
 }

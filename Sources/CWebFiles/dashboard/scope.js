@@ -9,7 +9,7 @@ const dependents = {
   container: ["environment", "database", "account", "zone", "type"], environment: ["account", "zone", "type"],
   database: ["account", "zone", "type"], account: ["zone", "type"], zone: [], type: [],
 };
-const ofOnePage = ["marker", "page", "field", "comparator", "value", "columns"];
+const ofOnePage = ["marker", "page", "field", "comparator", "value", "columns", "sort", "order"];
 
 /** The containers that the caller may list: none with a role of single containers. */
 async function knownContainers(signal) {

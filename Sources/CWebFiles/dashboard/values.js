@@ -9,7 +9,8 @@ const isEncryptedType = (type) => (type ?? "").startsWith("ENCRYPTED_");
 /** Whether the server cannot read a field, which is then neither filtered nor edited. */
 export const isEncrypted = (value) => isEncryptedType(value.type) || value.isEncrypted === true;
 
-const isSealed = (value) => [value.value].flat().some((asset) => asset?.nephosSeal !== undefined);
+/** Whether a field has a file that the server cannot read. */
+export const isSealed = (value) => [value.value].flat().some((asset) => asset?.nephosSeal !== undefined);
 
 export const isEditable = (value) => !isEncrypted(value) && !/^ASSET/.test(value.type ?? "") && !/^UNKNOWN/.test(value.type ?? "");
 

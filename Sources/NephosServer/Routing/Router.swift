@@ -5,7 +5,7 @@ import NephosWire
 enum Routes {
     static let table: [Route] = [
         NephosService.endpoints.map { Route($0) }, AssetRoutes.table, SchemaRoutes.table, AdministrationRoutes.table,
-        DeviceRoutes.table,
+        DeviceRoutes.table, OwnRecordRoutes.table,
         StatusRoutes.table, WebRoutes.table, ShareRoutes.table, SignInRoutes.table, InstallationRoutes.table, ownTable,
     ].flatMap { $0 }
 
@@ -58,9 +58,11 @@ struct Route: Sendable {
     /// Whether a request to this route may have changed the store by the time it is answered.
     var changes: Bool { path.hasSuffix("/modify") }
 
-    /// Whether neither the request nor the answer has a credential, so that a development server may record them.
+    /// Whether neither the request nor the answer has a credential, so that a development server may record them. The
+    /// address of a share is one.
     var hasRecordableBodies: Bool {
-        ["records/", "zones/", "changes/", "subscriptions/"].contains { path.hasPrefix($0) }
+        if ["records/accept", "records/resolve", "records/requestAccess"].contains(path) { return false }
+        return ["records/", "zones/", "changes/", "subscriptions/"].contains { path.hasPrefix($0) }
     }
 
     func answers(_ method: HTTPMethod) -> Bool {

@@ -5,7 +5,7 @@ package import NephosWire
 /// Encrypted fields come as they are stored, and to a filter they are absent.
 extension NephosService {
     /// Lists the records of a zone, the last changed first. A page reads `Limits.browsedRecords` records at most, so it may
-    /// end before it has as many as the request wants.
+    /// end before it has as many as the request wants. A sorted page has the first of those that it reads.
     package func listRecords(
         _ request: ListRecordsRequest, _ context: RequestContext
     ) async throws(ServiceError) -> ListRecordsResponse {
@@ -14,6 +14,11 @@ extension NephosService {
             throw .invalid("resultsLimit is a number from 1 to \(Limits.recordsPerList)")
         }
         try checkFilters(request.filterBy)
+        guard request.sortBy.count <= configuration.queries.sortsPerQuery else {
+            throw .limitExceeded(
+                "the list has \(request.sortBy.count) sort descriptors; at most \(configuration.queries.sortsPerQuery) are "
+                    + "allowed")
+        }
         let unused = request.place.account == nil ? ListRecordsResponse() : nil
         return try await browse(request.place, context, ifUnused: unused) { store, caller, zone, reader in
             var list = RecordList(request, limit: limit, zone: zone, caller: caller, accounts: store.accounts, reader)
@@ -101,6 +106,9 @@ private struct RecordList {
     private let reader: StorageReader
     private let strings: TokenCodec
     private let matcher: QueryMatcher?
+    /// The order of the page, and what it has so far; nil for the last changed first.
+    private let order: QueryOrder?
+    private var first: [(position: QueryPosition, row: RecordRow)] = []
     private let records: RecordEncoder
     private let projection: RecordProjection
     private var response = ListRecordsResponse()
@@ -118,6 +126,7 @@ private struct RecordList {
         self.zone = zone
         self.reader = reader
         strings = TokenCodec(key: caller.key, database: "")
+        order = request.sortBy.isEmpty ? nil : QueryOrder(request.sortBy)
         matcher = request.filterBy.isEmpty ? nil : QueryMatcher(request.filterBy)
         records = RecordEncoder(encoded: true, reserving: 1024 * limit, accounts, reader, caller)
         projection = RecordProjection(desiredKeys: nil, numbersAsStrings: false, assets: caller.assets)
@@ -135,6 +144,7 @@ private struct RecordList {
             }
             if response.scanned == scanned { break }
         }
+        if order != nil { try addFirst() }
         response.encodedRecords = try records.finish().encoded
         var hasMore = false
         try reader.visitRecords(zone: zone.key, before: last, limit: 1, size: .max) { _ in hasMore = true }
@@ -149,8 +159,26 @@ private struct RecordList {
         guard !record.isDeleted || record.isDamaged else { return }
         if let type = request.recordType, String(decoding: record.type, as: UTF8.self) != type { return }
         if let matcher, record.isDamaged || !matcher.matches(QueryableRow(record.row)) { return }
+        if let order { return insert(record.row, order) }
         try records.add(record, projection)
         count += 1
+    }
+
+    /// Keeps a row while it is among the first ones.
+    private mutating func insert(_ row: RecordRow, _ order: QueryOrder) {
+        let key = order.key(of: QueryableRow(row))
+        first.append((QueryPosition(key: key, name: row.name, zone: row.zone.id), row))
+        if first.count >= 2 * limit { keepFirst() }
+    }
+
+    private mutating func keepFirst() {
+        first.sort { $0.position.precedes($1.position) }
+        first.removeLast(max(0, first.count - limit))
+    }
+
+    private mutating func addFirst() throws {
+        keepFirst()
+        for (_, row) in first { try records.add(row, projection) }
     }
 
     // MARK: The marker

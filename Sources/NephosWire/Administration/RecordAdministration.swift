@@ -6,6 +6,8 @@ package struct ListRecordsRequest: Hashable, Sendable {
     package var recordType: String?
     /// The conditions that the records match.
     package var filterBy: [Filter] = []
+    /// The order of the records of a page; empty for the last changed first.
+    package var sortBy: [QuerySortDescriptor] = []
     /// The `continuationMarker` of the previous page; nil for the first page.
     package var continuationMarker: String?
     /// The maximum number of records; nil for the service's.
@@ -114,6 +116,8 @@ extension ListRecordsRequest: WireMessage {
             switch key {
             case "recordType": recordType = try value.string()
             case "filterBy": filterBy = try value.elements("an array of filters", Filter.init(json:))
+            case "sortBy":
+                sortBy = try value.elements("an array of sort descriptors", QuerySortDescriptor.init(json:))
             case "continuationMarker": continuationMarker = try value.string()
             case "resultsLimit": resultsLimit = Int(try value.int64("a number of records"))
             default: break
@@ -129,6 +133,12 @@ extension ListRecordsRequest: WireMessage {
         writer.beginArray()
         for filter in filterBy { filter.write(to: &writer) }
         writer.endArray()
+        if !sortBy.isEmpty {
+            writer.key("sortBy")
+            writer.beginArray()
+            for descriptor in sortBy { descriptor.write(to: &writer) }
+            writer.endArray()
+        }
         writer.member("continuationMarker", continuationMarker)
         if let resultsLimit {
             writer.key("resultsLimit")

@@ -34,7 +34,7 @@ import Testing
         .change: [
             "/nephos/schema/import", "/nephos/schema/reset", "/nephos/schema/drop", "/nephos/schema/deploy",
             "/nephos/accounts/delete", "/nephos/zones/remove", "/nephos/deletions/forget", "/nephos/roles/assign",
-            "/nephos/roles/revoke",
+            "/nephos/roles/revoke", "/nephos/records/modify",
         ],
         .viewInstallation: [
             "/status", "/status/requests", "/status/requests/show", "/status/requests/stream", "/metrics",

@@ -73,7 +73,8 @@ import Testing
         }
     }
 
-    @Test func `a development server keeps bodies while requests are watched, and none with credentials`() async throws {
+    @Test func `a development server keeps bodies while requests are watched, and none with credentials`() async throws
+    {
         try await withResponder { responder in
             let body = #"{"records":[{"recordName":"a"}]}"#
             let before = await post(responder, "records/lookup", body)

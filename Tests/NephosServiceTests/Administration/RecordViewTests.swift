@@ -64,6 +64,24 @@ import Testing
         await cloud.service.close()
     }
 
+    @Test func `a sorted page has the first of the records that it reads, in either direction`() async throws {
+        let cloud = TestCloud()
+        let database = TestDatabase(cloud, "mei")
+        let numbers = [7, 3, 11, 1, 9, 5]
+        _ = try await database.modify(numbers.map { .create("n\($0)", ["n": .int64(Int64($0))]) } + [.create("none")])
+        for (ascending, names) in [
+            (true, ["none", "n1", "n3", "n5"]), (false, ["n11", "n9", "n7", "n5"]),
+        ] {
+            var request = ListRecordsRequest(AdministeredZone(account: "mei"), recordType: "Note")
+            request.sortBy = [QuerySortDescriptor(.field("n"), ascending: ascending)]
+            request.resultsLimit = 4
+            let page = try await list(cloud, try ListRecordsRequest(decoding: request.encoded()))
+            #expect(try Self.names(page) == names)
+            #expect(page.continuationMarker == nil && page.scanned >= 7)
+        }
+        await cloud.service.close()
+    }
+
     @Test func `a page ends at the bound of what it reads, and says how much that was`() async throws {
         let cloud = TestCloud()
         let database = TestDatabase(cloud, "mei")
