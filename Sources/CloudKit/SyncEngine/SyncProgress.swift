@@ -1,4 +1,4 @@
-package import Foundation
+import Foundation
 
 /// How an engine's last fetch and send ended, and since when the device and the service differ.
 package struct SyncProgress: Sendable {
