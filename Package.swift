@@ -62,7 +62,7 @@ let package = Package(
         .systemLibrary(name: "CFido2", pkgConfig: "libfido2", providers: [.apt(["libfido2-dev"])]),
         .target(name: "CSimdJSON", linkerSettings: [.linkedLibrary("simdjson")]),
         .target(name: "CCloudKitArchives"),
-        .target(name: "CWebFiles", exclude: ["dashboard"]),
+        .target(name: "CWebFiles", exclude: ["cloudkit", "dashboard"]),
         .target(name: "CErrorPages"),
 
         // The protocol as values, the storage contract and its engines, the service, the server.

@@ -65,6 +65,32 @@ static const uint8_t values_js[] = {
 #embed "dashboard/values.js"
 };
 
+// CloudKit JS is served in forms that have their first and last lines and share the parts between. The parts are one script
+// in the order of the list: they import and export nothing.
+static const uint8_t cloudkit_classic[] = {
+#embed "cloudkit/classic-begin.js"
+    ,
+#include "cloudkit/parts.h"
+#embed "cloudkit/classic-end.js"
+};
+static const uint8_t cloudkit_module[] = {
+#embed "cloudkit/module-begin.js"
+    ,
+#include "cloudkit/parts.h"
+#embed "cloudkit/module-end.js"
+};
+static const uint8_t cloudkit_former[] = {
+#embed "cloudkit/classic-begin.js"
+    ,
+#include "cloudkit/parts.h"
+#embed "cloudkit/former.js"
+    ,
+#embed "cloudkit/classic-end.js"
+};
+static const uint8_t cloudkit_types[] = {
+#embed "cloudkit/cloudkit.d.ts"
+};
+
 #define FILE_OF(name, bytes) {name, bytes, sizeof bytes}
 
 static const CWebFile dashboard[] = {
@@ -93,4 +119,16 @@ static const CWebFile dashboard[] = {
 CWebFile cwebfiles_dashboard(size_t index) {
     CWebFile none = {NULL, NULL, 0};
     return index < sizeof dashboard / sizeof dashboard[0] ? dashboard[index] : none;
+}
+
+static const CWebFile cloudkit[] = {
+    FILE_OF("1/cloudkit.js", cloudkit_former),
+    FILE_OF("2/cloudkit.js", cloudkit_classic),
+    FILE_OF("2/cloudkit.mjs", cloudkit_module),
+    FILE_OF("2/cloudkit.d.ts", cloudkit_types),
+};
+
+CWebFile cwebfiles_cloudkit(size_t index) {
+    CWebFile none = {NULL, NULL, 0};
+    return index < sizeof cloudkit / sizeof cloudkit[0] ? cloudkit[index] : none;
 }

@@ -11,3 +11,6 @@ typedef struct {
 
 /// Returns the file of the dashboard at an index; an empty one after the last.
 CWebFile cwebfiles_dashboard(size_t index);
+
+/// Returns the form of CloudKit JS at an index, named by its release and file name; an empty one after the last.
+CWebFile cwebfiles_cloudkit(size_t index);

@@ -70,7 +70,7 @@ enum DevelopmentSignIn {
         }
     }
 
-    /// The page at the `redirectURL` that a request gets if it needs an account.
+    /// The text at the `redirectURL` of a request that no web page sent.
     static let page = """
         This is the local CloudKit. It signs in by name, without a password:
         give the request the header Authorization: Bearer dev:NAME, with any NAME,

@@ -20,14 +20,19 @@ enum LoopbackGuard {
                 "nephos dev answers only web pages served from localhost, 127.0.0.1 or [::1]; the Origin header is "
                     + quoted(origin))
         }
-        // Refuses an image or a link on a page elsewhere, for which browsers send no Origin. Links to a share's URL are
-        // allowed.
-        if request.origin == nil, request.fetchSite == "cross-site", !ShareRoutes.takesNavigation(request) {
+        // Refuses an image or a link on a page elsewhere, for which browsers send no Origin. Links to a share's URL and to
+        // the sign-in are allowed, and so is the script: a page of another port or name of this machine counts as cross-site.
+        if request.origin == nil, request.fetchSite == "cross-site", !ShareRoutes.takesNavigation(request),
+            !DevelopmentSignInPage.takesNavigation(request), !CloudKitJSRoutes.takes(request)
+        {
             throw Refusal(
                 .accessDenied,
                 "nephos dev does not answer what web pages elsewhere ask for (Sec-Fetch-Site: cross-site)")
         }
     }
+
+    /// Whether pages of an origin are served by this machine.
+    static func isLoopback(origin: String) -> Bool { isLoopback(origin, isLoopback(origin:)) }
 
     private static func isLoopback(_ header: String, _ test: (TextBytes) -> Bool) -> Bool {
         var header = header

@@ -113,7 +113,7 @@ struct DevelopmentAccess: ServerAccess {
     }
 
     func signInURL(_ request: HTTPRequest, _ target: RequestTarget?) -> String? {
-        request.host == nil ? nil : baseURL(request) + DevelopmentSignIn.path
+        request.host == nil ? nil : baseURL(request) + DevelopmentSignInPage.target(of: request, target)
     }
 
     func account(_ request: HTTPRequest, _ target: RequestTarget) -> String? {

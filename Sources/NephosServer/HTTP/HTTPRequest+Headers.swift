@@ -32,7 +32,7 @@ extension HTTPRequest {
         takesAdditions = Self.header(AnswerAdditions.header, connection) != nil
         contentEncoding = Self.header("Content-Encoding", connection)
         let length = Self.header("Content-Length", connection).flatMap(Self.length)
-        if target.hasPrefix(WebFiles.path) {
+        if target.hasPrefix(WebFiles.path) || target.hasPrefix(CloudKitJS.path + "/") {
             transfer.ifNoneMatch = Self.header("If-None-Match", connection)
             transfer.acceptsGzip = Self.header("Accept-Encoding", connection).map(GzipBody.isAccepted) ?? false
         }

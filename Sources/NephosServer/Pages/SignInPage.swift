@@ -227,10 +227,7 @@ struct SignInPage {
             needs no password now.</p>
             """
         guard let origin else { return page.page("Sign in", content) }
-        let nonce = Installation.makeNonce()
-        let message = "{ckWebAuthToken: \"\(signedIn.token)\", ckSession: \"\(signedIn.token)\"}"
-        let script = "if (window.opener) { window.opener.postMessage(\(message), \"\(origin)\"); window.close(); }"
-        return page.page(
-            "Sign in", "\(content)<script nonce=\"\(nonce)\">\(script)</script>", script: "'nonce-\(nonce)'")
+        let message = SignInMessage(token: signedIn.token, origin: origin)
+        return page.page("Sign in", content + message.element, script: message.policy)
     }
 }

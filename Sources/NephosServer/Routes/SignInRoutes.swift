@@ -5,7 +5,9 @@ import NephosWire
 enum SignInRoutes {
     static let table: [Route] = [
         Route([.get, .post], SignInPage.path, bodyLimit: 16 * 1024, access: .open) { routed throws(Refusal) in
-            guard let installation = routed.access.installation else { return .text(DevelopmentSignIn.page) }
+            guard let installation = routed.access.installation else {
+                return try await DevelopmentSignInPage.answer(routed)
+            }
             return try await SignInPage(routed, installation).answer()
         },
         .page(AccountPage.self), .page(LoginPage.self),

@@ -93,7 +93,8 @@ package final class Responder: Sendable {
         }
         if access.installation != nil { response.addProductionHeaders(request) }
         if route?.changes != true { response.isOutcome = false }
-        if let reader { response.headers += CrossOrigin.headers(allowing: reader) }
+        // Two origins in one answer would be none to a browser.
+        if let reader, route?.path != CloudKitJS.path { response.headers += CrossOrigin.headers(allowing: reader) }
         let duration = ContinuousClock.now - start
         let stages = timing.stages
         metrics.answered(

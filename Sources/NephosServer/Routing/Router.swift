@@ -6,7 +6,8 @@ enum Routes {
     static let table: [Route] = [
         NephosService.endpoints.map { Route($0) }, AssetRoutes.table, SchemaRoutes.table, AdministrationRoutes.table,
         DeviceRoutes.table, OwnRecordRoutes.table,
-        StatusRoutes.table, WebRoutes.table, ShareRoutes.table, SignInRoutes.table, InstallationRoutes.table, ownTable,
+        StatusRoutes.table, WebRoutes.table, CloudKitJSRoutes.table, ShareRoutes.table, SignInRoutes.table,
+        InstallationRoutes.table, ownTable,
     ].flatMap { $0 }
 
     /// The routes of the long poll and of the server's health.
@@ -154,6 +155,7 @@ struct Router: Sendable {
         case CourierPath.module: return 5...6 ~= components.count ? routes["/" + CourierPath.module] : nil
         case AssetPath.module: return AssetPath.route(components).flatMap { routes[$0] }
         case WebFiles.module: return components.count <= 2 ? routes[WebFiles.path] : nil
+        case CloudKitJS.module: return components.count == 3 ? routes[CloudKitJS.path] : nil
         case ShareRoutes.module: return components.count == 2 ? routes["/" + ShareRoutes.module] : nil
         case AdministrationPath.module where components.count == 5 && components[2] == InstallationRoutes.component:
             guard components[1] == DatabasePath.version else { return nil }

@@ -9,7 +9,7 @@ import Testing
     /// What each route asks of its callers. A new route needs its row here.
     private static let rows: [RouteAccess: Set<String>] = [
         .open: [
-            "/health", "/ready", "/", "/dashboard", "/sign-in", "/account", "/passkeys.js", "/login", "/link",
+            "/health", "/ready", "/", "/dashboard", "/ck", "/sign-in", "/account", "/passkeys.js", "/login", "/link",
             "/recover", "/sign-up",
             "/account/providers/start", "/account/providers/callback", "/installation/logins/begin",
             "/installation/logins/poll", "/installation/sessions/sign-in",

@@ -1,0 +1,45 @@
+// Files in fields: they are uploaded first, and what their upload answers is the field's value.
+
+const uploadsAtOnce = 4;
+const tokensPerRequest = 200;
+
+/** @param {any} record @returns {{ record: any, fieldName: string, file: any, place: (asset: any) => void }[]} its files */
+function filesOf(record) {
+  return Object.entries(record.fields ?? {}).flatMap(([fieldName, field]) => {
+    if (isFile(field.value)) {
+      return [{ record, fieldName, file: field.value, place: (asset) => { field.value = asset; } }];
+    }
+    if (!Array.isArray(field.value)) return [];
+    return [...field.value.entries()].filter(([, element]) => isFile(element)).map(([index, file]) => (
+      { record, fieldName, file, place: (asset) => { field.value[index] = asset; } }));
+  });
+}
+
+/** Uploads all files of records that are about to be saved. @param {Database} database @param {any[]} records @param {any} zoneID */
+async function uploadFiles(database, records, zoneID) {
+  const files = records.flatMap(filesOf);
+  for (const { record } of files) record.recordName ??= makeRecordName();
+  for (let start = 0; start < files.length; start += tokensPerRequest) {
+    const some = files.slice(start, start + tokensPerRequest);
+    const tokens = some.map(({ record, fieldName }) => ({ recordName: record.recordName, recordType: record.recordType, fieldName }));
+    const answer = await database.send("assets/upload", { zoneID: zoneID ?? some[0].record.zoneID, tokens });
+    const uploads = some.map((file, index) => ({ ...file, token: answer.tokens[index] }));
+    await Promise.all(Array.from({ length: uploadsAtOnce }, () => uploadSome(database, uploads)));
+  }
+}
+
+/** Uploads files until none is left. @param {Database} database @param {any[]} uploads */
+async function uploadSome(database, uploads) {
+  for (let next = uploads.shift(); next; next = uploads.shift()) {
+    if (next.token.serverErrorCode) throw serverError(next.token);
+    const response = await database.fetch(next.token.url, { method: "POST", body: next.file });
+    next.place((await answerOf(response)).singleFile);
+  }
+}
+
+/** A name that no other record has. */
+function makeRecordName() {
+  const bytes = globalThis.crypto?.getRandomValues(new Uint8Array(16)) ?? Array.from({ length: 16 }, () => Math.random() * 256);
+  const digits = Array.from(bytes, (byte) => Math.floor(byte).toString(16).padStart(2, "0")).join("").toUpperCase();
+  return [digits.slice(0, 8), digits.slice(8, 12), digits.slice(12, 16), digits.slice(16, 20), digits.slice(20)].join("-");
+}

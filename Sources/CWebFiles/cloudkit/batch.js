@@ -1,0 +1,92 @@
+// Several operations in one request.
+
+/** Collects operations until `commit`. A fault in an argument rejects the commit, and nothing is sent. */
+class RecordsBatchBuilder {
+  #database;
+  #options;
+  /** @type {any[]} */ #operations = [];
+  /** @type {any} */ #fault = null;
+  #isCommitted = false;
+
+  /** @param {Database} database @param {any} options */
+  constructor(database, options) {
+    this.#database = database;
+    this.#options = options;
+  }
+
+  create(records, options) { return this.#add("create", records, ["recordType"], options); }
+  update(records, options) { return this.#add("update", records, ["recordName", "recordChangeTag"], options); }
+  forceUpdate(records, options) { return this.#add("forceUpdate", records, ["recordName", "recordType"], options); }
+  replace(records, options) { return this.#add("replace", records, ["recordName", "recordChangeTag"], options); }
+  forceReplace(records, options) { return this.#add("forceReplace", records, ["recordName", "recordType"], options); }
+  delete(records) { return this.#add("delete", records, ["recordName"]); }
+  forceDelete(records) { return this.#add("forceDelete", records, ["recordName"]); }
+
+  createOrUpdate(records, options) {
+    return this.#try(() => {
+      for (const record of list(records)) this.#append(saveType(record), record, [], options);
+    });
+  }
+
+  /** Sends the operations. @returns {Promise<RecordsResponse>} */
+  async commit() {
+    if (this.#isCommitted) throw invalid("the batch is committed already: make another one");
+    this.#isCommitted = true;
+    if (this.#fault) throw this.#fault;
+    return modifyRecords(this.#database, this.#operations, this.#options);
+  }
+
+  #add(operationType, records, keys, options) {
+    return this.#try(() => {
+      for (const record of list(records)) this.#append(operationType, record, keys, options);
+    });
+  }
+
+  #append(operationType, record, keys, options) {
+    const isDeletion = /delete$/i.test(operationType);
+    const sent = isDeletion ? deletion(record) : sentRecord(record, this.#options);
+    for (const key of keys) {
+      if (sent[key] === undefined) throw invalid(`'${operationType}' needs the '${key}' of each record`);
+    }
+    const { desiredKeys } = options ?? {};
+    this.#operations.push({ operationType, record: sent, ...(desiredKeys && !isDeletion && { desiredKeys }) });
+  }
+
+  #try(body) {
+    try { body(); } catch (error) { this.#fault ??= error; }
+    return this;
+  }
+}
+
+/** @param {any} record @returns {string} the operation that saves it: never one that overwrites another's change */
+function saveType(record) {
+  if (record?.recordChangeTag !== undefined && record.recordChangeTag !== null) {
+    recordNameOf(record);
+    return "update";
+  }
+  if (typeof record?.recordType !== "string") {
+    throw invalid("a new record needs 'recordType', and one that exists 'recordName' and 'recordChangeTag'");
+  }
+  return "create";
+}
+
+/** @param {any} record a record, or its name @returns {any} what identifies it */
+function deletion(record) {
+  const recordName = recordNameOf(record);
+  if (typeof record === "string") return { recordName };
+  const { recordType, recordChangeTag } = record;
+  return { recordName, recordType, recordChangeTag };
+}
+
+/** @param {Database} database @param {any[]} operations @param {any} options @returns {Promise<RecordsResponse>} */
+async function modifyRecords(database, operations, options) {
+  const zoneID = zoneIDOf(options.zoneID);
+  if (operations.length === 0) return new RecordsResponse([], options);
+  await uploadFiles(database, operations.map(({ record }) => record), zoneID);
+  // The service treats a batch in a custom zone as atomic unless told otherwise; CloudKit JS does the opposite.
+  const { desiredKeys, numbersAsStrings, atomic = false } = options;
+  const answer = await database.send("records/modify", {
+    operations, zoneID, desiredKeys: desiredKeys ?? undefined, numbersAsStrings, atomic,
+  });
+  return new RecordsResponse(answer.records, options);
+}

@@ -1,0 +1,3 @@
+(() => {
+"use strict";
+const scriptURL = typeof document === "object" ? document.currentScript?.src : undefined;

@@ -1,0 +1,3 @@
+globalThis.CloudKit = CloudKit;
+if (typeof window === "object") window.dispatchEvent(new Event(CLOUDKIT_LOADED));
+})();

@@ -1,0 +1,1 @@
+const scriptURL = import.meta.url;

@@ -1,0 +1,242 @@
+// Signing in and out: the stored session, the window of the sign-in, its redirect form, and other tabs.
+
+// The time in milliseconds for which a page at `redirectURL` is opened as it is; the service answers a little longer.
+const signInURLLifetime = 15 * 60_000;
+const returningKey = "cloudkit:returning";
+
+/** The sign-in of one container. */
+class Authentication {
+  #configuration;
+  #connection;
+  #session;
+  #logger;
+  /** @type {any} */ #identity = null;
+  /** @type {{ url: string, time: number } | null} */ #offer = null;
+  /** @type {{ resolve: (identity: any) => void, reject: (error: any) => void }[]} */ #awaitingIn = [];
+  /** @type {((value?: undefined) => void)[]} */ #awaitingOut = [];
+  /** @type {{ opened: Window, result: Promise<any> } | null} */ #attempt = null;
+
+  /** @param {any} configuration @param {Connection} connection @param {Session} session @param {any} logger */
+  constructor(configuration, connection, session, logger) {
+    this.#configuration = configuration;
+    this.#connection = connection;
+    this.#session = session;
+    this.#logger = logger;
+    connection.whenSessionEnds = (error) => {
+      this.#take(error);
+      this.#leave();
+    };
+    if (configuration.persist && typeof window === "object") {
+      window.addEventListener("storage", (event) => this.#follow(event));
+    }
+  }
+
+  /** The address of the sign-in; null without one, or once it is too old. */
+  get signInURL() {
+    return this.#offer && Date.now() - this.#offer.time < signInURLLifetime ? this.#offer.url : null;
+  }
+
+  /** @returns {Promise<any>} the identity of the session; null without one */
+  async setUp() {
+    const returned = this.#returningToken();
+    if (returned) await this.#session.begin(returned);
+    else await this.#session.reload();
+    try {
+      this.#identity = await this.#caller();
+    } catch (error) {
+      const isRefused = error.ckErrorCode === "AUTHENTICATION_FAILED" && this.#session.token;
+      if (error.ckErrorCode !== "AUTHENTICATION_REQUIRED" && !isRefused) throw error;
+      if (this.#session.token) await this.#session.end();
+      this.#identity = null;
+      // Without the token, a refusal is about the API token or the page's origin.
+      if (isRefused) await this.#fetchOffer();
+      else this.#take(error);
+    }
+    this.#show();
+    return this.#identity;
+  }
+
+  whenIn() { return new Promise((resolve, reject) => this.#awaitingIn.push({ resolve, reject })); }
+
+  whenOut() { return new Promise((resolve) => this.#awaitingOut.push(resolve)); }
+
+  /**
+   * Signs in by a window, which browsers open in a click alone; or leads this page to the sign-in and back.
+   * @param {{ redirect?: boolean }} [options]
+   */
+  signIn(options = {}) {
+    if (typeof window !== "object") return Promise.reject(new CKError("SIGN_IN_FAILED", "people sign in by a browser"));
+    if (options.redirect) return this.#redirect();
+    if (this.#attempt && !this.#attempt.opened.closed) {
+      this.#attempt.opened.focus();
+      return this.#attempt.result;
+    }
+    const url = this.signInURL;
+    // The window opens now, in the click; one without an address waits for it.
+    const opened = window.open(url ?? "about:blank", "", "popup,width=640,height=640");
+    const result = this.#run(opened, url);
+    if (opened) this.#attempt = { opened, result };
+    return result;
+  }
+
+  /** @param {Window | null} opened @param {string | null} url */
+  async #run(opened, url) {
+    try {
+      if (!opened) throw new CKError("SIGN_IN_FAILED", "the browser blocked the window of the sign-in: allow this page's pop-ups");
+      const address = url ?? await this.#fetchOffer();
+      if (!url) opened.location.replace(address);
+      await this.#enter(await tokenFrom(opened, new URL(address).origin));
+      return this.#identity;
+    } catch (error) {
+      opened?.close();
+      this.#logger?.warn?.(String(error));
+      for (const { reject } of this.#awaitingIn.splice(0)) reject(error);
+      throw error;
+    } finally {
+      this.#attempt = null;
+    }
+  }
+
+  /** Never resolves: the page is left. @returns {Promise<never>} */
+  async #redirect() {
+    const url = new URL(this.signInURL ?? await this.#fetchOffer());
+    storage("sessionStorage")?.setItem(returningKey, this.#session.key);
+    // A development server is told where to return; elsewhere the API token says it.
+    if (url.searchParams.has("origin")) url.searchParams.set("callback", location.href.split("#")[0]);
+    location.assign(url);
+    return new Promise(() => {});
+  }
+
+  async signOut() {
+    const { token } = this.#session;
+    if (!token) return;
+    // Accounts of a development server have no sessions that could end.
+    const ending = token.startsWith("dev:") ? undefined : this.#endSession(token);
+    await this.#leave();
+    await ending;
+  }
+
+  /** Ends the session at the service, so that no copy of the token is valid. @param {string} token */
+  async #endSession(token) {
+    const { apiToken } = this.#configuration;
+    const url = `${this.#configuration.base("private")}/nephos/1/installation/sessions/sign-out`
+      + `?ckAPIToken=${encodeURIComponent(apiToken ?? "")}`;
+    try {
+      await this.#connection.fetch(url, { method: "POST", headers: { Authorization: `Bearer ${token}` }, body: "{}" });
+    } catch { /* The session ends by itself, in time. */ }
+  }
+
+  #caller() { return this.#connection.send("public", "users/caller", undefined, { isQuiet: true }); }
+
+  /** Resolves to a new address of the sign-in. @returns {Promise<string>} */
+  async #fetchOffer() {
+    try {
+      await this.#caller();
+    } catch (error) {
+      if (this.#take(error)) return error.redirectURL;
+      throw error;
+    }
+    throw new CKError("SIGN_IN_FAILED", "the service offers no sign-in");
+  }
+
+  /** Keeps the address of an error. @param {CKError} error */
+  #take(error) {
+    if (error.ckErrorCode !== "AUTHENTICATION_REQUIRED" || !error.redirectURL) return false;
+    this.#offer = { url: error.redirectURL, time: Date.now() };
+    try { storage("sessionStorage")?.setItem(returningKey, this.#session.key); } catch { /* Then only the window signs in. */ }
+    return true;
+  }
+
+  /** @param {string} token */
+  async #enter(token) {
+    await this.#session.begin(token);
+    try {
+      this.#identity = await this.#caller();
+    } catch (error) {
+      await this.#session.end();
+      throw error;
+    }
+    this.#offer = null;
+    this.#show();
+    for (const { resolve } of this.#awaitingIn.splice(0)) resolve(this.#identity);
+  }
+
+  async #leave() {
+    this.#identity = null;
+    await this.#session.end();
+    this.#show();
+    for (const resolve of this.#awaitingOut.splice(0)) resolve();
+    if (!this.signInURL) await this.#fetchOffer().catch(() => {});
+  }
+
+  /** Does what another tab did. @param {StorageEvent} event */
+  async #follow(event) {
+    if (event.key !== this.#session.key || event.storageArea !== storage("localStorage")) return;
+    if (event.newValue === null) {
+      if (this.#session.token) await this.#leave();
+    } else if (this.#session.token) {
+      await this.#session.reload();
+    } else {
+      await this.#enter(event.newValue).catch(() => {});
+    }
+  }
+
+  /**
+   * Takes the token with which a sign-in led back to this page out of the address bar. Only a tab that offered a sign-in
+   * takes one, so that no link signs its reader in to another's account.
+   */
+  #returningToken() {
+    if (typeof location !== "object" || !location.search) return null;
+    const place = storage("sessionStorage");
+    if (place?.getItem(returningKey) !== this.#session.key) return null;
+    const parts = location.search.slice(1).split("&");
+    const isToken = (part) => /^(ckWebAuthToken|ckSession)=./.test(part);
+    const found = parts.find(isToken);
+    if (!found) return null;
+    place.removeItem(returningKey);
+    const others = parts.filter((part) => !isToken(part)).join("&");
+    history.replaceState(history.state, "", location.pathname + (others && "?" + others) + location.hash);
+    return decodeURIComponent(found.slice(found.indexOf("=") + 1));
+  }
+
+  #show() {
+    if (typeof document !== "object" || !this.#configuration.signInButton) return;
+    const { signInButton, signOutButton } = this.#configuration;
+    const [signIn, signOut] = textsOf(this.#configuration.locale);
+    if (this.#identity) {
+      hideButton(signInButton);
+      showButton(signOutButton, signOut, () => this.signOut());
+    } else {
+      hideButton(signOutButton);
+      showButton(signInButton, signIn, () => this.signIn().catch(() => {}));
+    }
+  }
+}
+
+/**
+ * @param {Window} opened the window of the sign-in
+ * @param {string} origin of its page; messages of other windows and origins are none
+ * @returns {Promise<string>} the token of its message
+ */
+function tokenFrom(opened, origin) {
+  return new Promise((resolve, reject) => {
+    let checks = 0;
+    const end = (settle, value) => {
+      clearInterval(timer);
+      window.removeEventListener("message", take);
+      settle(value);
+    };
+    const fail = (reason) => end(reject, new CKError("SIGN_IN_FAILED", reason));
+    const take = (event) => {
+      if (event.source !== opened || event.origin !== origin || !isDictionary(event.data)) return;
+      const token = event.data.ckWebAuthToken ?? event.data.ckSession;
+      if (typeof token === "string" && token) end(resolve, token);
+      else if (event.data.errorMessage) fail(`the sign-in failed: ${event.data.errorMessage}`);
+    };
+    // The message of a window that has just closed may still be on its way.
+    const timer = setInterval(() => {
+      if (opened.closed && ++checks > 2) fail("the window was closed before the sign-in was complete");
+    }, 250);
+    window.addEventListener("message", take);
+  });
+}
