@@ -17,16 +17,23 @@ function filesOf(record) {
 
 /** Uploads all files of records that are about to be saved. @param {Database} database @param {any[]} records @param {any} zoneID */
 async function uploadFiles(database, records, zoneID) {
-  const files = records.flatMap(filesOf);
+  let files = records.flatMap(filesOf);
   for (const { record } of files) record.recordName ??= makeRecordName();
-  for (let start = 0; start < files.length; start += tokensPerRequest) {
-    const some = files.slice(start, start + tokensPerRequest);
+  // The addresses of uploads are asked for one zone at a time.
+  const zoneOf = ({ record }) => zoneID ?? record.zoneID;
+  while (files.length > 0) {
+    const zone = zoneOf(files[0]);
+    const some = files.filter((file) => zoneKey(zoneOf(file)) === zoneKey(zone)).slice(0, tokensPerRequest);
+    files = files.filter((file) => !some.includes(file));
     const tokens = some.map(({ record, fieldName }) => ({ recordName: record.recordName, recordType: record.recordType, fieldName }));
-    const answer = await database.send("assets/upload", { zoneID: zoneID ?? some[0].record.zoneID, tokens });
+    const answer = await database.send("assets/upload", { zoneID: zone, tokens });
     const uploads = some.map((file, index) => ({ ...file, token: answer.tokens[index] }));
     await Promise.all(Array.from({ length: uploadsAtOnce }, () => uploadSome(database, uploads)));
   }
 }
+
+/** @param {any} zoneID */
+const zoneKey = (zoneID) => `${zoneID?.ownerRecordName ?? ""}/${zoneID?.zoneName ?? ""}`;
 
 /** Uploads files until none is left. @param {Database} database @param {any[]} uploads */
 async function uploadSome(database, uploads) {

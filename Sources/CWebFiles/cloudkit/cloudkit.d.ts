@@ -224,6 +224,10 @@ export interface RecordZoneChangesOptions {
   zoneID: ZoneIDForm; syncToken?: string | null; desiredKeys?: string[]; desiredRecordTypes?: string[]; resultsLimit?: number;
   numbersAsStrings?: boolean;
 }
+export interface SharingOptions {
+  record: RecordName; zoneID: ZoneIDForm; shareTitle?: string; shareType?: string; shareThumbnail?: string;
+  supportedAccess?: ("PUBLIC" | "PRIVATE")[]; supportedPermissions?: ("READ_WRITE" | "READ_ONLY")[];
+}
 export type RecordName = string | { recordName: string; [key: string]: any };
 
 export class Database {
@@ -245,8 +249,8 @@ export class Database {
   fetchSubscriptions(subscriptions: OneOrMany<string | { subscriptionID: string }>): Promise<SubscriptionsResponse>;
   deleteSubscriptions(subscriptions: OneOrMany<string | { subscriptionID: string }>): Promise<SubscriptionsResponse>;
   fetchAllSubscriptions(): Promise<SubscriptionsResponse>;
-  /** Rejects: there is no sheet. */
-  shareWithUI(options: any): Promise<{ share?: RecordReceived; record?: RecordReceived; hasErrors?: boolean }>;
+  /** Shows a dialog by which the person shares a record of a custom zone. `share` is absent if it is not shared then. */
+  shareWithUI(options: SharingOptions): Promise<{ share?: RecordReceived; record: RecordReceived; hasErrors: false; errors: [] }>;
   toString(): string;
 }
 

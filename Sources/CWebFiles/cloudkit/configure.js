@@ -1,6 +1,8 @@
 // The namespace, and its configuration.
 
 /** @type {Container[]} */ let containers = [];
+/** Ends what the containers of the former configuration do by themselves. */
+let replacement = new AbortController();
 
 /** @param {string} reason */
 const misconfigured = (reason) => new CKError("CONFIGURATION_ERROR", reason);
@@ -70,10 +72,11 @@ const CloudKit = {
     if (!Array.isArray(configuration?.containers) || configuration.containers.length === 0) {
       throw misconfigured("'containers' is an array with a dictionary for each container");
     }
-    const made = configuration.containers.map((given) => new Container(
-      containerConfiguration(given, configuration, logger ?? console), { ...services, logger }));
-    for (const container of containers) container.unregisterForNotifications();
-    containers = made;
+    const configurations = configuration.containers.map((given) => (
+      containerConfiguration(given, configuration, "logger" in services ? logger : console)));
+    replacement.abort();
+    replacement = new AbortController();
+    containers = configurations.map((one) => new Container(one, { ...services, logger, replaced: replacement.signal }));
     if (services.Promise) CloudKit.Promise = services.Promise;
     return CloudKit;
   },

@@ -12,8 +12,10 @@ class Container {
     const session = new Session(configuration, services);
     this.#configuration = configuration;
     this.#connection = new Connection(configuration, services, session);
-    this.#authentication = new Authentication(configuration, this.#connection, session, services.logger);
+    this.#authentication = new Authentication(configuration, this.#connection, session, services);
     this.#feed = new NotificationFeed(this.#connection, configuration, services.logger);
+    this.#authentication.whenLeft = () => this.#feed.stop();
+    services.replaced.addEventListener("abort", () => this.#feed.stop());
     this.containerIdentifier = configuration.containerIdentifier;
     this.environment = configuration.environment;
     this.apnsEnvironment = configuration.apnsEnvironment;
@@ -45,10 +47,7 @@ class Container {
   /** @param {{ redirect?: boolean }} [options] */
   signIn(options) { return this.#authentication.signIn(options); }
 
-  async signOut() {
-    this.#feed.stop();
-    await this.#authentication.signOut();
-  }
+  signOut() { return this.#authentication.signOut(); }
 
   whenUserSignsIn() { return this.#authentication.whenIn(); }
 

@@ -128,14 +128,19 @@ class Database {
   /** @param {any} [options] */
   async shareWithUI(options) {
     if (!options?.record || !zoneIDOf(options.zoneID)) throw invalid("shareWithUI needs 'record' and 'zoneID'");
-    throw new CKError(
-      "SHARE_UI_TIMEOUT", "this module has no sheet for sharing: save a record of the type cloudkit.share with 'forRecord'");
+    if (typeof document !== "object" || typeof HTMLDialogElement !== "function") {
+      throw new CKError("SHARE_UI_TIMEOUT", "there is no sheet here: save a record of the type cloudkit.share with 'forRecord'");
+    }
+    return new ShareSheet(this, options).run();
   }
 
   // MARK: Requests
 
   /** @internal @param {string} action @param {any} [body] @returns {Promise<any>} */
   send(action, body) { return this.#connection.send(this.databaseScope.toLowerCase(), action, body); }
+
+  /** @internal @param {string} shortGUID */
+  shareURL(shortGUID) { return this.#connection.shareURL(shortGUID); }
 
   /** @internal @param {string} url @param {any} request @returns {Promise<any>} */
   fetch(url, request) { return this.#connection.fetch(url, request); }

@@ -1,5 +1,6 @@
 // Notifications: a request that the service holds until there is one.
 
+const pollEnds = ["ACCESS_DENIED", "AUTHENTICATION_FAILED", "AUTHENTICATION_REQUIRED", "BAD_REQUEST", "NOT_FOUND"];
 const queryReasons = ["CREATED", "UPDATED", "DELETED"].map((reason) => `QUERY_NOTIFICATION_REASON_RECORD_${reason}`);
 
 /** A notification of a subscription to a database; the base of the others. */
@@ -108,8 +109,11 @@ class NotificationFeed {
         if (notification && !signal.aborted) this.#pass(notification);
         wait = 500;
       } catch (error) {
-        // Without its session, the token ends.
-        if (error.serverErrorCode && !error.retryAfter) this.stop();
+        // The token is over, with its session or by itself; what else failed may pass.
+        if (pollEnds.includes(error.serverErrorCode)) {
+          this.stop();
+          this.#logger?.warn?.(`CloudKit: notifications end: ${error}`);
+        }
         if (signal.aborted) return;
         await new Promise((resolve) => setTimeout(resolve, (error.retryAfter ?? 0) * 1000 || wait));
         wait = Math.min(wait * 2, 30_000);

@@ -25,6 +25,8 @@
     ,
 #embed "database.js"
     ,
+#embed "sharesheet.js"
+    ,
 #embed "notifications.js"
     ,
 #embed "container.js"

@@ -39,6 +39,9 @@ class Connection {
     return this.exchange(this.#configuration.base("private"), `/device/1/${containerIdentifier}/${environment}/${action}`, body);
   }
 
+  /** @param {string} shortGUID */
+  shareURL(shortGUID) { return `${this.#configuration.base("private")}/share/${shortGUID}`; }
+
   /** @param {string} base @param {string} path @param {any} body @param {{ isQuiet?: boolean }} [options] */
   async exchange(base, path, body, options = {}) {
     await this.#session.ready();

@@ -9,25 +9,28 @@ class Authentication {
   #configuration;
   #connection;
   #session;
-  #logger;
+  #services;
   /** @type {any} */ #identity = null;
   /** @type {{ url: string, time: number } | null} */ #offer = null;
   /** @type {{ resolve: (identity: any) => void, reject: (error: any) => void }[]} */ #awaitingIn = [];
   /** @type {((value?: undefined) => void)[]} */ #awaitingOut = [];
   /** @type {{ opened: Window, result: Promise<any> } | null} */ #attempt = null;
 
-  /** @param {any} configuration @param {Connection} connection @param {Session} session @param {any} logger */
-  constructor(configuration, connection, session, logger) {
+  /** Called when the session is over, whatever ended it. */
+  whenLeft = () => {};
+
+  /** @param {any} configuration @param {Connection} connection @param {Session} session @param {any} services */
+  constructor(configuration, connection, session, services) {
     this.#configuration = configuration;
     this.#connection = connection;
     this.#session = session;
-    this.#logger = logger;
+    this.#services = services;
     connection.whenSessionEnds = (error) => {
       this.#take(error);
       this.#leave();
     };
     if (configuration.persist && typeof window === "object") {
-      window.addEventListener("storage", (event) => this.#follow(event));
+      window.addEventListener("storage", (event) => this.#follow(event), { signal: services.replaced });
     }
   }
 
@@ -66,6 +69,7 @@ class Authentication {
    */
   signIn(options = {}) {
     if (typeof window !== "object") return Promise.reject(new CKError("SIGN_IN_FAILED", "people sign in by a browser"));
+    if (this.#identity) return Promise.resolve(this.#identity);
     if (options.redirect) return this.#redirect();
     if (this.#attempt && !this.#attempt.opened.closed) {
       this.#attempt.opened.focus();
@@ -89,11 +93,11 @@ class Authentication {
       return this.#identity;
     } catch (error) {
       opened?.close();
-      this.#logger?.warn?.(String(error));
+      this.#services.logger?.warn?.(String(error));
       for (const { reject } of this.#awaitingIn.splice(0)) reject(error);
       throw error;
     } finally {
-      this.#attempt = null;
+      if (this.#attempt?.opened === opened) this.#attempt = null;
     }
   }
 
@@ -133,7 +137,7 @@ class Authentication {
     try {
       await this.#caller();
     } catch (error) {
-      if (this.#take(error)) return error.redirectURL;
+      if (this.#take(error) && error.redirectURL) return error.redirectURL;
       throw error;
     }
     throw new CKError("SIGN_IN_FAILED", "the service offers no sign-in");
@@ -141,7 +145,7 @@ class Authentication {
 
   /** Keeps the address of an error. @param {CKError} error */
   #take(error) {
-    if (error.ckErrorCode !== "AUTHENTICATION_REQUIRED" || !error.redirectURL) return false;
+    if (error.ckErrorCode !== "AUTHENTICATION_REQUIRED" || !/^https?:/.test(error.redirectURL ?? "")) return false;
     this.#offer = { url: error.redirectURL, time: Date.now() };
     try { storage("sessionStorage")?.setItem(returningKey, this.#session.key); } catch { /* Then only the window signs in. */ }
     return true;
@@ -163,6 +167,7 @@ class Authentication {
 
   async #leave() {
     this.#identity = null;
+    this.whenLeft();
     await this.#session.end();
     this.#show();
     for (const resolve of this.#awaitingOut.splice(0)) resolve();
@@ -196,11 +201,11 @@ class Authentication {
     place.removeItem(returningKey);
     const others = parts.filter((part) => !isToken(part)).join("&");
     history.replaceState(history.state, "", location.pathname + (others && "?" + others) + location.hash);
-    return decodeURIComponent(found.slice(found.indexOf("=") + 1));
+    try { return decodeURIComponent(found.slice(found.indexOf("=") + 1)); } catch { return null; }
   }
 
   #show() {
-    if (typeof document !== "object" || !this.#configuration.signInButton) return;
+    if (typeof document !== "object" || !this.#configuration.signInButton || this.#services.replaced.aborted) return;
     const { signInButton, signOutButton } = this.#configuration;
     const [signIn, signOut] = textsOf(this.#configuration.locale);
     if (this.#identity) {

@@ -30,14 +30,22 @@ class Session {
   ready() { return (this.#loaded ??= this.#load()); }
 
   /** Reads the stored token again. */
-  reload() { return (this.#loaded = this.#load()); }
+  reload() {
+    this.#loaded = undefined;
+    return this.ready();
+  }
 
   async #load() {
     const epoch = this.epoch;
-    const token = this.#store
-      ? await this.#store.getToken(this.#configuration.containerIdentifier)
-      : this.#storage ? this.#storage.getItem(this.key) : this.token;
-    if (epoch === this.epoch) this.token = token || null;
+    try {
+      const token = this.#store
+        ? await this.#store.getToken(this.#configuration.containerIdentifier)
+        : this.#storage ? this.#storage.getItem(this.key) : this.token;
+      if (epoch === this.epoch) this.token = token || null;
+    } catch (error) {
+      this.#loaded = undefined;
+      throw new CKError("AUTH_PERSIST_ERROR", `The stored session cannot be read: ${error?.message ?? error}`);
+    }
   }
 
   /** @param {string} token @returns {Promise<void>} rejects with `AUTH_PERSIST_ERROR` if the token cannot be stored */

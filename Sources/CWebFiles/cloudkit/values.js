@@ -33,7 +33,7 @@ function zoneIDOf(value) {
  */
 function sentField(name, field) {
   if (field === null) return { value: null };
-  if (!isDictionary(field) || !("value" in field || "type" in field)) {
+  if (!isDictionary(field) || !("value" in field)) {
     throw invalid(`the field '${name}' is no dictionary with 'value', such as {value: "text"}`);
   }
   const value = Array.isArray(field.value)
@@ -73,20 +73,23 @@ function base64(bytes) {
 // The server sets these; a record that was fetched and is saved again has them.
 const serverKeys = ["created", "modified", "deleted", "pluginFields", "share", "shortGUID", "currentUserParticipant", "owner"];
 
+// Wrappers set these always, to null where there is none. Elsewhere null clears, as in `parent: null`.
+const nameKeys = ["recordName", "recordType", "recordChangeTag"];
+
 /** @param {any} record @param {any} options of the request: with a zone there, the records' own is not sent */
 function sentRecord(record, options) {
   if (!isDictionary(record)) throw invalid("a record is a dictionary with 'recordType' or 'recordName'");
-  const sent = Object.fromEntries(
-    Object.entries(record).filter(([key, value]) => !serverKeys.includes(key) && value !== undefined && value !== null));
-  for (const key of ["recordName", "recordType", "recordChangeTag"]) {
+  const sent = Object.fromEntries(Object.entries(record).filter(([key, value]) =>
+    !serverKeys.includes(key) && value !== undefined && !(value === null && nameKeys.includes(key))));
+  for (const key of nameKeys) {
     if (key in sent && typeof sent[key] !== "string") throw invalid(`the '${key}' of a record is a string`);
   }
   if (options.zoneID !== undefined) delete sent.zoneID;
-  if (sent.fields === undefined) return sent;
+  if (sent.fields === undefined || sent.fields === null) return sent;
   if (!isDictionary(sent.fields)) throw invalid("the 'fields' of a record are a dictionary");
   // A field whose value is undefined, as of a file input that was left empty, is not touched.
   const fields = Object.entries(sent.fields).filter(([, field]) =>
-    field !== undefined && !(isDictionary(field) && "value" in field && field.value === undefined));
+    field !== undefined && !(isDictionary(field) && ("value" in field || "type" in field) && field.value === undefined));
   return { ...sent, fields: Object.fromEntries(fields.map(([name, field]) => [name, sentField(name, field)])) };
 }
 

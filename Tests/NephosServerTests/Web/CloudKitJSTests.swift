@@ -168,6 +168,25 @@ import Testing
         }
     }
 
+    @Test func `a program in Node signs its requests with a server-to-server key`() async throws {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let server = try ServedInstallation(directory)
+        try await server.start()
+        let (key, pem) = (directory.path + "/key.pem", directory.path + "/public.pem")
+        _ = try await openssl(["ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", key])
+        _ = try await openssl(["ec", "-in", key, "-pubout", "-out", pem])
+        let container = ServedInstallation.container
+        _ = try await server.prepare()
+        let id = try await server.output("server-keys", "create", "--container", container, "--public-key", pem)
+        let script = Self.root.appendingPathComponent("scripts/check-cloudkit-js").path
+        let finished = try await StartedNephos(
+            ["node", script, server.url, "--key", id, key, container], product: "/usr/bin/env"
+        ).finish()
+        #expect(finished.status == 0, "\(finished.output)\(finished.errors)")
+        try await server.stop()
+    }
+
     private static var sources: URL { root.appendingPathComponent("Sources/CWebFiles/cloudkit") }
 
     /// The hash in base64, by another program than the server.
