@@ -44,6 +44,8 @@ package struct ServiceError: Error, Hashable, Sendable {
     package var keyGroup: String?
     /// The ID of the existing subscription that the refused subscription duplicates; nil for other errors.
     package var duplicateOf: String?
+    /// The code that a client reports instead of `clientCode`, if a fault was asked for; nil for the service's own errors.
+    package var fault: FaultCode?
 
     package init(_ code: ServerErrorCode, _ clientCode: ClientCode, _ reason: String, retryAfter: Double? = nil) {
         self.code = code
@@ -56,7 +58,7 @@ package struct ServiceError: Error, Hashable, Sendable {
     package func dictionary(requestID: String) -> ErrorDictionary {
         var dictionary = ErrorDictionary(
             uuid: requestID, serverErrorCode: code, reason: reason, retryAfter: retryAfter,
-            clientErrorCode: clientCode.rawValue)
+            clientErrorCode: fault?.rawValue ?? clientCode.rawValue)
         dictionary.userDidResetEncryptedData = userDidResetEncryptedData
         dictionary.needsKeys = needsKeys
         dictionary.keyGroup = keyGroup

@@ -59,6 +59,6 @@ extension NephosService {
         _ answer: Answer, _ request: Answer.Request, _ service: NephosService, _ context: RequestContext
     ) async throws(ServiceError) -> Answer.Response {
         try answer.admit(context)
-        return try await answer.call(service)(answer.converted(request), context)
+        return try await service.answer(answer, answer.converted(request), context)
     }
 }

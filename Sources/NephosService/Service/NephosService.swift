@@ -16,6 +16,7 @@ package final class NephosService: Sendable {
     let preflightNotes = PreflightNotes()
     private let pollsHaveEnded = Atomic(false)
     private let isUnready = Atomic(false)
+    private let plan = AtomicLazyReference<FaultPlan>()
 
     package init(
         stores: any StoreProvider, environment: ServiceEnvironment = .system,
@@ -34,6 +35,13 @@ package final class NephosService: Sendable {
             ([("connection", waits.connections), ("owner", waits.owners), ("store", waits.stores)], waits.deadlocks)
         }
     }
+
+    /// The faults that a test or developer asked for; nil before the first.
+    package var faults: FaultPlan? { plan.load() }
+
+    /// Returns the plan of faults, which exists from the first call on.
+    /// - Parameter seed: decides what happens with a probability; that of the first call counts.
+    package func makeFaults(seed: UInt64 = 0) -> FaultPlan { plan.storeIfNil(FaultPlan(seed: seed)) }
 
     // MARK: - Lifecycle
 

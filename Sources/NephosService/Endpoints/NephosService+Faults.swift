@@ -1,0 +1,178 @@
+import NephosWire
+
+extension NephosService {
+    /// Answers a decoded request. Every endpoint's requests pass here, over HTTP and in the caller's process.
+    /// - Parameter fault: what is to go wrong with this request alone.
+    package func answer<Answer: EndpointAnswering>(
+        _ answer: Answer, _ request: Answer.Decoded, _ context: RequestContext, fault: FaultRule? = nil
+    ) async throws(ServiceError) -> Answer.Response {
+        guard let plan = fault.map(FaultPlan.init(of:)) ?? faults else {
+            return try await answer.call(self)(request, context)
+        }
+        return try await FaultyAnswer(service: self, plan: plan, path: answer.endpoint.path, context: context)
+            .run(request, answer.call(self))
+    }
+
+    /// Does what is no request to an endpoint (a file's transfer, a wait for a notification), unless a fault hinders it.
+    package func withFaults<Value>(
+        _ operation: FaultOperation, _ context: RequestContext, _ body: () async throws(ServiceError) -> Value
+    ) async throws(ServiceError) -> Value {
+        guard let plan = faults else { return try await body() }
+        if plan.isOffline(context) { throw .offline }
+        let fault = plan.decide([FaultItem(operation)], context, path: "").any
+        if let fault, fault.stage == .before { throw fault.error() }
+        let value = try await body()
+        if let fault { throw fault.error() }
+        // What arrives while a device is offline does not reach it.
+        if plan.isOffline(context) { throw .offline }
+        return value
+    }
+}
+
+extension FaultDecision {
+    /// The fault of a request that has no items of its own.
+    fileprivate var any: FaultRule? { request ?? items.values.first }
+}
+
+extension ServiceError {
+    /// The error of a device that is offline.
+    fileprivate static let offline = FaultRule(.any, .networkUnavailable).error()
+}
+
+/// One request to a service that has faults.
+private struct FaultyAnswer {
+    let service: NephosService
+    let plan: FaultPlan
+    let path: String
+    let context: RequestContext
+
+    func run<Request: Sendable, Response: Sendable>(
+        _ request: Request, _ call: (Request, RequestContext) async throws(ServiceError) -> Response
+    ) async throws(ServiceError) -> Response {
+        if plan.isOffline(context) { throw .offline }
+        plan.count(1)
+        defer { plan.count(-1) }
+        var request = request
+        if let bounds = plan.bounds {
+            try bounds.check(request)
+            request = bounds.limited(request)
+            plan.expire(ChangeTokens.of(request), now: service.environment.now())
+        }
+        if let token = (request as? DatabaseChangesRequest)?.syncToken, plan.hasExpired(token) {
+            throw .changeTokenExpired
+        }
+        let response = try await unbounded(request, call)
+        if plan.bounds != nil {
+            plan.note(ChangeTokens.of(response).compactMap(\.self), now: service.environment.now())
+        }
+        return response
+    }
+
+    private func unbounded<Request: Sendable, Response: Sendable>(
+        _ request: Request, _ call: (Request, RequestContext) async throws(ServiceError) -> Response
+    ) async throws(ServiceError) -> Response {
+        let items = (request as? any ItemisedRequest)?.faultItems ?? FaultItems.of(request, path)
+        let decision = plan.decide(items, context, path: path)
+        if let fault = decision.request, fault.stage == .before { throw fault.error() }
+        if let fault = decision.request, fault.stage == .amid {
+            return try await cut(request, fault, call)
+        }
+        if plan.isUnfriendly {
+            var plain = context
+            plain.takesEncodedRecords = false
+            let readable = Unfriendliness.readable(request)
+            let response = try await FaultyAnswer(service: service, plan: plan, path: path, context: plain)
+                .itemised(readable, items, decision, call)
+            if let fault = decision.request { throw fault.error() }
+            return plan.changed(response, to: readable, plain)
+        }
+        let response = try await itemised(request, items, decision, call)
+        if let fault = decision.request { throw fault.error() }
+        return response
+    }
+
+    // MARK: Items
+
+    private func itemised<Request: Sendable, Response: Sendable>(
+        _ request: Request, _ items: [FaultItem], _ decision: FaultDecision,
+        _ call: (Request, RequestContext) async throws(ServiceError) -> Response
+    ) async throws(ServiceError) -> Response {
+        guard let batch = request as? any ItemisedRequest else {
+            guard let fault = decision.items.values.first else { return try await call(request, context) }
+            if fault.code == .changeTokenExpired { plan.expire((request as? DatabaseChangesRequest)?.syncToken) }
+            if fault.stage == .before { throw fault.error() }
+            _ = try await call(request, context)
+            throw fault.error()
+        }
+        return try await answer(batch, items, decision, call)
+    }
+
+    /// Passes on the items that do not fail, and answers for the others.
+    private func answer<Batch: ItemisedRequest, Request, Response: Sendable>(
+        _ batch: Batch, _ items: [FaultItem], _ decision: FaultDecision,
+        _ call: (Request, RequestContext) async throws(ServiceError) -> Response
+    ) async throws(ServiceError) -> Response {
+        var early: [Int: ServiceError] = expired(batch)
+        if let bounds = plan.bounds { early.merge(bounds.failures(of: batch)) { own, _ in own } }
+        var late: [Int: ServiceError] = [:]
+        for (place, fault) in decision.items.sorted(by: { $0.key < $1.key }) where early[place] == nil {
+            let error = fault.error(zoneName: items[place].zoneName)
+            if fault.code == .changeTokenExpired { expireToken(of: batch, place) }
+            if fault.stage != .before {
+                late[place] = error
+            } else if try await !FaultCause(service: service, context: context).cause(fault, batch, place, items[place])
+            {
+                early[place] = error
+            }
+        }
+        if early.isEmpty, late.isEmpty, let request = batch as? Request { return try await call(request, context) }
+        early.merge(batch.dependents(of: early)) { own, _ in own }
+        let places = items.indices.filter { early[$0] == nil }
+        // What a server has encoded cannot be put together with what a fault makes of it.
+        var plain = context
+        plain.takesEncodedRecords = false
+        var kept: Batch.Answer?
+        if !places.isEmpty, let request = batch.keeping(places) as? Request {
+            kept = try await call(request, plain) as? Batch.Answer
+        }
+        let answer = batch.answer(
+            kept, at: places, failures: early.merging(late) { $1 }, requestID: context.requestID)
+        guard let answer = answer as? Response else { throw .internalError }
+        return answer
+    }
+
+    private func expired(_ batch: some ItemisedRequest) -> [Int: ServiceError] {
+        guard let changes = batch as? RecordZoneChangesRequest else { return [:] }
+        let places = changes.zones.indices.filter { plan.hasExpired(changes.zones[$0].syncToken) }
+        return Dictionary(uniqueKeysWithValues: places.map { ($0, .changeTokenExpired) })
+    }
+
+    private func expireToken(of batch: some ItemisedRequest, _ place: Int) {
+        plan.expire((batch as? RecordZoneChangesRequest)?.zones[place].syncToken)
+    }
+
+    // MARK: A part of an answer
+
+    /// Answers with the first half of a page, and has the request for the next page fail. An answer that has no parts, or
+    /// one part, is lost whole.
+    private func cut<Request: Sendable, Response: Sendable>(
+        _ request: Request, _ fault: FaultRule,
+        _ call: (Request, RequestContext) async throws(ServiceError) -> Response
+    ) async throws(ServiceError) -> Response {
+        var plain = context
+        plain.takesEncodedRecords = false
+        guard let first = FaultPages.limited(request, { $0 }) else {
+            _ = try await call(request, context)
+            throw fault.error()
+        }
+        let whole = try await call(first, plain)
+        guard let count = FaultPages.count(whole), count > 1, let half = FaultPages.limited(request, { _ in count / 2 })
+        else {
+            throw fault.error()
+        }
+        var next = fault
+        next.stage = .before
+        plan.cut(FaultPlan.Follower(client: context.clientID ?? "", path: path), next)
+        return try await call(half, plain)
+    }
+}

@@ -1,0 +1,80 @@
+import NephosWire
+
+/// What requests concern whose answers have no results of their items.
+enum FaultItems {
+    static func of(_ request: some Sendable, _ path: String) -> [FaultItem] {
+        switch request {
+        case let query as DecodedQuery:
+            [
+                FaultItem(
+                    .query, recordType: query.request.query.recordType,
+                    zoneName: query.request.zoneWide ? nil : (query.request.zoneID ?? .defaultZone).zoneName)
+            ]
+        case let changes as RecordChangesRequest:
+            [FaultItem(.changes, zoneName: changes.zone.zoneID.zoneName)]
+        case is DatabaseChangesRequest: [FaultItem(.changes)]
+        case is AssetUploadRequest, is RereferenceRequest: [FaultItem(.assets)]
+        case is ShortGUIDsRequest: [FaultItem(.sharing)]
+        default: operations[path].map { [FaultItem($0)] } ?? []
+        }
+    }
+
+    /// The operations of the other endpoints. Those about keys and accounts have none: the library sends them in the
+    /// course of others.
+    private static let operations: [String: FaultOperation] = [
+        "zones/list": .zones, "subscriptions/list": .subscriptions, "subscriptions/lookup": .subscriptions,
+        "users/participants": .sharing, "tokens/create": .notification, "tokens/register": .notification,
+    ]
+}
+
+/// The pages of answers that have pages.
+enum FaultPages {
+    /// Returns the request with another limit of records per page, in a form whose records can be counted; nil if its
+    /// answer has no pages.
+    /// - Parameter limit: makes the limit from the request's own.
+    static func limited<Request>(_ request: Request, _ limit: (Int?) -> Int?) -> Request? {
+        switch request {
+        case let query as DecodedQuery:
+            var page = query.request
+            page.resultsLimit = limit(page.resultsLimit)
+            return DecodedQuery(page) as? Request
+        case var changes as RecordZoneChangesRequest:
+            for index in changes.zones.indices {
+                changes.zones[index].resultsLimit = limit(changes.zones[index].resultsLimit)
+                changes.zones[index].packed = false
+            }
+            return changes as? Request
+        case var changes as DatabaseChangesRequest:
+            changes.resultsLimit = limit(changes.resultsLimit)
+            return changes as? Request
+        default: return nil
+        }
+    }
+
+    /// The number of records or zones of a page; nil if the answer has no pages.
+    static func count(_ response: some Sendable) -> Int? {
+        switch response {
+        case let page as QueryRecordsResponse: page.records.count
+        case let page as DatabaseChangesResponse: page.zones.count
+        case let page as RecordZoneChangesResponse:
+            page.zones.map { zone in
+                if case .changes(let changes) = zone { changes.records.count } else { 0 }
+            }.max() ?? 0
+        default: nil
+        }
+    }
+}
+
+/// The change tokens of messages.
+enum ChangeTokens {
+    static func of(_ message: some Sendable) -> [String?] {
+        switch message {
+        case let request as RecordZoneChangesRequest: request.zones.map(\.syncToken)
+        case let request as DatabaseChangesRequest: [request.syncToken]
+        case let response as RecordZoneChangesResponse:
+            response.zones.map { if case .changes(let changes) = $0 { changes.syncToken } else { nil } }
+        case let response as DatabaseChangesResponse: [response.syncToken]
+        default: []
+        }
+    }
+}

@@ -1,0 +1,216 @@
+import Synchronization
+
+/// The faults of a service: which requests fail, and how. It exists from the first fault on that a test or developer asks for.
+package final class FaultPlan: Sendable {
+    /// A rule, and what it did so far.
+    package struct Entry: Sendable {
+        /// A number that no other rule of the plan has, from 1.
+        package let id: Int
+        package let rule: FaultRule
+        /// How many requests or items matched.
+        package internal(set) var matches = 0
+        /// How many of them failed.
+        package internal(set) var happened = 0
+    }
+
+    struct State {
+        var entries: [Entry] = []
+        var nextID = 1
+        var generator: SplitMix
+        /// The devices that reach no service.
+        var offline: Set<String> = []
+        /// The change tokens that a fault expired; they stay so, as real ones do.
+        var expired: Set<String> = []
+        /// The failures of the next pages, by client and path: their first pages were cut.
+        var cut: [Follower: FaultRule] = [:]
+        var bounds: ServiceBounds?
+        var unfriendliness: Unfriendliness?
+        /// When the valid change tokens were last given out, in milliseconds; only with bounds.
+        var tokens: [String: Int64] = [:]
+        /// The requests that the service has not answered yet.
+        var running = 0
+    }
+
+    /// A client that has a part of an answer.
+    struct Follower: Hashable {
+        var client: String
+        var path: String
+    }
+
+    private let state: Mutex<State>
+
+    /// - Parameter seed: decides what happens with a probability.
+    package init(seed: UInt64 = 0) { state = Mutex(State(generator: SplitMix(state: seed))) }
+
+    /// The plan of a single fault.
+    convenience init(of rule: FaultRule) {
+        self.init()
+        add(rule)
+    }
+
+    /// Adds a fault.
+    /// - Returns: its ID.
+    @discardableResult
+    package func add(_ rule: FaultRule) -> Int {
+        state.withLock { state in
+            defer { state.nextID += 1 }
+            state.entries.append(Entry(id: state.nextID, rule: rule))
+            return state.nextID
+        }
+    }
+
+    /// Removes a fault, or all of them.
+    /// - Returns: how many were removed.
+    @discardableResult
+    package func remove(_ id: Int? = nil) -> Int {
+        state.withLock { state in
+            let before = state.entries.count
+            state.entries.removeAll { id == nil || $0.id == id }
+            return before - state.entries.count
+        }
+    }
+
+    package var entries: [Entry] { state.withLock { $0.entries } }
+
+    /// Has a device reach the service, or not.
+    package func setOffline(_ isOffline: Bool, device: String) {
+        state.withLock { state in
+            if isOffline { state.offline.insert(device) } else { state.offline.remove(device) }
+        }
+    }
+
+    /// Whether a request's device is offline.
+    func isOffline(_ context: RequestContext) -> Bool {
+        guard let device = context.clientID else { return false }
+        return state.withLock { $0.offline.contains(device) }
+    }
+
+    /// Has the service keep smaller limits; nil for CloudKit's.
+    package func setBounds(_ bounds: ServiceBounds?) { state.withLock { $0.bounds = bounds } }
+
+    package var bounds: ServiceBounds? { state.withLock { $0.bounds } }
+
+    /// Has the service do what is legal and rarely seen, by a seed; nil for a friendly service.
+    package func setUnfriendly(seed: UInt64?) {
+        state.withLock { $0.unfriendliness = seed.map(Unfriendliness.init(seed:)) }
+    }
+
+    package var isUnfriendly: Bool { state.withLock { $0.unfriendliness != nil } }
+
+    /// What happens to a notification.
+    package func delivers() -> (times: Int, late: Bool) {
+        switch state.withLock({ $0.unfriendliness?.delivery() }) {
+        case .lost?: (0, false)
+        case .twice?: (2, false)
+        case .late?: (1, true)
+        case .normal?, nil: (1, false)
+        }
+    }
+
+    /// Returns what the client gets instead of an answer.
+    func changed<Response: Sendable>(
+        _ response: Response, to request: some Sendable, _ context: RequestContext
+    ) -> Response {
+        state.withLock { state in
+            state.unfriendliness?.changed(response, to: request, context) ?? response
+        }
+    }
+
+    /// How many requests the service has not answered yet, waits for notifications aside.
+    package var running: Int { state.withLock { $0.running } }
+
+    func count(_ change: Int) { state.withLock { $0.running += change } }
+
+    /// Notes the change tokens of an answer, which are valid for a time.
+    func note(_ tokens: [String], now: Int64) {
+        state.withLock { state in
+            if state.bounds == nil { return }
+            for token in tokens { state.tokens[token] = now }
+        }
+    }
+
+    /// Expires the tokens of a request that were given out too long ago.
+    func expire(_ tokens: [String?], now: Int64) {
+        state.withLock { state in
+            guard let lifetime = state.bounds?.tokenLifetime else { return }
+            for case let token? in tokens {
+                if let given = state.tokens[token], given + lifetime < now { state.expired.insert(token) }
+            }
+        }
+    }
+
+    func expire(_ token: String?) {
+        guard let token else { return }
+        state.withLock { _ = $0.expired.insert(token) }
+    }
+
+    func hasExpired(_ token: String?) -> Bool {
+        guard let token else { return false }
+        return state.withLock { $0.expired.contains(token) }
+    }
+
+    /// Has a client's next request to an endpoint fail, as its answer was cut.
+    func cut(_ follower: Follower, _ rule: FaultRule) { state.withLock { $0.cut[follower] = rule } }
+
+    /// Decides what happens to a request, and counts it.
+    func decide(_ items: [FaultItem], _ context: RequestContext, path: String) -> FaultDecision {
+        state.withLock { $0.decide(items, context, path: path) }
+    }
+}
+
+/// What happens to one request.
+struct FaultDecision: Sendable {
+    /// What the whole request fails with.
+    var request: FaultRule?
+    /// What items of it fail with, by their places.
+    var items: [Int: FaultRule] = [:]
+    var isNothing: Bool { request == nil && items.isEmpty }
+}
+
+extension FaultPlan.State {
+    mutating func decide(_ items: [FaultItem], _ context: RequestContext, path: String) -> FaultDecision {
+        var decision = FaultDecision()
+        decision.request = cut.removeValue(forKey: .init(client: context.clientID ?? "", path: path))
+        for index in entries.indices where entries[index].rule.matches(context) {
+            let rule = entries[index].rule
+            let places = items.indices.filter { rule.matches(items[$0]) }
+            if places.isEmpty { continue }
+            if rule.concernsItems {
+                for place in places where happens(index) {
+                    decision.items[place] = decision.items[place] ?? rule
+                }
+            } else if happens(index) {
+                decision.request = decision.request ?? rule
+            }
+        }
+        return decision
+    }
+
+    /// Counts a match of an entry. Returns whether it fails.
+    private mutating func happens(_ index: Int) -> Bool {
+        entries[index].matches += 1
+        let number = entries[index].matches
+        let fails =
+            switch entries[index].rule.occurrence {
+            case .nth(let wanted): number == wanted
+            case .first(let count): number <= count
+            case .every: true
+            case .probability(let share): Double.random(in: 0..<1, using: &generator) < share
+            }
+        if fails { entries[index].happened += 1 }
+        return fails
+    }
+}
+
+/// A random generator that repeats its numbers for a seed.
+struct SplitMix: RandomNumberGenerator, Sendable {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var word = state
+        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
+        return word ^ (word >> 31)
+    }
+}

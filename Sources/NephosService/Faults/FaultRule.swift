@@ -1,0 +1,129 @@
+/// What a client does with a service, as faults address it.
+package enum FaultOperation: String, Hashable, Sendable, CaseIterable {
+    /// Any of the others.
+    case any
+    case save, delete, fetch, query, changes, zones, subscriptions, assets, sharing, notification
+}
+
+/// A thing that a request concerns: a record to save, a zone whose changes are fetched. The values that the request does
+/// not name are nil.
+package struct FaultItem: Hashable, Sendable {
+    var operation: FaultOperation
+    var recordType: String?
+    var recordName: String?
+    var zoneName: String?
+    /// Whether another device's save can make this one a conflict: a save that replaces whatever there is has none.
+    var canConflict = true
+
+    package init(
+        _ operation: FaultOperation, recordType: String? = nil, recordName: String? = nil, zoneName: String? = nil
+    ) {
+        self.operation = operation
+        self.recordType = recordType
+        self.recordName = recordName
+        self.zoneName = zoneName
+    }
+}
+
+/// What goes wrong, with which requests, and how often.
+package struct FaultRule: Hashable, Sendable {
+    /// Which of the matching requests or items fail.
+    package enum Occurrence: Hashable, Sendable {
+        /// The one with this number, from 1.
+        case nth(Int)
+        /// As many from the beginning.
+        case first(Int)
+        case every
+        /// Each with this probability, by the seed.
+        case probability(Double)
+    }
+
+    /// When it happens.
+    package enum Stage: String, Hashable, Sendable, CaseIterable {
+        /// Before the request arrives: the service does nothing.
+        case before
+        /// After the service committed the request, whose answer gets lost.
+        case after
+        /// While the answer arrives: the client has a part of it.
+        case amid
+    }
+
+    /// The container; nil for any.
+    package var container: String?
+    package var operation: FaultOperation
+    package var code: FaultCode
+    package var recordType: String?
+    package var recordName: String?
+    package var zoneName: String?
+    package var database: DatabaseScope?
+    package var account: String?
+    /// The client ID of the device.
+    package var device: String?
+    package var occurrence = Occurrence.nth(1)
+    package var stage = Stage.before
+    /// Whether single items fail and not whole requests; nil for what Apple's framework does with the code.
+    package var isOfItems: Bool?
+    /// The seconds that the client is asked to wait; nil for the code's own.
+    package var retryAfter: Double?
+
+    package init(_ operation: FaultOperation, _ code: FaultCode) {
+        self.operation = operation
+        self.code = code
+    }
+
+    /// Whether single items fail. A part of an answer, and a code that says how a request went, concern the request.
+    var concernsItems: Bool { stage != .amid && (isOfItems ?? code.isOfItems) }
+
+    /// Why no request can ever match; nil if one can.
+    package var problem: String? {
+        switch occurrence {
+        case .nth(let count) where count < 1, .first(let count) where count < 1: return "count from 1"
+        case .probability(let share) where !(share > 0 && share <= 1): return "a probability is above 0 and at most 1"
+        default: break
+        }
+        if let retryAfter, !(retryAfter >= 0 && retryAfter.isFinite) { return "a pause is a number of seconds" }
+        if recordType != nil, ![.any, .save, .query].contains(operation) {
+            return "\(operation) names no record type: name the record instead"
+        }
+        if recordName != nil, ![.any, .save, .delete, .fetch].contains(operation) {
+            return "\(operation) names no record"
+        }
+        return nil
+    }
+
+    func matches(_ item: FaultItem) -> Bool {
+        if operation != .any, operation != item.operation { return false }
+        if code == .serverRecordChanged, item.operation == .save, !item.canConflict { return false }
+        return Self.matches(recordType, item.recordType) && Self.matches(recordName, item.recordName)
+            && Self.matches(zoneName, item.zoneName)
+    }
+
+    func matches(_ context: RequestContext) -> Bool {
+        Self.matches(container, context.container) && (database == nil || database == context.scope)
+            && Self.matches(account, context.account)
+            && Self.matches(device, context.clientID)
+    }
+
+    private static func matches(_ wanted: String?, _ actual: String?) -> Bool { wanted == nil || wanted == actual }
+
+    /// What the client is told.
+    /// - Parameter zoneName: the zone of the item that fails; nil for a request.
+    func error(zoneName: String? = nil) -> ServiceError {
+        // Where the service has such an error, a fault has its words: apps and this library read some of them.
+        var error: ServiceError =
+            switch code {
+            case .changeTokenExpired: .changeTokenExpired
+            case .unknownItem: .recordNotFound
+            case .batchRequestFailed: .atomicFailure
+            case .zoneNotFound: .zoneNotFound(zoneName ?? self.zoneName ?? "")
+            default:
+                ServiceError(
+                    code.serverCode, ServiceError.ClientCode(rawValue: code.rawValue) ?? .internalError,
+                    "A fault that was asked for: \(description)")
+            }
+        // A partial failure is that of its items.
+        error.fault = code == .partialFailure && zoneName != nil ? .serverRejectedRequest : code
+        error.retryAfter = retryAfter ?? code.retryAfter
+        return error
+    }
+}
