@@ -90,6 +90,9 @@ struct NephosCommand: Sendable {
             help: DeletionsCommand.help,
             main: { arguments throws(UsageError) in try DeletionsCommand.main(arguments) }),
         NephosCommand(
+            name: "faults", summary: "Have requests to a development server go wrong.",
+            help: FaultsCommand.help, main: { arguments throws(UsageError) in try FaultsCommand.main(arguments) }),
+        NephosCommand(
             name: "roles", summary: "Give accounts the roles that a schema makes.",
             help: RolesCommand.help, main: { arguments throws(UsageError) in try RolesCommand.main(arguments) }),
         NephosCommand(

@@ -58,6 +58,8 @@ protocol ServerAccess: Sendable {
     var installation: Installation? { get }
     /// Whether the dashboard may show the bodies of requests.
     var recordsBodies: Bool { get }
+    /// Whether callers may have requests go wrong.
+    var hasFaults: Bool { get }
 }
 
 /// The rules of `nephos dev`.
@@ -66,6 +68,8 @@ struct DevelopmentAccess: ServerAccess {
     var token: AccessToken?
     /// The installation whose accounts sign in by their IDs; nil where accounts are names.
     var names: Installation?
+
+    var hasFaults: Bool { names == nil }
 
     func check(_ request: HTTPRequest) throws(Refusal) {
         guard let token else { return try LoopbackGuard.check(request) }
@@ -132,4 +136,8 @@ struct DevelopmentAccess: ServerAccess {
 
     var installation: Installation? { nil }
     var recordsBodies: Bool { names == nil }
+}
+
+extension ServerAccess {
+    var hasFaults: Bool { false }
 }

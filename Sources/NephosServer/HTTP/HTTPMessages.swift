@@ -44,6 +44,8 @@ package struct HTTPRequest: Sendable {
     package var fetchSite: String?
     /// The header `Sec-Fetch-Mode`, which is `navigate` for a followed link; nil without the header.
     package var fetchMode: String?
+    /// The header `X-Nephos-Fault`: what is to go wrong with the request; nil without the header.
+    package var fault: String?
     /// Whether the client asks for the keys in answers that Apple's service does not have (`AnswerAdditions`).
     package var takesAdditions: Bool
     /// The header `Content-Encoding`; nil without the header.

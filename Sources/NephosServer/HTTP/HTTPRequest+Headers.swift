@@ -30,6 +30,7 @@ extension HTTPRequest {
         fetchSite = Self.header("Sec-Fetch-Site", connection)
         fetchMode = Self.header("Sec-Fetch-Mode", connection)
         takesAdditions = Self.header(AnswerAdditions.header, connection) != nil
+        fault = Self.header("X-Nephos-Fault", connection)
         contentEncoding = Self.header("Content-Encoding", connection)
         let length = Self.header("Content-Length", connection).flatMap(Self.length)
         if target.hasPrefix(WebFiles.path) || target.hasPrefix(CloudKitJS.path + "/") {

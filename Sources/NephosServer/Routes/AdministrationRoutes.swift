@@ -21,7 +21,7 @@ enum AdministrationRoutes {
 }
 
 extension Route {
-    fileprivate static func administration<Request: WireMessage & Sendable, Response: WireMessage & Sendable>(
+    static func administration<Request: WireMessage & Sendable, Response: WireMessage & Sendable>(
         _ path: String, _ access: RouteAccess,
         _ call: @escaping @Sendable (NephosService) -> (Request, RequestContext) async throws(ServiceError) -> Response
     ) -> Route {

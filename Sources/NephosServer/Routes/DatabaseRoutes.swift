@@ -12,7 +12,8 @@ extension Route {
             do throws(ServiceError) { try answer.admit(context) } catch { throw Refusal(error) }
             let request = try routed.decoded(answer)
             do throws(ServiceError) {
-                let message = try await answer.call(routed.service)(request, context)
+                let fault = try routed.fault()
+                let message = try await routed.service.answer(answer, request, context, fault: fault)
                 routed.clients.note(message, of: context)
                 return routed.answer(message)
             } catch {
@@ -23,6 +24,12 @@ extension Route {
 }
 
 extension RoutedRequest {
+    /// The fault that the request itself asks for; nil for none, and on servers that have no faults.
+    fileprivate func fault() throws(ServiceError) -> FaultRule? {
+        guard let text = request.fault, access.hasFaults else { return nil }
+        return try FaultRule(text: text)
+    }
+
     fileprivate func decoded<Answer: EndpointAnswering>(_ answer: Answer) throws(Refusal) -> Answer.Decoded {
         do throws(WireError) {
             let request = try answer.decode(service)(self.request.body)

@@ -23,6 +23,7 @@ struct Refusal: Error {
     /// Creates the refusal for an error of the service.
     init(_ error: ServiceError) {
         self.init(error.code, error.reason, clientCode: error.clientCode)
+        if let fault = error.fault { clientCode = fault.rawValue }
         retryAfter = error.retryAfter
         self.error = error
     }

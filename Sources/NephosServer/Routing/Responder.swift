@@ -9,7 +9,7 @@ import Synchronization
 package final class Responder: Sendable {
     private let service: NephosService
     private let access: any ServerAccess
-    private let router = Router(Routes.table)
+    private let router: Router
     private let metrics = Metrics()
     private let requestIDs = RequestIDs()
     private let recent = RecentRequests()
@@ -23,6 +23,7 @@ package final class Responder: Sendable {
     ) {
         self.service = service
         self.access = access.rules
+        router = Router(self.access.hasFaults ? Routes.table + FaultRoutes.table : Routes.table)
         self.log = log
         streams = RequestStreams(recent, service.environment)
     }
