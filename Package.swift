@@ -41,6 +41,7 @@ let package = Package(
         .library(name: "CloudKit", targets: ["CloudKit"]),
         .library(name: "CloudKitLocal", targets: ["CloudKitLocal"]),
         .library(name: "CloudKitLocalPostgres", targets: ["CloudKitLocalPostgres"]),
+        .library(name: "CloudKitTesting", targets: ["CloudKitTesting"]),
         .library(name: "CloudKitExtras", targets: ["CloudKitExtras"]),
         .executable(name: "nephos", targets: ["nephos"]),
         .executable(name: "nephos-keys", targets: ["nephos-keys"]),
@@ -107,6 +108,9 @@ let package = Package(
 
         // What Apple's API does not have.
         library("CloudKitExtras", ["CloudKit", "NephosWire"], settings: swiftSettings),
+        library(
+            "CloudKitTesting", ["CloudKit", "CloudKitLocal", "NephosService", "NephosWire", "NephosCrypto"],
+            settings: swiftSettings),
 
         // Code as our users write it: none of our settings, the public libraries only.
         .executableTarget(name: "Readme", dependencies: ["CloudKit"], path: "Examples/Readme"),
@@ -162,12 +166,14 @@ let package = Package(
                 "NephosWire", "NephosCrypto", "NephosTesting",
             ],
             exclude: ["RealCode", "Encryption/sealed_values.py"]),
+        tests("CloudKitTestingTests", ["CloudKit", "CloudKitTesting"]),
         // What both have in common is one folder; Swift6 sees it through a symbolic link.
         appTests("RealCodeSwift5Tests", "Tests/CloudKitTests/RealCode/Swift5", .v5),
         appTests("RealCodeSwift6Tests", "Tests/CloudKitTests/RealCode/Swift6", .v6),
         // The code of the pages in `Documentation`.
         appTests(
-            "DocumentationTests", "Tests/DocumentationTests", .v6, ["CloudKit", "CloudKitLocal", "CloudKitExtras"]),
+            "DocumentationTests", "Tests/DocumentationTests", .v6,
+            ["CloudKit", "CloudKitLocal", "CloudKitExtras", "CloudKitTesting"]),
     ],
     cxxLanguageStandard: .cxx17
 )

@@ -4,7 +4,7 @@ import NephosSQLite
 package import NephosService
 package import NephosStorage
 import NephosWire
-import Synchronization
+package import Synchronization
 
 /// A complete CloudKit service inside this process: for tests, tools and apps that keep their data local.
 ///
@@ -15,15 +15,19 @@ import Synchronization
 /// Containers and accounts are created on first use. A cloud lives as long as a reference to it or to one of its
 /// containers.
 public final class LocalCloud: Sendable {
-    let service: NephosService
+    package let service: NephosService
     private let stores: any StoreProvider
     private struct Registration {
         /// The ID of the registration that CloudKit returned to `becomeDefault`.
         var id: UUID
         var environment: CloudKitEnvironment.Name
+        let directory: ServiceDirectory
     }
 
     private let registration = Mutex<Registration?>(nil)
+
+    /// What CloudKitTesting knows about the cloud; nil as long as no test uses it.
+    package let testing = AtomicLazyReference<AnyLocalCloudState>()
 
     /// Creates an empty cloud in memory. Its data exists as long as the cloud.
     /// - Throws: `LocalCloudError`.
@@ -48,11 +52,19 @@ public final class LocalCloud: Sendable {
     }
 
     /// Creates a cloud with the caller's stores, clock and identifiers.
-    package init(stores: any StoreProvider, environment: ServiceEnvironment = .system) {
+    package init(
+        stores: any StoreProvider, environment: ServiceEnvironment = .system,
+        configuration: ServiceConfiguration = ServiceConfiguration()
+    ) {
         self.stores = stores
-        var configuration = ServiceConfiguration()
+        var configuration = configuration
         configuration.escrowsKeys = true
         service = NephosService(stores: stores, environment: environment, configuration: configuration)
+    }
+
+    /// Creates an empty cloud in memory with the caller's clock and identifiers.
+    package convenience init(environment: ServiceEnvironment, configuration: ServiceConfiguration) {
+        self.init(stores: MemoryStores(), environment: environment, configuration: configuration)
     }
 
     /// Returns a container as an account accesses it. If `account` is nil, the container is signed out and can only
@@ -77,8 +89,9 @@ public final class LocalCloud: Sendable {
     public func becomeDefault(
         account: String? = LocalCloud.defaultAccount, environment: CloudKitEnvironment.Name = .development
     ) {
-        let id = ServiceDirectory.shared.add(account: account, provider(account, environment))
-        replaceRegistration(by: Registration(id: id, environment: environment))
+        let directory = ServiceDirectory.current
+        let id = directory.add(account: account, provider(account, environment))
+        replaceRegistration(by: Registration(id: id, environment: environment, directory: directory))
     }
 
     /// Signs in to another account, or signs out if `account` is nil, as a user does in a device's settings. In
@@ -88,7 +101,7 @@ public final class LocalCloud: Sendable {
     /// If this cloud is not the default, it becomes the default.
     public func switchDefaultAccount(to account: String?) {
         guard let registration = registration.withLock({ $0 }) else { return becomeDefault(account: account) }
-        ServiceDirectory.shared.switchAccount(
+        registration.directory.switchAccount(
             of: registration.id, to: account, provider(account, registration.environment))
     }
 
@@ -108,7 +121,7 @@ public final class LocalCloud: Sendable {
             defer { registration = new }
             return registration
         }
-        if let old { ServiceDirectory.shared.remove(old.id) }
+        if let old { old.directory.remove(old.id) }
     }
 
     /// Returns once the cloud has finished its background jobs: the cascading deletions after a deletion in the default

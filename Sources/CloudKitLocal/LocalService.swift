@@ -13,15 +13,26 @@ final class LocalService: CloudService {
     private let environment: CloudKitEnvironment.Name
     /// The ID of this client. Each client counts as a device: the service does not notify a device of the device's own
     /// changes.
-    private let clientID = UUID().uuidString
+    private let clientID: String
+    /// The notifications that arrive once more, where the service is unfriendly.
+    private let repeated = UnfriendlyNotifications()
+    /// The app on a device of a test; nil for other containers.
+    private let device: LocalDevice?
 
-    init(_ cloud: LocalCloud, container: String, account: String?, environment: CloudKitEnvironment.Name) {
+    init(
+        _ cloud: LocalCloud, container: String, account: String?, environment: CloudKitEnvironment.Name,
+        device: LocalDevice? = nil
+    ) {
         self.cloud = cloud
         self.container = container
         self.account = account
         self.environment = environment
+        self.device = device
+        clientID = device?.clientID ?? UUID().uuidString
+        keyStore = device?.keyStore ?? FileKeyStore.ofProcess
     }
 
+    let keyStore: any DeviceKeyStore
     var hasAccount: Bool { account != nil }
     var environmentName: CloudKitEnvironment.Name { environment }
     var signInAdvice: String { "name one, as in LocalCloud.container(account:) or becomeDefault(account:)" }
@@ -47,7 +58,7 @@ final class LocalService: CloudService {
         progress: @escaping @Sendable (Int64) -> Void
     ) async throws(ServiceFailure) -> UploadedFile {
         let parts = address.split(separator: "/").map(String.init)
-        return try await ask(call) { service, context throws(ServiceError) in
+        return try await ask(call, .assets) { service, context throws(ServiceError) in
             let upload = try await service.beginUpload(
                 parts.last ?? "", size: content.size, container: context.container, context.environment,
                 requestID: context.requestID)
@@ -72,7 +83,7 @@ final class LocalService: CloudService {
     ) async throws(ServiceFailure) {
         // `/assets/1/{container}/{environment}/{content}/{token}/…`
         let parts = address.split(separator: "/").map(String.init)
-        try await ask(call) { service, context throws(ServiceError) in
+        try await ask(call, .assets) { service, context throws(ServiceError) in
             let asset = try await service.openAsset(
                 parts.dropFirst(4).first ?? "", parts.dropFirst(5).first ?? "", container: context.container,
                 context.environment, requestID: context.requestID)
@@ -88,7 +99,18 @@ final class LocalService: CloudService {
     func nextNotification(
         _ token: TokenResponse, received: String?, _ call: ServiceCall
     ) async throws(ServiceFailure) -> NotificationPayload? {
-        let polled = try await ask(call) { service, context throws(ServiceError) in
+        guard let plan = cloud.service.faults, plan.isUnfriendly else {
+            return try await poll(token, received: received, call)
+        }
+        return try await repeated.next(plan, cloud.service.environment, received) { (received) throws(ServiceFailure) in
+            try await self.poll(token, received: received, call)
+        }
+    }
+
+    private func poll(
+        _ token: TokenResponse, received: String?, _ call: ServiceCall
+    ) async throws(ServiceFailure) -> NotificationPayload? {
+        let polled = try await ask(call, .notification) { service, context throws(ServiceError) in
             try await service.nextNotification(
                 token: token.apnsToken, receipt: .exact(notificationID: received), context)
         }
@@ -103,15 +125,27 @@ final class LocalService: CloudService {
         }
     }
 
+    /// - Parameter operation: what the request is to faults, if it goes to no endpoint.
     private func ask<Answer>(
-        _ call: ServiceCall, _ request: (NephosService, RequestContext) async throws(ServiceError) -> Answer
+        _ call: ServiceCall, _ operation: FaultOperation? = nil,
+        _ request: (NephosService, RequestContext) async throws(ServiceError) -> Answer
     ) async throws(ServiceFailure) -> Answer {
+        if let device, device.hasEnded { throw .cancelled }
         let context = RequestContext(
             container: container, environment: environment == .production ? .production : .development,
             scope: DatabaseScope(call.scope), account: account, clientID: clientID, requestID: UUID().uuidString)
         do throws(ServiceError) {
-            return try await request(cloud.service, context)
+            let answer: Answer
+            if let operation {
+                answer = try await cloud.service.withFaults(operation, context) { () throws(ServiceError) in
+                    try await request(cloud.service, context)
+                }
+            } else {
+                answer = try await request(cloud.service, context)
+            }
+            return answer
         } catch {
+            if let device, device.hasEnded { throw .cancelled }
             throw .refused(error.dictionary(requestID: context.requestID))
         }
     }

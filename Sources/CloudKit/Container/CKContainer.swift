@@ -35,7 +35,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
     /// Creates a container with an identifier, which is `iCloud.` and a name in reverse-DNS order.
     public init(identifier containerIdentifier: String) {
         raise(unless: !containerIdentifier.isEmpty, "The identifier of a CKContainer must not be empty.")
-        session = ServiceDirectory.shared.session(for: containerIdentifier)
+        session = ServiceDirectory.current.session(for: containerIdentifier)
         configured = Configured()
         databases = CKDatabase.Scope.all.map { [session, configured] in CKDatabase($0, session, configured) }
         super.init()
@@ -67,7 +67,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
     private var isSubclass: Bool { type(of: self) != CKContainer.self }
 
     /// The app's own container, as `CloudKitEnvironment` defines it.
-    open class func `default`() -> CKContainer { ServiceDirectory.shared.defaultContainer() }
+    open class func `default`() -> CKContainer { ServiceDirectory.current.defaultContainer() }
 
     /// The global name of the container, such as `iCloud.org.example.App`.
     open var containerIdentifier: String? { session.identifier }

@@ -213,14 +213,14 @@ public struct CloudKitEnvironment: Hashable, Sendable {
     /// If the variables are invalid, every request of those containers fails with `CKError.badContainer`, and the
     /// description of the error names the variable. Setting another account posts `CKAccountChanged`.
     public static var current: CloudKitEnvironment {
-        get { ServiceDirectory.shared.currentEnvironment }
-        set { ServiceDirectory.shared.setEnvironment(newValue) }
+        get { ServiceDirectory.current.currentEnvironment }
+        set { ServiceDirectory.current.setEnvironment(newValue) }
     }
 
     /// Signs in to the service with another account, or signs out, as a user does in the settings of a device. Unlike
     /// with `current`, existing containers continue as the new account, sequences of notifications wait for the
     /// notifications of the new account, and a `CKSyncEngine` notifies its delegate. Posts `CKAccountChanged`.
-    public static func switchAccount(to account: Account) { ServiceDirectory.shared.switchAccount(to: account) }
+    public static func switchAccount(to account: Account) { ServiceDirectory.current.switchAccount(to: account) }
 }
 
 extension CloudKitEnvironment {

@@ -10,7 +10,7 @@ extension FileManager {
     /// The tokens of different accounts differ, and reveal nothing else about the accounts. Unlike
     /// `CKContainer.accountStatus`, this property does not query the service.
     public var ubiquityIdentityToken: (any NSCoding & NSCopying & NSObjectProtocol)? {
-        ServiceDirectory.shared.identityToken
+        ServiceDirectory.current.identityToken
     }
 }
 

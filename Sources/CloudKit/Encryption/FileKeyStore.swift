@@ -2,11 +2,16 @@ import Foundation
 
 /// A directory of key files for this device, with one file per item. Only the user can read the files, and several
 /// processes may share the directory.
-final class FileKeyStore: DeviceKeyStore {
+package final class FileKeyStore: DeviceKeyStore {
     private let directory: String
 
     /// - Parameter directory: the path of the directory, which is created if it does not exist.
     init(directory: String) { self.directory = directory }
+
+    /// The files in the directory that the process's environment names.
+    package static var ofProcess: any DeviceKeyStore {
+        FileKeyStore(directory: directory(ProcessInfo.processInfo.environment))
+    }
 
     /// Returns the path of the key directory: `NEPHOS_KEYS`, or else `$XDG_DATA_HOME/nephos/keys`, or else the default
     /// directory of the XDG Base Directory Specification.
@@ -19,7 +24,7 @@ final class FileKeyStore: DeviceKeyStore {
     func path(of item: String) -> String { "\(directory)/\(item)" }
 
     /// Reads the file, applies `body` and writes the result, under a lock that other processes respect.
-    func update(_ item: String, _ body: (inout Data?) -> Void) throws {
+    package func update(_ item: String, _ body: (inout Data?) -> Void) throws {
         try make()
         let file = path(of: item)
         let lock = open(file + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)

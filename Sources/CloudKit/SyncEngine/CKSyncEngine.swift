@@ -15,7 +15,7 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
 
     /// An engine that starts at once, unless its configuration turns `automaticallySync` off.
     public convenience init(_ configuration: CKSyncEngine.Configuration) {
-        self.init(configuration, environment: .system)
+        self.init(configuration, environment: configuration.database.session.environment)
     }
 
     /// An engine with the given clock and source of randomness.
@@ -23,6 +23,7 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
         database = configuration.database
         state = State(configuration.stateSerialization)
         core = SyncEngineCore(configuration, state: state, environment: environment)
+        database.session.engines?.add(state)
         core.start(for: self)
     }
 

@@ -65,9 +65,7 @@ extension CloudService {
     }
 
     /// The default store: files in the directory that the process's environment names.
-    package var keyStore: any DeviceKeyStore {
-        FileKeyStore(directory: FileKeyStore.directory(ProcessInfo.processInfo.environment))
-    }
+    package var keyStore: any DeviceKeyStore { FileKeyStore.ofProcess }
     /// The name that distinguishes the service in the names of a key store's items.
     package var keyItemName: String { shareURLRoot }
 

@@ -1,7 +1,7 @@
 import Foundation
 import NephosWire
 
-/// A placeholder for a service whose address in the process's environment is invalid. Every request fails with the
+/// A placeholder for a service that cannot be reached, as its address in the process's environment is invalid. Every request fails with the
 /// reason.
 final class MisconfiguredService: CloudService {
     private let failure: ServiceFailure
@@ -9,6 +9,9 @@ final class MisconfiguredService: CloudService {
     init(_ reason: CloudKitEnvironment.Invalid) {
         failure = .transport(.badContainer, reason.description)
     }
+
+    /// - Parameter reason: the reason, with what to do.
+    init(_ reason: String) { failure = .transport(.badContainer, reason) }
 
     /// Creates the service of a database or container object that was created without a container.
     init(noContainerFor what: String) {

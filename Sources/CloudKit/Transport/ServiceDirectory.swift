@@ -8,8 +8,18 @@ package final class ServiceDirectory: Sendable {
 
     package static let shared = ServiceDirectory()
 
+    /// The directory of the current task and its children, which a test's cloud sets; nil outside of such a task.
+    @TaskLocal package static var scoped: ServiceDirectory?
+
+    /// The directory of the current task, or else that of the process.
+    package static var current: ServiceDirectory { scoped ?? shared }
+
     private struct State: Sendable {
         var environment: Result<CloudKitEnvironment, CloudKitEnvironment.Invalid>?
+        /// Whether code, and not the process's variables, determined the environment.
+        var isChosen = false
+        /// Why the containers of an environment that no code determined reach no server; nil if they reach it.
+        var refusal: String?
         /// The registered providers, of which the last one is used.
         var providers: [(id: UUID, account: String?, provider: Provider)] = []
         /// The sessions by container identifier. The dictionary is emptied whenever the service changes.
@@ -26,7 +36,53 @@ package final class ServiceDirectory: Sendable {
     /// Serialises account switches, so that the sessions end up with the last account.
     private let switching = NSLock()
 
-    package init() {}
+    /// The cloud to which the directory's containers belong; nil for the process's directory.
+    package let scope: ServiceScope?
+    /// The states of the sync engines on the directory's containers; nil for the process's directory.
+    package let engines: EngineStates?
+    /// The clock and randomness of the directory's containers.
+    private let syncEnvironment: SyncEngineEnvironment
+
+    package init() {
+        scope = nil
+        engines = nil
+        syncEnvironment = .system
+    }
+
+    /// Creates the directory of one cloud, whose containers only tasks of that cloud use.
+    /// - Returns: the directory, and the ID of the provider's registration.
+    package static func scoped(
+        _ scope: ServiceScope, _ environment: CloudKitEnvironment, account: String?,
+        _ syncEnvironment: SyncEngineEnvironment, _ provider: @escaping Provider
+    ) -> (ServiceDirectory, UUID) {
+        let directory = ServiceDirectory(scope, syncEnvironment)
+        let id = UUID()
+        directory.state.withLock { state in
+            state.environment = .success(environment)
+            state.isChosen = true
+            state.providers = [(id, account, provider)]
+        }
+        return (directory, id)
+    }
+
+    private init(_ scope: ServiceScope, _ syncEnvironment: SyncEngineEnvironment) {
+        self.scope = scope
+        engines = EngineStates()
+        self.syncEnvironment = syncEnvironment
+    }
+
+    /// Has every container that would reach the server of the process's variables fail with `refusal` instead: those
+    /// that exist, and those that are created from now on.
+    package func refuseUnchosen(_ refusal: String) {
+        switching.lock()
+        let sessions: [ContainerSession] = state.withLock { state in
+            if state.refusal != nil { return [] }
+            state.refusal = refusal
+            return state.providers.isEmpty && !state.isChosen ? Array(state.sessions.values) : []
+        }
+        for session in sessions { session.switchAccount(to: MisconfiguredService(refusal)) }
+        switching.unlock()
+    }
 
     /// The value of `CloudKitEnvironment.current`, or the reason why it is invalid.
     var environment: Result<CloudKitEnvironment, CloudKitEnvironment.Invalid> {
@@ -49,6 +105,7 @@ package final class ServiceDirectory: Sendable {
         let (changesAccount, old) = state.withLock { state in
             let before = Self.environment(&state)
             state.environment = .success(environment)
+            state.isChosen = true
             let old = (state.sessions, state.defaultContainer)
             state.forgetSessions()
             return ((try? before.get())?.account != environment.account, old)
@@ -106,6 +163,7 @@ package final class ServiceDirectory: Sendable {
             var environment = (try? Self.environment(&state).get()) ?? CloudKitEnvironment()
             environment.account = account
             state.environment = .success(environment)
+            state.isChosen = true
             return (state.providers.isEmpty ? Array(state.sessions.values) : [], environment)
         }
         for session in sessions { session.switchAccount(to: environment.service(of: session.identifier)) }
@@ -121,7 +179,8 @@ package final class ServiceDirectory: Sendable {
             state.forgetSessions()
             return true
         }
-        if removed { Self.postAccountChanged() }
+        // The end of a test concerns no other test.
+        if removed, scope == nil { Self.postAccountChanged() }
     }
 
     /// Announces that the account changed, or that the service ended its session.
@@ -139,11 +198,14 @@ package final class ServiceDirectory: Sendable {
                 service = provider(identifier)
             } else {
                 switch Self.environment(&state) {
+                case .success where state.refusal != nil && !state.isChosen:
+                    service = MisconfiguredService(state.refusal ?? "")
                 case .success(let environment): service = environment.service(of: identifier)
                 case .failure(let invalid): service = MisconfiguredService(invalid)
                 }
             }
-            let session = ContainerSession(identifier, service)
+            let session = ContainerSession(
+                identifier, service, environment: syncEnvironment, scope: scope, engines: engines)
             state.sessions[identifier] = session
             return session
         }

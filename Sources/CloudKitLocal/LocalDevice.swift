@@ -1,0 +1,38 @@
+package import CloudKit
+import Synchronization
+
+/// An app on a device of a test, from its launch to its end.
+package final class LocalDevice: Sendable {
+    /// The client ID of the device, which outlives the app.
+    package let clientID: String
+    /// The device's own keys, which outlive the app.
+    package let keyStore: any DeviceKeyStore
+    private let ending = Atomic(false)
+
+    package init(clientID: String, keyStore: any DeviceKeyStore) {
+        self.clientID = clientID
+        self.keyStore = keyStore
+    }
+
+    /// Ends the app: it sends nothing more, and what the service answers from now on does not reach it.
+    package func end() { ending.store(true, ordering: .releasing) }
+
+    /// Whether the app has ended.
+    package var hasEnded: Bool { ending.load(ordering: .acquiring) }
+}
+
+/// What another library attaches to a cloud.
+package final class AnyLocalCloudState: Sendable {
+    package let value: any Sendable
+
+    package init(_ value: any Sendable) { self.value = value }
+}
+
+extension LocalCloud {
+    /// Returns the provider of the containers of an account on a device.
+    package func provider(
+        _ account: String?, _ environment: CloudKitEnvironment.Name, on device: LocalDevice
+    ) -> ServiceDirectory.Provider {
+        { LocalService(self, container: $0, account: account, environment: environment, device: device) }
+    }
+}

@@ -1,0 +1,166 @@
+public import CloudKit
+import CloudKitLocal
+import Foundation
+import NephosService
+import Synchronization
+
+/// A device of a test, on which an app is launched, ends, and is launched again.
+///
+///     let phone = cloud.device("phone", account: "mei")
+///     try await phone.container.privateCloudDatabase.save(note)
+///     phone.isOffline = true
+public final class CloudDevice: Sendable {
+    /// The device's name, by which faults address it.
+    public let name: String
+    /// The app on the device, from a launch to its end.
+    private struct Launch {
+        let app: LocalDevice
+        let directory: ServiceDirectory
+        let id: UUID
+    }
+
+    private struct State {
+        var account: String?
+        var launch: Launch
+        var isOffline = false
+    }
+
+    private let cloud: LocalCloud
+    private let keys = DeviceKeys()
+    private let state: Mutex<State>
+    private let disk: URL
+
+    init(_ name: String, account: String?, in cloud: LocalCloud) {
+        self.name = name
+        self.cloud = cloud
+        disk = FileManager.default.temporaryDirectory.appendingPathComponent("nephos-device-\(UUID().uuidString)")
+        state = Mutex(State(account: account, launch: Self.launch(name, account, keys, cloud)))
+    }
+
+    private static func launch(
+        _ name: String, _ account: String?, _ keys: DeviceKeys, _ cloud: LocalCloud
+    ) -> Launch {
+        let app = LocalDevice(clientID: name, keyStore: keys)
+        let known = cloud.state
+        let environment = CloudKitEnvironment(
+            defaultContainerIdentifier: LocalCloud.defaultContainerIdentifier, name: known.environment)
+        // Weak: the cloud holds its devices.
+        let (directory, id) = ServiceDirectory.scoped(
+            known.scope, environment, account: account, known.syncEnvironment,
+            cloud.provider(account, known.environment, on: app))
+        return Launch(app: app, directory: directory, id: id)
+    }
+
+    /// The account of the device's user; nil if none is signed in.
+    public var account: String? { state.withLock { $0.account } }
+
+    /// The app's container, as `CKContainer.default()` returns it on this device. Containers that were made before a
+    /// `terminate()` send nothing any more.
+    public var container: CKContainer { container(LocalCloud.defaultContainerIdentifier) }
+
+    /// Returns another container of the app.
+    public func container(_ identifier: String) -> CKContainer { directory.container(identifier) }
+
+    var directory: ServiceDirectory { state.withLock { $0.launch.directory } }
+
+    /// Runs code of an app as on this device: in it and the tasks that it starts, `CKContainer.default()` and
+    /// `CKContainer(identifier:)` mean containers of this device.
+    public func run<Result>(
+        isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Result
+    ) async rethrows -> Result {
+        try await ServiceDirectory.$scoped.withValue(directory, operation: body)
+    }
+
+    /// Whether the device has no network: its requests fail with `networkUnavailable`, and no notification reaches it.
+    public var isOffline: Bool {
+        get { state.withLock { $0.isOffline } }
+        set {
+            state.withLock { $0.isOffline = newValue }
+            cloud.state.faults.setOffline(newValue, device: name)
+        }
+    }
+
+    /// Signs in another account, or none, as the device's user does in its settings: existing containers continue as that
+    /// account, and `CKAccountChanged` is posted.
+    public func signIn(_ account: String?) {
+        let launch = state.withLock { state in
+            state.account = account
+            return state.launch
+        }
+        launch.directory.switchAccount(
+            of: launch.id, to: account, cloud.provider(account, cloud.state.environment, on: launch.app))
+    }
+
+    /// Ends the app as the system does, without a warning: its requests are not sent, and answers to those on the way do
+    /// not arrive. What `directory` has stays.
+    public func terminate() { state.withLock { $0.launch }.app.end() }
+
+    /// Launches the app again, after ending it: `container` is a new one from here on.
+    public func relaunch() {
+        terminate()
+        state.withLock { $0.launch = Self.launch(name, $0.account, keys, cloud) }
+    }
+
+    /// A directory for what the app keeps on the device. It exists until the cloud's test ends.
+    /// - Throws: the file system's error if it cannot be made.
+    public var diskDirectory: URL {
+        get throws {
+            try FileManager.default.createDirectory(at: disk, withIntermediateDirectories: true)
+            return disk
+        }
+    }
+
+    /// What the sync engines of the running app have not sent or fetched.
+    var leftovers: [String] {
+        let launch = state.withLock { $0.launch }
+        if launch.app.hasEnded { return [] }
+        return (launch.directory.engines?.all ?? []).flatMap { engine -> [String] in
+            let pending =
+                engine.pendingDatabaseChanges.map(\.description) + engine.pendingRecordZoneChanges.map(\.description)
+                + (engine.hasPendingUntrackedChanges ? ["untracked changes"] : [])
+            let unfetched = engine.zoneIDsWithUnfetchedServerChanges.map(\.zoneName)
+            return [
+                pending.isEmpty ? nil : "a sync engine on '\(name)' has not sent \(pending.joined(separator: ", "))",
+                unfetched.isEmpty
+                    ? nil : "a sync engine on '\(name)' has not fetched \(unfetched.joined(separator: ", "))",
+            ].compactMap(\.self)
+        }
+    }
+
+    /// Ends the app for good, and removes what it kept.
+    func discard() {
+        let launch = state.withLock { $0.launch }
+        launch.app.end()
+        launch.directory.remove(launch.id)
+        try? FileManager.default.removeItem(at: disk)
+    }
+}
+
+/// The keys of a device, which outlive the app.
+private final class DeviceKeys: DeviceKeyStore {
+    private let items = Mutex<[String: Data]>([:])
+
+    func update(_ item: String, _ body: (inout Data?) -> Void) {
+        items.withLock { body(&$0[item]) }
+    }
+}
+
+extension LocalCloud {
+    /// The name of the device whose containers `CKContainer.default()` means in a test with `.cloud`.
+    public static let defaultDevice = "this device"
+
+    /// Returns the device with a name, which exists from the first call on.
+    /// - Parameter account: the account that is signed in at first; nil for none.
+    public func device(
+        _ name: String = LocalCloud.defaultDevice, account: String? = LocalCloud.defaultAccount
+    ) -> CloudDevice {
+        let state = state
+        if let device = state.devices.withLock({ $0[name] }) { return device }
+        let new = CloudDevice(name, account: account, in: self)
+        return state.devices.withLock { devices in
+            let device = devices[name] ?? new
+            devices[name] = device
+            return device
+        }
+    }
+}

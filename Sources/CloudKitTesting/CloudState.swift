@@ -1,0 +1,105 @@
+import CloudKit
+import Foundation
+import NephosService
+import Synchronization
+
+/// What this library knows about a cloud.
+final class CloudState: Sendable {
+    /// Nil for a cloud that no test made: its times are the system's.
+    let clock: CloudClock?
+    let seed: UInt64
+    let faults: FaultPlan
+    /// The cloud in whose tasks alone its default containers are used.
+    let scope = ServiceScope()
+    let environment: CloudKitEnvironment.Name
+    let devices = Mutex<[String: CloudDevice]>([:])
+    /// The faults that have to happen before the test ends.
+    let expected = Mutex<[Fault]>([])
+
+    init(clock: CloudClock?, seed: UInt64, faults: FaultPlan, environment: CloudKitEnvironment.Name) {
+        self.clock = clock
+        self.seed = seed
+        self.faults = faults
+        self.environment = environment
+    }
+
+    /// The clock and randomness of what belongs to the containers.
+    var syncEnvironment: SyncEngineEnvironment {
+        guard let clock else { return .system }
+        return SyncEngineEnvironment(
+            sleep: { try await clock.sleep(until: clock.now.advanced(by: .seconds($0)), tolerance: nil) },
+            random: { .random(in: 0...1) })
+    }
+}
+
+extension LocalCloud {
+    var state: CloudState {
+        if let state = testing.load()?.value as? CloudState { return state }
+        let seed = UInt64.random(in: .min ... .max)
+        return attach(
+            CloudState(clock: nil, seed: seed, faults: service.makeFaults(seed: seed), environment: .development))
+    }
+
+    @discardableResult
+    private func attach(_ state: CloudState) -> CloudState {
+        testing.storeIfNil(AnyLocalCloudState(state)).value as? CloudState ?? state
+    }
+
+    /// Creates the cloud of a test: in memory, with a clock of its own.
+    static func forTest(_ options: CloudOptions) async throws -> LocalCloud {
+        ServiceDirectory.shared.refuseUnchosen(Self.outsideRefusal)
+        let clock = CloudClock()
+        var environment = ServiceEnvironment.system
+        environment.now = { clock.now.microseconds / 1000 }
+        environment.sleepUntil = { time in
+            try await clock.sleep(until: CloudClock.Instant(microseconds: time * 1000), tolerance: nil)
+        }
+        let cloud = LocalCloud(environment: environment, configuration: ServiceConfiguration())
+        let seed = options.seed ?? UInt64.random(in: .min ... .max)
+        cloud.attach(
+            CloudState(
+                clock: clock, seed: seed, faults: cloud.service.makeFaults(seed: seed),
+                environment: options.schema == nil ? .development : .production))
+        cloud.state.faults.setBounds(options.limits.bounds)
+        if options.isUnfriendly { cloud.state.faults.setUnfriendly(seed: seed) }
+        if let schema = options.schema { try await cloud.define(schema) }
+        return cloud
+    }
+
+    private static let outsideRefusal =
+        "This CKContainer was made outside of every test's cloud: in a detached task, on a queue or thread, or in a test "
+        + "without `.cloud`. Make the container in the test or in a task that it starts with Task { }, and hand it on; or "
+        + "give the test `.cloud`, or the code `withCloud { }`."
+
+    /// Imports and deploys a schema, or the schema in a file.
+    private func define(_ schema: String) async throws {
+        let text: String
+        if schema.contains("\n") || schema.contains("DEFINE") {
+            text = schema
+        } else {
+            do {
+                text = try String(contentsOfFile: schema, encoding: .utf8)
+            } catch {
+                throw LocalCloudError(
+                    "The schema \(schema) cannot be read from \(FileManager.default.currentDirectoryPath).")
+            }
+        }
+        try await importSchema(text)
+        try await deploySchema()
+    }
+
+    /// The cloud's own clock: the times of its service and the pauses of its containers follow it.
+    ///
+    /// The program stops for a cloud that `LocalCloud()` made, which follows the system's clock: `withCloud` and `.cloud`
+    /// make clouds with a clock.
+    public var clock: CloudClock {
+        guard let clock = state.clock else {
+            fatalError(
+                "LocalCloud.clock: this cloud follows the system's clock; withCloud and .cloud make those with one.")
+        }
+        return clock
+    }
+
+    /// The number from which the cloud's random decisions come. With the same number, a test makes the same.
+    public var seed: UInt64 { state.seed }
+}

@@ -1,0 +1,89 @@
+import CloudKit
+import CloudKitTesting
+import Foundation
+import Testing
+
+@Suite(.cloud) struct CloudDeviceTests {
+    private let recordID = CKRecord.ID(recordName: "note")
+
+    private func save(_ device: CloudDevice) async throws {
+        try await device.container.privateCloudDatabase.save(CKRecord(recordType: "Note", recordID: recordID))
+    }
+
+    @Test func `devices of one account share its data, and those of others have their own`() async throws {
+        let cloud = try LocalCloud.current
+        let (phone, tablet) = (cloud.device("phone", account: "mei"), cloud.device("tablet", account: "mei"))
+        let other = cloud.device("other", account: "tom")
+        try await save(phone)
+        _ = try await tablet.container.privateCloudDatabase.record(for: recordID)
+        let hidden = await #expect(throws: CKError.self) {
+            try await other.container.privateCloudDatabase.record(for: recordID)
+        }
+        #expect(hidden?.code == .unknownItem)
+        #expect(cloud.device("phone") === phone)
+    }
+
+    @Test func `an app's unchanged code runs on each device`() async throws {
+        let cloud = try LocalCloud.current
+        let (phone, tablet) = (cloud.device("phone", account: "mei"), cloud.device("tablet", account: "tom"))
+        let names = try await [phone, tablet].asyncMap { device in
+            try await device.run { try await CKContainer.default().userRecordID().recordName }
+        }
+        #expect(names[0] != names[1])
+    }
+
+    @Test func `an offline device reaches nothing until it is online again`() async throws {
+        let cloud = try LocalCloud.current
+        let (phone, tablet) = (cloud.device("phone"), cloud.device("tablet"))
+        phone.isOffline = true
+        let error = await #expect(throws: CKError.self) { try await save(phone) }
+        #expect(error?.code == .networkUnavailable)
+        try await save(tablet)
+        phone.isOffline = false
+        _ = try await phone.container.privateCloudDatabase.record(for: recordID)
+    }
+
+    @Test func `an app that was terminated sends nothing, and is launched again with its disk`() async throws {
+        let phone = try LocalCloud.current.device("phone")
+        let former = phone.container.privateCloudDatabase
+        try Data("state".utf8).write(to: phone.diskDirectory.appendingPathComponent("state"))
+        phone.terminate()
+        let error = await #expect(throws: CKError.self) { try await save(phone) }
+        #expect(error?.code == .operationCancelled)
+        phone.relaunch()
+        try await save(phone)
+        let late = await #expect(throws: CKError.self) { try await former.record(for: recordID) }
+        #expect(late?.code == .operationCancelled)
+        #expect(try Data(contentsOf: phone.diskDirectory.appendingPathComponent("state")) == Data("state".utf8))
+    }
+
+    @Test func `the encrypted values of a device outlive its app`() async throws {
+        let phone = try LocalCloud.current.device("phone")
+        let record = CKRecord(recordType: "Note", recordID: recordID)
+        record.encryptedValues["text"] = "secret"
+        try await phone.container.privateCloudDatabase.save(record)
+        phone.relaunch()
+        let fetched = try await phone.container.privateCloudDatabase.record(for: recordID)
+        #expect(fetched.encryptedValues["text"] == "secret")
+    }
+
+    @Test func `a device is not notified of its own change after a launch`() async throws {
+        let cloud = try LocalCloud.current
+        let (phone, tablet) = (cloud.device("phone"), cloud.device("tablet"))
+        try await phone.container.privateCloudDatabase.save(CKDatabaseSubscription(subscriptionID: "all"))
+        let notifications = try await tablet.container.notifications()
+        try await save(phone)
+        for await notification in notifications {
+            #expect(notification.subscriptionID == "all")
+            break
+        }
+    }
+}
+
+extension Array {
+    fileprivate func asyncMap<Result>(_ body: (Element) async throws -> Result) async rethrows -> [Result] {
+        var results: [Result] = []
+        for element in self { results.append(try await body(element)) }
+        return results
+    }
+}

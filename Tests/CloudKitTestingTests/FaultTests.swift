@@ -1,0 +1,267 @@
+import CloudKit
+import CloudKitTesting
+import Foundation
+import Testing
+
+@Suite(.cloud) struct FaultTests {
+    private let zoneID = CKRecordZone.ID(zoneName: "Notes")
+
+    private func note(_ name: String, in zoneID: CKRecordZone.ID = .default) -> CKRecord {
+        CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: name, zoneID: zoneID))
+    }
+
+    private func database(device: String = LocalCloud.defaultDevice) throws -> CKDatabase {
+        try LocalCloud.current.device(device).container.privateCloudDatabase
+    }
+
+    /// The results of saving records, and the error of the operation.
+    private func save(
+        _ records: [CKRecord], atomically: Bool = true
+    ) async throws -> (items: [CKRecord.ID: CKError.Code], operation: CKError?) {
+        let operation = CKModifyRecordsOperation(recordsToSave: records, recordIDsToDelete: nil)
+        operation.isAtomic = atomically
+        let items = Box<[CKRecord.ID: CKError.Code]>([:])
+        operation.perRecordSaveBlock = { recordID, result in
+            if case .failure(let error as CKError) = result { items.value[recordID] = error.code }
+        }
+        let database = try database()
+        let failure = await withCheckedContinuation { continuation in
+            operation.modifyRecordsResultBlock = { result in
+                if case .failure(let error) = result {
+                    continuation.resume(returning: error as? CKError)
+                } else {
+                    continuation.resume(returning: nil)
+                }
+            }
+            database.add(operation)
+        }
+        return (items.value, failure)
+    }
+
+    static let codes = (1...37).compactMap(CKError.Code.init(rawValue:))
+
+    @Test(arguments: codes.filter { $0 != .partialFailure })
+    func `a save fails with every code, once`(code: CKError.Code) async throws {
+        let fault = try LocalCloud.current.fail(.save, with: code)
+        let record = note("a")
+        let error = await #expect(throws: CKError.self) { try await database().save(record) }
+        #expect(error?.code == code)
+        #expect(fault.count == 1)
+        if code != .serverRecordChanged { try await database().save(record) }
+    }
+
+    @Test(arguments: codes)
+    func `a code is reported at its level`(code: CKError.Code) async throws {
+        try LocalCloud.current.fail(.save, record: "a", with: code)
+        let (items, failure) = try await save([note("a"), note("b")])
+        let ofItems: Set<CKError.Code> = [
+            .partialFailure, .permissionFailure, .unknownItem, .invalidArguments, .serverRecordChanged,
+            .assetFileNotFound, .assetFileModified, .assetNotAvailable, .constraintViolation, .changeTokenExpired,
+            .batchRequestFailed, .zoneBusy, .quotaExceeded, .zoneNotFound, .userDeletedZone, .tooManyParticipants,
+            .alreadyShared, .referenceViolation, .participantMayNeedVerification, .participantAlreadyInvited,
+        ]
+        guard ofItems.contains(code) else {
+            #expect(failure?.code == code)
+            return
+        }
+        #expect(failure?.code == .partialFailure)
+        let expected = code == .partialFailure ? .serverRejectedRequest : code
+        #expect(items == [note("a").recordID: expected])
+        #expect((failure?.partialErrorsByItemID?[note("a").recordID] as? CKError)?.code == expected)
+    }
+
+    @Test func `the rest of an atomic batch fails with the item`() async throws {
+        try await database().save(CKRecordZone(zoneID: zoneID))
+        try LocalCloud.current.fail(.save, record: "b", zone: "Notes", with: .quotaExceeded)
+        let records = ["a", "b", "c"].map { note($0, in: zoneID) }
+        let (items, failure) = try await save(records)
+        #expect(failure?.code == .partialFailure)
+        #expect(items[records[0].recordID] == .batchRequestFailed)
+        #expect(items[records[1].recordID] == .quotaExceeded)
+        #expect(items[records[2].recordID] == .batchRequestFailed)
+        await #expect(throws: CKError.self) { try await database().record(for: records[0].recordID) }
+
+        try LocalCloud.current.fail(.save, record: "b", zone: "Notes", with: .quotaExceeded)
+        let (alone, _) = try await save(records, atomically: false)
+        #expect(alone == [records[1].recordID: .quotaExceeded])
+        _ = try await database().record(for: records[0].recordID)
+    }
+
+    @Test func `a conflict is another device's save and has its three records`() async throws {
+        let record = note("a")
+        record["text"] = "Milk"
+        try await database().save(record)
+        record["text"] = "Bread"
+        try LocalCloud.current.fail(.save, with: .serverRecordChanged)
+        let error = await #expect(throws: CKError.self) { try await database().save(record) }
+        #expect(error?.code == .serverRecordChanged)
+        #expect(error?.ancestorRecord?["text"] == "Milk")
+        #expect(error?.clientRecord?["text"] == "Bread")
+        let server = try #require(error?.serverRecord)
+        #expect(server["text"] == "Milk")
+        #expect(server.recordChangeTag != record.recordChangeTag)
+        server["text"] = "Bread"
+        try await database().save(server)
+    }
+
+    @Test func `a save that overwrites has no conflict, so such a fault waits for another`() async throws {
+        let record = note("a")
+        try await database().save(record)
+        let fault = try LocalCloud.current.fail(.save, with: .serverRecordChanged)
+        _ = try await database().modifyRecords(saving: [record], deleting: [], savePolicy: .allKeys)
+        #expect(fault.count == 0)
+        await #expect(throws: CKError.self) { try await database().save(record) }
+        #expect(fault.count == 1)
+    }
+
+    @Test func `a lost answer leaves what was saved`() async throws {
+        try LocalCloud.current.fail(.save, at: .afterCommit, with: .networkFailure)
+        let error = await #expect(throws: CKError.self) { try await database().save(note("a")) }
+        #expect(error?.code == .networkFailure)
+        _ = try await database().record(for: note("a").recordID)
+    }
+
+    @Test func `a throttled request asks for a tenth of a second, or what the test says`() async throws {
+        let cloud = try LocalCloud.current
+        cloud.fail(.fetch, with: .serviceUnavailable)
+        cloud.fail(.query, with: .serviceUnavailable, retryAfter: 0.5)
+        let first = await #expect(throws: CKError.self) { try await database().record(for: note("a").recordID) }
+        #expect(first?.retryAfterSeconds == 0.1)
+        let second = await #expect(throws: CKError.self) {
+            try await database().records(matching: CKQuery(recordType: "Note", predicate: NSPredicate(value: true)))
+        }
+        #expect(second?.retryAfterSeconds == 0.5)
+    }
+
+    @Test func `faults choose by zone, record, device, account and number`() async throws {
+        let cloud = try LocalCloud.current
+        try await database().save(CKRecordZone(zoneID: zoneID))
+        cloud.fail(.save, zone: "Notes", with: .networkFailure)
+        try await database().save(note("a"))
+        await #expect(throws: CKError.self) { try await database().save(note("a", in: zoneID)) }
+
+        cloud.fail(.save, device: "tablet", with: .networkFailure)
+        try await database().save(note("b"))
+        await #expect(throws: CKError.self) { try await database(device: "tablet").save(note("c")) }
+
+        cloud.fail(.save, account: "tom", with: .networkFailure)
+        try await database().save(note("d"))
+        let tom = cloud.device("tom's", account: "tom").container.privateCloudDatabase
+        await #expect(throws: CKError.self) { try await tom.save(note("e")) }
+
+        cloud.fail(.save, .nth(2), with: .networkFailure)
+        try await database().save(note("f"))
+        await #expect(throws: CKError.self) { try await database().save(note("g")) }
+        try await database().save(note("h"))
+
+        cloud.fail(.save, database: .public, .all, with: .networkFailure)
+        for name in ["i", "j"] {
+            await #expect(throws: CKError.self) {
+                try await cloud.device().container.publicCloudDatabase.save(note(name))
+            }
+        }
+        try await database().save(note("k"))
+    }
+
+    @Test func `an expired token stays expired, and a fetch from the beginning succeeds`() async throws {
+        try await database().save(CKRecordZone(zoneID: zoneID))
+        try await database().save(note("a", in: zoneID))
+        let token = try await database().recordZoneChanges(inZoneWith: zoneID, since: nil).changeToken
+        try LocalCloud.current.fail(.changes, zone: "Notes", with: .changeTokenExpired)
+        for _ in 0..<2 {
+            let error = await #expect(throws: CKError.self) {
+                try await database().recordZoneChanges(inZoneWith: zoneID, since: token)
+            }
+            #expect(error?.code == .changeTokenExpired)
+        }
+        let fresh = try await database().recordZoneChanges(inZoneWith: zoneID, since: nil)
+        #expect(fresh.modificationResultsByID.count == 1)
+    }
+
+    @Test func `a zone that its user deletes is gone`() async throws {
+        try await database().save(CKRecordZone(zoneID: zoneID))
+        try LocalCloud.current.fail(.save, zone: "Notes", with: .userDeletedZone)
+        let error = await #expect(throws: CKError.self) { try await database().save(note("a", in: zoneID)) }
+        #expect(error?.code == .userDeletedZone)
+        let changes = try await database().databaseChanges(since: nil)
+        #expect(changes.modifications.isEmpty)
+    }
+
+    @Test func `an answer that is cut brings its first half`() async throws {
+        for name in ["a", "b", "c", "d"] { try await database().save(note(name)) }
+        try LocalCloud.current.fail(.query, at: .amidAnswer, with: .networkFailure)
+        let query = CKQuery(recordType: "Note", predicate: NSPredicate(value: true))
+        let (found, cursor) = try await database().records(matching: query)
+        #expect(found.count == 2)
+        let next = try #require(cursor)
+        let error = await #expect(throws: CKError.self) { try await database().records(continuingMatchFrom: next) }
+        #expect(error?.code == .networkFailure)
+        #expect(try await database().records(continuingMatchFrom: next).matchResults.count == 2)
+    }
+
+    @Test func `a probability follows the seed`() async throws {
+        func outcomes(_ seed: UInt64) async throws -> [Bool] {
+            try await withCloud(seed: seed) { cloud in
+                let fault = cloud.fail(.save, .probability(0.5), with: .networkFailure)
+                defer { fault.cancel() }
+                var outcomes: [Bool] = []
+                for number in 0..<20 {
+                    do {
+                        try await database().save(note("\(number)"))
+                        outcomes.append(true)
+                    } catch CKError.networkFailure {
+                        outcomes.append(false)
+                    }
+                }
+                return outcomes
+            }
+        }
+        let first = try await outcomes(1)
+        #expect(Set(first) == [true, false])
+        #expect(try await outcomes(1) == first)
+        #expect(try await outcomes(2) != first)
+    }
+
+    @Test func `a fault that never happens fails its test`() async throws {
+        let failure = await #expect(throws: CloudFailure.self) {
+            try await withCloud { cloud in
+                cloud.fail(.save, zone: "Nots", with: .networkFailure)
+                cloud.fail(.fetch, type: "Note", with: .networkFailure)
+                cloud.fail(.query, with: .networkFailure).cancel()
+                try await database().save(note("a"))
+            }
+        }
+        #expect(
+            failure?.problems == [
+                "The fault `save zone=Nots networkFailure` never happened: no request matched it.",
+                "The fault `fetch type=Note networkFailure` never happened: fetch names no record type: name the record "
+                    + "instead.",
+            ])
+    }
+
+    @Test func `a fault that never happens is the issue of a test with the trait`() async throws {
+        let line = #line + 3
+        try await withKnownIssue {
+            try await CloudTrait.cloud.provideScope(for: try #require(Test.current), testCase: Test.Case.current) {
+                try LocalCloud.current.fail(.save, with: .networkFailure)
+            }
+        } matching: { issue in
+            issue.comments.contains { $0.rawValue.contains("never happened") }
+                && issue.sourceLocation?.line == line
+        }
+    }
+}
+
+/// A value that callbacks change.
+final class Box<Value: Sendable>: @unchecked Sendable {
+    // Unchecked: the lock guards the value.
+    private let lock = NSLock()
+    private var stored: Value
+
+    init(_ value: Value) { stored = value }
+
+    var value: Value {
+        get { lock.withLock { stored } }
+        set { lock.withLock { stored = newValue } }
+    }
+}
