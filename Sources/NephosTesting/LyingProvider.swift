@@ -12,6 +12,11 @@ package final class LyingProvider: Sendable {
             failingToken, refusingClient
     }
 
+    /// What the provider does, and says in `auth_time`, where it is to ask for credentials.
+    package enum Reauthentication: Hashable, Sendable, CaseIterable {
+        case asks, saysNothing, goesOn, isOfTheFuture, saysText
+    }
+
     /// Who signs in at the provider.
     package struct Person: Hashable, Sendable {
         package var subject: String
@@ -31,6 +36,7 @@ package final class LyingProvider: Sendable {
 
     private struct State {
         var lie: Lie?
+        var reauthentication = Reauthentication.asks
         var codes: [String: (query: [String: String], person: Person)] = [:]
         var secrets: [String] = []
         var counts: [String: Int] = [:]
@@ -63,6 +69,11 @@ package final class LyingProvider: Sendable {
     package var lie: Lie? {
         get { state.withLock { $0.lie } }
         set { state.withLock { $0.lie = newValue } }
+    }
+
+    package var reauthentication: Reauthentication {
+        get { state.withLock { $0.reauthentication } }
+        set { state.withLock { $0.reauthentication = newValue } }
     }
 
     /// The client secrets that were sent.
@@ -120,6 +131,7 @@ package final class LyingProvider: Sendable {
             "jwks_uri": "\(issuer)/keys",
             "token_endpoint_auth_methods_supported": [isLikeApple ? "client_secret_post" : "client_secret_basic"],
             "authorization_response_iss_parameter_supported": namesItself,
+            "prompt_values_supported": isLikeApple ? [] : ["none", "login"],
         ]
     }
 
@@ -138,7 +150,7 @@ package final class LyingProvider: Sendable {
         case .noToken: return Self.json(["access_token": "x"])
         case .longToken: return Self.json(["id_token": String(repeating: "x", count: 2 << 20)])
         default:
-            guard let text = try? idToken(person, nonce: query["nonce"] ?? "") else { return (500, []) }
+            guard let text = try? idToken(person, query) else { return (500, []) }
             return Self.json(["access_token": "x", "token_type": "Bearer", "id_token": text])
         }
     }
@@ -159,8 +171,9 @@ package final class LyingProvider: Sendable {
 
     // MARK: ID tokens
 
-    private func idToken(_ person: Person, nonce: String) throws -> String {
-        var claims = claims(person, nonce)
+    private func idToken(_ person: Person, _ query: [String: String]) throws -> String {
+        var claims = claims(person, query["nonce"] ?? "")
+        if query["max_age"] == "0", !isLikeApple { claims["auth_time"] = authenticationTime }
         let key = state.withLock { $0.keys[0] }
         var header: [String: Any] = ["alg": key.kind.rawValue, "kid": key.id, "typ": "JWT"]
         switch lie {
@@ -187,6 +200,18 @@ package final class LyingProvider: Sendable {
         default: break
         }
         return "\(message).\(signature.base64URL)"
+    }
+
+    /// The claim `auth_time` of a person who was asked for their credentials.
+    private var authenticationTime: Any? {
+        let seconds = now() / 1000
+        return switch reauthentication {
+        case .asks: seconds
+        case .saysNothing: nil
+        case .goesOn: seconds - 901
+        case .isOfTheFuture: seconds + 61
+        case .saysText: "\(seconds)"
+        }
     }
 
     private func claims(_ person: Person, _ nonce: String) -> [String: Any] {

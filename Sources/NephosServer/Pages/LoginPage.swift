@@ -29,11 +29,15 @@ struct LoginPage: SessionPage {
                 return show(question(login, code))
             }
         } catch {
-            return show(self.form(error.reason), status: error.code == .throttled ? 429 : 400)
+            let again = error.code == .authenticationRequired ? Self.signInAgain : ""
+            return show(self.form(error.reason) + again, status: error.code == .throttled ? 429 : 400)
         }
     }
 
     // MARK: Content
+
+    private static let signInAgain =
+        "<p><a href=\"\(SignInPage.address(returningTo: path))&amp;other=1\">Sign in again</a></p>"
 
     private func show(_ content: String, status: Int = 200) -> HTTPResponse {
         page.page("Sign in a program", content, status: status)

@@ -35,8 +35,10 @@ struct ProviderPage {
     /// - Parameters:
     ///   - target: the hidden field that says what the sign-in is for.
     ///   - name: the name of the sign-in page for it.
-    static func forms(_ target: String, of page: OwnPage, for name: String) -> String {
-        page.installation.providers.map { provider in
+    ///   - asksAgain: whether the provider is to ask who the person is, though they are signed in there.
+    static func forms(_ target: String, of page: OwnPage, for name: String, asksAgain: Bool = false) -> String {
+        let target = target + (asksAgain ? "<input type=\"hidden\" name=\"again\" value=\"1\">" : "")
+        return page.installation.providers.map { provider in
             """
             <form method="post" action="\(path)start/\(provider.name)">\(page.formField(of: name))\(target)<p><button>Sign in by \
             \(OwnPage.escaped(provider.title))</button> <label><input type="checkbox" name="keep"> Keep me signed in\
@@ -61,7 +63,7 @@ struct ProviderPage {
         do throws(ServiceError) {
             url = try await installation.beginSignIn(
                 by: provider.name, signIn.providerPurpose, keepsSignedIn: keepsSignedIn,
-                browserSecret: page.browserSecret, address: request.client)
+                asksAgain: fields.parameter("again") != nil, browserSecret: page.browserSecret, address: request.client)
         } catch {
             return show(OwnPage.alert(error.reason), status: ProviderPage.status(of: error))
         }

@@ -180,14 +180,25 @@ struct SignInPage {
         return "<input type=\"hidden\" name=\"\(field)\" value=\"\(OwnPage.escaped(value))\">"
     }
 
+    /// Whether a provider is to ask who the person is: where another account signs in, and where the session has to be
+    /// recent, as for what a program's login may give.
+    private var asksAgain: Bool {
+        guard case .ownPage(LoginPage.path) = purpose else { return isForOther }
+        return true
+    }
+
     /// - Parameter passkeys: the form for a passkey; empty for none.
     private func form(_ problem: String?, _ passkeys: String) -> String {
         """
         <h1>Sign in</h1>\(subject)\(OwnPage.alert(problem))<form method="post">\(page.formField)
         <p><label>Name or e-mail address<br><input name="account" autocomplete="username" required autofocus></label></p>
         <p><label>Password<br><input name="password" type="password" autocomplete="current-password" required></label></p>
-        \(Self.keep)<p><button>Sign in</button></p></form>\(passkeys)\(ProviderPage.forms(target, of: page, for: page.name))\(others)
+        \(Self.keep)<p><button>Sign in</button></p></form>\(passkeys)\(providers)\(others)
         """
+    }
+
+    private var providers: String {
+        ProviderPage.forms(target, of: page, for: page.name, asksAgain: asksAgain)
     }
 
     /// The links to recovery and sign-up.

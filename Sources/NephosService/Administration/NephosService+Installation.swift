@@ -25,7 +25,7 @@ extension NephosService {
         guard SignInName.canonical(name) == browser.name else {
             throw .invalid("the name that was typed is not the account's")
         }
-        try Administrator.checkIsRecent(browser.signedInAt, at: environment.now())
+        try Administrator.checkIsRecent(browser.authenticatedAt, at: environment.now())
         _ = try await deleteAccount(
             named: browser.name, of: installation, erasesPublicRecords: erasesPublicRecords,
             by: AuditActor(name: browser.account, address: SignInCounters.network(address) ?? ""))

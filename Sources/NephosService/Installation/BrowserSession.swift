@@ -13,8 +13,8 @@ package struct BrowserSession: Hashable, Sendable {
     package var address: String?
     /// The name of the session, which is no secret.
     package var id: String
-    /// The time of the sign-in, in milliseconds since 1970.
-    package var signedInAt: Int64
+    /// The time at which the person last showed who they are, in milliseconds since 1970.
+    package var authenticatedAt: Int64
 }
 
 extension Installation {
@@ -27,7 +27,7 @@ extension Installation {
             try rates.admit(account: session.session.account)
             return BrowserSession(
                 account: session.session.account, name: session.name, address: session.address, id: session.hash,
-                signedInAt: session.session.signedInAt)
+                authenticatedAt: session.session.lastAuthenticatedAt)
         } catch {
             if error.clientCode == .notAuthenticated { return nil }
             throw error

@@ -43,9 +43,11 @@ extension Installation {
     ) async throws(ServiceError) -> ProviderOutcome {
         let place = try await place(of: request)
         let identity = try await identity(signIn, response, browserSecret: browserSecret, address: request.address)
+        var request = request
+        request.authenticatedAt = identity.authenticatedAt ?? StoredSession.unknownTime
         let secrets = (app: SecretToken(), browser: SecretToken(), device: SecretToken())
         let (link, now) = (linkSecret(in: signIn.purpose), environment.now())
-        let outcome: ProviderOutcome = try await write { transaction in
+        let outcome: ProviderOutcome = try await write { [request] transaction in
             try SignInCounters(providersFrom: request.address).succeed(in: transaction)
             let found = try self.account(of: identity, link, request.address, in: transaction)
             guard let account = found.id else { return .noAccount(isAddressTaken: found == .addressTaken) }

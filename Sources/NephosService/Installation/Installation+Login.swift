@@ -73,7 +73,9 @@ extension Installation {
             guard var login = try transaction.entry(StoredLogin.self, hash), login.account == nil,
                 let codeHash = LoginCode.hash(code), let session = try transaction.entry(StoredSession.self, browser.id)
             else { throw Self.unknownCode }
-            if approves, login.container == nil { try Administrator.checkIsRecent(session.signedInAt, at: now) }
+            if approves, login.container == nil {
+                try Administrator.checkIsRecent(session.lastAuthenticatedAt, at: now)
+            }
             (login.account, login.session) = approves ? (browser.account, browser.id) : (nil, nil)
             login.isDenied = !approves
             try transaction.put(login, hash, expiresAt: login.expiresAt)

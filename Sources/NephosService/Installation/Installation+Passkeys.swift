@@ -61,7 +61,7 @@ extension Installation {
                 try reader.entry(StoredSession.self, browser.id), try reader.tokenEpoch()
             )
         }
-        let isRecent = session.map { (try? Administrator.checkIsRecent($0.signedInAt, at: now)) != nil } ?? false
+        let isRecent = session.map { (try? Administrator.checkIsRecent($0.lastAuthenticatedAt, at: now)) != nil } ?? false
         var state = PasskeyState(passkeys: all.map(PasskeySummary.init), isRecent: isRecent)
         guard let host, isRecent, all.count < Limits.passkeysOfAccount else { return state }
         let handle = own?.handle ?? AccountPasskeys.makeHandle()
@@ -164,7 +164,7 @@ extension Installation {
             guard let session = try transaction.entry(StoredSession.self, browser.id) else {
                 throw ServiceError.sessionIsOver
             }
-            try Administrator.checkIsRecent(session.signedInAt, at: now)
+            try Administrator.checkIsRecent(session.lastAuthenticatedAt, at: now)
             try body(transaction)
             try self.audit(event, id, by: actor, in: transaction)
         }

@@ -89,7 +89,7 @@ extension Installation {
             guard let session = try transaction.entry(StoredSession.self, browser.id) else {
                 throw ServiceError.sessionIsOver
             }
-            try Administrator.checkIsRecent(session.signedInAt, at: now)
+            try Administrator.checkIsRecent(session.lastAuthenticatedAt, at: now)
             let known = try transaction.places(of: browser.account, at: now)
             guard new.places.allSatisfy(known.contains) else {
                 throw ServiceError.invalid("a program token reaches apps that you are signed in to")

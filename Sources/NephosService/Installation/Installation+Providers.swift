@@ -25,12 +25,14 @@ extension Installation {
     // MARK: The way to the provider
 
     /// Begins a sign-in. Nothing is stored for it.
-    /// - Parameter browserSecret: a secret that the browser alone has.
+    /// - Parameters:
+    ///   - asksAgain: whether the provider is to ask for the person's credentials, so that the session is recent.
+    ///   - browserSecret: a secret that the browser alone has.
     /// - Returns: the URL of the provider's page.
     /// - Throws: `unknownItem` for an unknown provider; `serviceUnavailable` if it cannot be used now.
     package func beginSignIn(
-        by name: String, _ purpose: ProviderPurpose, keepsSignedIn: Bool = false, browserSecret: String,
-        address: [UInt8]
+        by name: String, _ purpose: ProviderPurpose, keepsSignedIn: Bool = false, asksAgain: Bool = false,
+        browserSecret: String, address: [UInt8]
     ) async throws(ServiceError) -> String {
         let client = try client(name)
         let metadata = try await limited(address) { () async throws(ProviderFailure) in try await client.metadata() }
@@ -47,6 +49,9 @@ extension Installation {
             ("code_challenge", ProviderSignIn.challenge(signIn.verifier(browserSecret))),
             ("code_challenge_method", "S256"),
         ]
+        // OpenID Connect Core 1.0 §3.1.2.1. Whether the provider did ask, the ID token says.
+        if asksAgain { fields.append(("max_age", "0")) }
+        if asksAgain, metadata.asksAtPrompt { fields.append(("prompt", "login")) }
         if provider.responseMode != .query { fields.append(("response_mode", provider.responseMode.rawValue)) }
         return
             "\(metadata.authorization.text)\(metadata.authorization.hasQuery ? "&" : "?")\(FormEncoding.text(fields))"
@@ -154,7 +159,7 @@ extension PeopleSettings {
 extension StorageReader {
     /// - Throws: `notAuthenticated` if the browser's session ended, or began too long ago for changes.
     func checkIsRecent(_ browser: BrowserSession, at now: Int64) throws {
-        try Administrator.checkIsRecent(try requireSession(browser.id).signedInAt, at: now)
+        try Administrator.checkIsRecent(try requireSession(browser.id).lastAuthenticatedAt, at: now)
     }
 }
 

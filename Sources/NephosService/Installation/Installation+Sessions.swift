@@ -217,7 +217,7 @@ extension Installation {
         guard session.session.container == nil, session.session.isOfBrowser != true else { throw .sessionIsOver }
         try rates.admit(account: session.session.account)
         return .account(
-            id: session.session.account, roles: session.roles, signedInAt: session.session.signedInAt)
+            id: session.session.account, roles: session.roles, authenticatedAt: session.session.lastAuthenticatedAt)
     }
 
     /// Whether web pages of an origin may read the answers to requests with an API token.

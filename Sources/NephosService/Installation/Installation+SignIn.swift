@@ -22,6 +22,9 @@ package struct SignIn: Sendable {
     package var startsBrowserSession = false
     /// The former token of the browser, whose session ends.
     package var formerBrowserToken: String?
+    /// The time at which an identity provider asked for the person's credentials, or `StoredSession.unknownTime`; nil
+    /// for now.
+    var authenticatedAt: Int64?
 
     package init(
         name: String, password: String, apiToken: String?, origin: String? = nil, device: String? = nil,
@@ -227,6 +230,7 @@ extension Installation {
         let session = StoredSession(
             account: account, container: container, environment: containerEnvironment,
             label: StoredSession.label(request.label), signedInAt: signedInAt,
+            authenticatedAt: asking?.authenticatedAt ?? request.authenticatedAt,
             expiresAt: min(
                 now + StoredSession.lifetime(keepsSignedIn: request.keepsSignedIn), signedInAt + Limits.longestSession),
             keepsSignedIn: request.keepsSignedIn, epoch: try transaction.tokenEpoch(),

@@ -38,7 +38,8 @@ package enum Administrator: Hashable, Sendable {
     /// Root, or the user of the server, on this machine.
     case localUser(UInt32)
     /// An account, with its roles by container.
-    case account(id: String, roles: [String: InstallationRole], signedInAt: Int64)
+    /// - Parameter authenticatedAt: the time at which the person last showed who they are.
+    case account(id: String, roles: [String: InstallationRole], authenticatedAt: Int64)
 
     /// The time in milliseconds after a sign-in for which changes are allowed without another one.
     static let recent: Int64 = 15 * 60 * 1000
@@ -46,7 +47,7 @@ package enum Administrator: Hashable, Sendable {
     /// - Throws: `permissionFailure`, in the same words for containers that do not exist; `notAuthenticated` if the
     ///   sign-in is too old for a change.
     package func check(_ right: AdministrationRight, at now: Int64) throws(ServiceError) {
-        guard case .account(_, let roles, let signedInAt) = self else { return }
+        guard case .account(_, let roles, let authenticatedAt) = self else { return }
         let isAdministrator = roles[StoredRole.everyContainer] == .administrator
         let isAllowed =
             switch right {
@@ -61,13 +62,19 @@ package enum Administrator: Hashable, Sendable {
         switch right {
         case .view, .viewInstallation, .readPrivateRecords: return
         case .change, .administer:
-            try Self.checkIsRecent(signedInAt, at: now)
+            try Self.checkIsRecent(authenticatedAt, at: now)
         }
     }
 
-    /// - Throws: `notAuthenticated` if a sign-in is too old for changes.
-    static func checkIsRecent(_ signedInAt: Int64, at now: Int64) throws(ServiceError) {
-        guard now - signedInAt <= recent else {
+    /// - Throws: `notAuthenticated` if a person showed too long ago who they are, or if that is unknown.
+    static func checkIsRecent(_ authenticatedAt: Int64, at now: Int64) throws(ServiceError) {
+        guard authenticatedAt != StoredSession.unknownTime else {
+            throw ServiceError(
+                .authenticationRequired, .notAuthenticated,
+                "changes need a sign-in of the last \(recent / 60_000) minutes, and the provider did not say that it asked "
+                    + "who you are: sign in by a password or a passkey")
+        }
+        guard now - authenticatedAt <= recent else {
             throw ServiceError(
                 .authenticationRequired, .notAuthenticated,
                 "changes need a sign-in of the last \(recent / 60_000) minutes: sign in again")

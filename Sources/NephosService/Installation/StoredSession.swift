@@ -11,6 +11,9 @@ struct StoredSession: StoredEntry {
     /// The device or program, for people.
     var label: String
     var signedInAt: Int64
+    /// Of a sign-in by an identity provider: the time at which it asked the person for their credentials, or
+    /// `unknownTime`. Nil for the time of the sign-in.
+    var authenticatedAt: Int64?
     var expiresAt: Int64
     var keepsSignedIn: Bool
     /// The store's token epoch in which the session began. A database that may lack the end of a session begins another
@@ -21,6 +24,12 @@ struct StoredSession: StoredEntry {
     /// The hashes of the session that asked for this one, of the one that asked for that, and so on, the first one
     /// first: it ends with each of them. Nil for a sign-in.
     var ancestors: [String]?
+
+    /// The time of a sign-in whose provider does not say when it asked for credentials, which is never recent.
+    static let unknownTime: Int64 = 0
+
+    /// The time in milliseconds since 1970 at which the person last showed who they are, which changes need to be recent.
+    var lastAuthenticatedAt: Int64 { authenticatedAt ?? signedInAt }
 
     /// The longest label in bytes.
     private static let longestLabel = 200

@@ -10,6 +10,9 @@ struct ProvidedIdentity: Hashable, Sendable {
     var verifiedAddress: String?
     /// A name for people; nil without one. Nothing vouches for it.
     var name: String?
+    /// The time in milliseconds since 1970 at which the provider last asked the person for their credentials; nil if it
+    /// does not say.
+    var authenticatedAt: Int64?
 }
 
 /// The claims of an ID token (OpenID Connect Core 1.0 §2), and their rules:
@@ -51,7 +54,7 @@ struct IDToken: Sendable {
         guard (1...255).contains(claims.sub.utf8.count) else { throw .refused("the ID token names nobody") }
         return ProvidedIdentity(
             issuer: claims.iss, subject: claims.sub, verifiedAddress: claims.isVerified ? claims.email : nil,
-            name: claims.name)
+            name: claims.name, authenticatedAt: claims.authenticatedAt(at: now))
     }
 
     private struct Claims: Decodable {
@@ -66,9 +69,11 @@ struct IDToken: Sendable {
         var email: String?
         var isVerified: Bool
         var name: String?
+        private var authenticationTime: Double?
 
         private enum Key: String, CodingKey {
             case iss, sub, aud, azp, exp, iat, nbf, nonce, email, name
+            case authenticationTime = "auth_time"
             case isVerified = "email_verified"
             case userName = "preferred_username"
         }
@@ -91,6 +96,14 @@ struct IDToken: Sendable {
             name =
                 (try? container.decode(String.self, forKey: .name))
                 ?? (try? container.decode(String.self, forKey: .userName))
+            authenticationTime = try? container.decode(Double.self, forKey: .authenticationTime)
+        }
+
+        /// The time in milliseconds of `auth_time`; nil without one, and for one that is no time of the past, give or take
+        /// 60 seconds.
+        func authenticatedAt(at now: Int64) -> Int64? {
+            guard let time = authenticationTime, (0..<Double(now) / 1000 + 60).contains(time) else { return nil }
+            return min(Int64(time * 1000), now)
         }
     }
 

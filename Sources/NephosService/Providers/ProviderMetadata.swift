@@ -10,6 +10,9 @@ struct ProviderMetadata: Sendable {
     let takesSecretInForm: Bool
     /// Whether the authorization response names its issuer (RFC 9207 §3).
     let namesIssuer: Bool
+    /// Whether the provider's page asks for credentials at `prompt=login` (Initiating User Registration 1.0 §4.1): one that
+    /// does not know the value refuses it.
+    let asksAtPrompt: Bool
 
     private struct Document: Decodable {
         var issuer: String
@@ -18,6 +21,7 @@ struct ProviderMetadata: Sendable {
         var keys: String
         var secretMethods: [String]?
         var namesIssuer: Bool?
+        var prompts: [String]?
 
         private enum CodingKeys: String, CodingKey {
             case issuer
@@ -26,6 +30,7 @@ struct ProviderMetadata: Sendable {
             case keys = "jwks_uri"
             case secretMethods = "token_endpoint_auth_methods_supported"
             case namesIssuer = "authorization_response_iss_parameter_supported"
+            case prompts = "prompt_values_supported"
         }
     }
 
@@ -50,6 +55,7 @@ struct ProviderMetadata: Sendable {
         let methods = document.secretMethods ?? ["client_secret_basic"]
         takesSecretInForm = methods.contains("client_secret_post") || !methods.contains("client_secret_basic")
         namesIssuer = document.namesIssuer ?? false
+        asksAtPrompt = document.prompts?.contains("login") ?? false
     }
 
     /// A provider elsewhere leads to no server of this machine without TLS.

@@ -99,9 +99,13 @@ final class ProviderServer: Sendable {
     }
 
     /// Begins a sign-in by the form of the sign-in page.
-    func start(_ browser: Browser, by name: String, for purpose: String = "return=%2Faccount") async -> HTTPResponse {
-        let page = await browser.get("/sign-in?other=1&\(purpose)")
-        return await browser.post("/account/providers/start/\(name)", from: page, purpose)
+    /// - Parameter other: the parameter by which the page is for another sign-in than the browser's; empty for none.
+    func start(
+        _ browser: Browser, by name: String, for purpose: String = "return=%2Faccount", other: String = "other=1&"
+    ) async -> HTTPResponse {
+        let page = await browser.get("/sign-in?\(other)\(purpose)")
+        let again = page.text.contains("name=\"again\" value=\"1\"") ? "&again=1" : ""
+        return await browser.post("/account/providers/start/\(name)", from: page, purpose + again)
     }
 
     /// Begins a sign-in, and lets the person agree at the provider.
