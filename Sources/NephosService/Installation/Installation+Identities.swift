@@ -173,6 +173,7 @@ extension Installation {
                     "an account has at most \(Limits.identitiesOfAccount) providers: remove one")
             }
             try self.put(identity, of: browser.account, by: actor, in: transaction)
+            try self.note(.providerAdded, of: browser.account, in: transaction)
         }
     }
 
@@ -189,8 +190,7 @@ extension Installation {
                 throw ServiceError(.notFound, .unknownItem, "the account has no such provider")
             }
             if methods.isLast(id) { throw ServiceError.lastSignInMethod }
-            try transaction.removeIdentity(id, of: browser.account)
-            try self.audit("provider removed", browser.account, by: actor, in: transaction)
+            try self.remove(identity: id, of: browser.account, by: actor, in: transaction)
         }
     }
 
@@ -215,9 +215,16 @@ extension Installation {
     func removeOtherMethods(of account: String, by actor: AuditActor, in transaction: StorageTransaction) throws {
         try removePasskeys(of: account, by: actor, in: transaction)
         for (id, _) in try transaction.identities(of: account) {
-            try transaction.removeIdentity(id, of: account)
-            try audit("provider removed", account, by: actor, in: transaction)
+            try remove(identity: id, of: account, by: actor, in: transaction)
         }
+    }
+
+    private func remove(
+        identity id: String, of account: String, by actor: AuditActor, in transaction: StorageTransaction
+    ) throws {
+        try transaction.removeIdentity(id, of: account)
+        try audit("provider removed", account, by: actor, in: transaction)
+        try note(.providerRemoved, of: account, in: transaction)
     }
 
     private func put(

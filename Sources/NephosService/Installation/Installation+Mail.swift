@@ -40,13 +40,15 @@ extension Installation {
     /// sent, have none.
     func queue(
         _ purpose: QueuedMail.Purpose, to recipient: String, account: String? = nil,
-        continuation: SignUpContinuation? = nil, about notice: DeviceNotice? = nil, in transaction: StorageTransaction
+        continuation: SignUpContinuation? = nil, about notice: DeviceNotice? = nil, of change: CredentialChange? = nil,
+        in transaction: StorageTransaction
     ) throws {
         guard sendsMail, MailAddress(recipient) != nil else { return }
         let now = environment.now()
         let mail = QueuedMail(
             purpose: purpose, recipient: recipient, account: account, continuation: continuation,
-            event: notice?.event, container: notice?.container, queuedAt: now, epoch: try transaction.tokenEpoch())
+            event: notice?.event, container: notice?.container, change: change, queuedAt: now,
+            epoch: try transaction.tokenEpoch())
         try transaction.put(
             mail, QueuedMail.name(dueAt: now, SecretToken.randomName()), expiresAt: now + Limits.mailLifetime)
     }
@@ -170,6 +172,9 @@ extension Installation {
         case .deviceAdded:
             guard account?.verifiedAddresses.contains(address) == true, let event = mail.event else { return nil }
             return (MailTemplate(event), "\(people.url)\(PeopleSettings.accountPath)")
+        case .credentialsChanged:
+            guard account?.verifiedAddresses.contains(address) == true, let change = mail.change else { return nil }
+            return (MailTemplate(change), "\(people.url)\(PeopleSettings.accountPath)")
         case .signUp, .invitation:
             let isInvited = mail.purpose == .invitation
             guard people.signUp == .open || isInvited && people.signUp == .invitation else { return nil }

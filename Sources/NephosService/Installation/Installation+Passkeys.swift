@@ -61,7 +61,8 @@ extension Installation {
                 try reader.entry(StoredSession.self, browser.id), try reader.tokenEpoch()
             )
         }
-        let isRecent = session.map { (try? Administrator.checkIsRecent($0.lastAuthenticatedAt, at: now)) != nil } ?? false
+        let isRecent =
+            session.map { (try? Administrator.checkIsRecent($0.lastAuthenticatedAt, at: now)) != nil } ?? false
         var state = PasskeyState(passkeys: all.map(PasskeySummary.init), isRecent: isRecent)
         guard let host, isRecent, all.count < Limits.passkeysOfAccount else { return state }
         let handle = own?.handle ?? AccountPasskeys.makeHandle()
@@ -95,6 +96,7 @@ extension Installation {
         try await change(of: browser, "passkey added", StoredPasskey.name(id), address) { transaction in
             try transaction.use(challenge, text)
             try transaction.add(passkey, named: StoredPasskey.name(id), handle: handle)
+            try self.note(.passkeyAdded, of: browser.account, in: transaction)
         }
     }
 
@@ -122,6 +124,7 @@ extension Installation {
             guard try !transaction.removePasskeys(of: browser.account, id: id).isEmpty else {
                 throw ServiceError.unknownPasskey
             }
+            try self.note(.passkeyRemoved, of: browser.account, in: transaction)
         }
     }
 
@@ -148,6 +151,7 @@ extension Installation {
     ) throws -> Int {
         let removed = try transaction.removePasskeys(of: account, id: id)
         for name in removed { try audit("passkey removed", name, by: actor, in: transaction) }
+        if !removed.isEmpty { try note(.passkeyRemoved, of: account, in: transaction) }
         return removed.count
     }
 

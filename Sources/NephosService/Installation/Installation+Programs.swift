@@ -124,6 +124,7 @@ extension Installation {
             expiresAt: now + (new.lifetime ?? Limits.programTokenLifetime), epoch: try transaction.tokenEpoch())
         try transaction.put(token, hash: secret.hash)
         try audit("program token made", account, by: actor, in: transaction)
+        try note(.programTokenMade, of: account, in: transaction)
         return MadeProgramToken(
             token: StoredProgramToken.prefix + secret.text(), programToken: Self.summary(secret.hash, token))
     }
@@ -170,7 +171,10 @@ extension Installation {
         if count == 0, id != nil {
             throw ServiceError(.notFound, .unknownItem, "the account has no such program token")
         }
-        if count > 0 { try audit("program tokens revoked", account, by: actor, in: transaction) }
+        if count > 0 {
+            try audit("program tokens revoked", account, by: actor, in: transaction)
+            try note(.programTokensRevoked, of: account, in: transaction)
+        }
         return count
     }
 

@@ -8,7 +8,7 @@ struct QueuedMail: StoredEntry, Hashable {
     static let kind = InstallationEntry.Kind.queuedMail
 
     enum Purpose: String, Codable {
-        case verification, recovery, passwordChanged, signUp, invitation, deviceAdded
+        case verification, recovery, passwordChanged, signUp, invitation, deviceAdded, credentialsChanged
     }
 
     var purpose: Purpose
@@ -21,6 +21,8 @@ struct QueuedMail: StoredEntry, Hashable {
     /// Of a mail about a device: how it was added, and the container of its keys.
     var event: DeviceNotice.Event?
     var container: String?
+    /// Of a mail about a change of how the account signs in.
+    var change: CredentialChange?
     var queuedAt: Int64
     /// The number of attempts that began.
     var attempts = 0

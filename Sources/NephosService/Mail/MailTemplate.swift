@@ -18,11 +18,22 @@ package enum MailTemplate: String, Hashable, Sendable, CaseIterable {
     case deviceAdded = "device-added"
     /// The same after the recovery key added a device.
     case deviceRecovered = "device-recovered"
+    /// To every verified address of an account that signs in by one passkey more, or less.
+    case passkeyAdded = "passkey-added"
+    case passkeyRemoved = "passkey-removed"
+    /// The same of an identity provider.
+    case providerAdded = "provider-added"
+    case providerRemoved = "provider-removed"
+    /// The same of program tokens.
+    case programTokenMade = "program-token-made"
+    case programTokensRevoked = "program-tokens-revoked"
 
     /// The names that stand for values in the text, in braces.
     var placeholders: Set<String> {
         switch self {
-        case .verification, .recovery, .signUp, .invitation, .accountExists: ["server", "address", "link"]
+        case .verification, .recovery, .signUp, .invitation, .accountExists, .passkeyAdded, .passkeyRemoved,
+            .providerAdded, .providerRemoved, .programTokenMade, .programTokensRevoked:
+            ["server", "address", "link"]
         case .passwordChanged: ["server", "address"]
         case .firstDevice, .deviceAdded, .deviceRecovered: ["server", "address", "container", "link"]
         }
@@ -128,7 +139,38 @@ package enum MailTemplate: String, Hashable, Sendable, CaseIterable {
             If that was not you, end all sessions there, change your password, remove the device on one of your own
             ('nephos keys list' and 'nephos keys revoke'), and make a new recovery key ('nephos keys recovery').
             """
+        case .passkeyAdded: Self.ofChange("A new passkey", "A passkey was added to {address}: it signs in from now on.")
+        case .passkeyRemoved:
+            Self.ofChange("A passkey was removed", "A passkey of {address} was removed: it signs in no more.")
+        case .providerAdded:
+            Self.ofChange(
+                "A new way to sign in", "An identity provider was added to {address}: it signs in from now on.")
+        case .providerRemoved:
+            Self.ofChange(
+                "A way to sign in was removed",
+                "An identity provider was removed from {address}: it signs in no more.")
+        case .programTokenMade:
+            Self.ofChange(
+                "A new program token", "A program token of {address} was made: a program reaches your data with it.")
+        case .programTokensRevoked:
+            Self.ofChange("A program token was revoked", "A program token of {address}, or several, were revoked.")
         }
+    }
+
+    /// The text about a change of how an account signs in. It has no names that people chose: those of a thief would be
+    /// in the server's mail.
+    private static func ofChange(_ subject: String, _ sentence: String) -> String {
+        """
+        Subject: \(subject) at {server}
+
+        \(sentence)
+
+        Your passkeys, providers, program tokens and sessions are here:
+
+        {link}
+
+        If that was not you, end all sessions there, remove what you do not know, and change your password.
+        """
     }
 }
 

@@ -130,6 +130,23 @@ import Testing
         await server.close()
     }
 
+    @Test func `providers that are added and removed are mailed, and the one that makes the account is not`()
+        async throws
+    {
+        let server = try await ProviderServer()
+        let browser = Browser(server.production)
+        _ = try await server.signIn(browser, by: "first", as: ProviderServer.ada)
+        #expect(try await server.subjects().isEmpty)
+        let response = try await server.agreeToAdd(browser, "second", as: ProviderServer.ada)
+        _ = await browser.get(server.callback("second", response))
+        #expect(try await server.subjects() == ["A new way to sign in at cloud.example.org"])
+        let page = await browser.get("/account")
+        let id = try #require(page.text.firstMatch(of: /name="identity" value="([0-9a-f]{64})"/)).1
+        _ = await browser.post("/account", from: page, "action=remove-provider&identity=\(id)")
+        #expect(try await server.subjects() == ["A way to sign in was removed at cloud.example.org"])
+        await server.close()
+    }
+
     @Test func `an addition ends with the session that began it`() async throws {
         let server = try await ProviderServer(.off)
         let browser = Browser(server.production)

@@ -84,6 +84,12 @@ final class ProviderServer: Sendable {
         }
     }
 
+    /// The subjects of the mails that are queued.
+    func subjects() async throws -> [String] {
+        while try await installation.sendDueMails(to: mails.outlet) > 0 {}
+        return mails.take().map(\.subject)
+    }
+
     // MARK: The way of a browser
 
     /// The URL of the provider's page, to which a page of the server leads.
