@@ -7,7 +7,7 @@ enum InstallationRoutes {
 
     static let table: [Route] =
         accounts + containers + apiTokens + sessions + roles + audit + serverKeys
-        + programTokens
+        + programTokens + signInMethods
 
     private static let accounts: [Route] = [
         .installation("accounts/create") { (message: NewAccount, call) async throws(ServiceError) in

@@ -72,7 +72,9 @@ final class RecentRequests: Sendable {
     /// Cuts a text to `textSize` bytes, at the end of a scalar. A character may have any number of bytes.
     static func cut(_ text: String) -> String {
         if text.utf8.count <= textSize { return text }
-        return String(decoding: text.utf8.prefix(textSize), as: UTF8.self)
+        var end = text.utf8.index(text.startIndex, offsetBy: textSize)
+        while end.samePosition(in: text.unicodeScalars) == nil { end = text.utf8.index(before: end) }
+        return String(text.unicodeScalars[..<end])
     }
 
     /// The number of recorded requests, and the last of them, newest first.

@@ -199,15 +199,18 @@ extension Installation {
         try await read { try self.methods(of: browser.account, $0) }
     }
 
+    /// Without the server's settings, as in a command on the data of a stopped server, every method counts as usable.
     func methods(of account: String, _ reader: StorageReader) throws -> SignInMethods {
+        let hasSettings = !people.url.isEmpty
         let found = try reader.entry(InstallationAccount.self, account)
         let identities = try reader.identities(of: account).map { id, identity in
             let provider = providers.first { $0.issuer.text.hasSameBytes(as: identity.issuer) }
             return SignInMethods.Identity(
                 id: id, provider: provider?.title ?? identity.issuer, label: identity.label, addedAt: identity.addedAt,
-                isUsable: provider != nil)
+                isUsable: provider != nil || !hasSettings)
         }
-        let passkeys = try reader.passkeys(of: account).filter { $0.passkey.relyingParty == passkeyHost }.map(\.id)
+        let passkeys = try reader.passkeys(of: account)
+            .filter { $0.passkey.relyingParty == passkeyHost || !hasSettings }.map(\.id)
         return SignInMethods(hasPassword: found?.password != nil, identities: identities, passkeys: passkeys)
     }
 
@@ -219,7 +222,7 @@ extension Installation {
         }
     }
 
-    private func remove(
+    func remove(
         identity id: String, of account: String, by actor: AuditActor, in transaction: StorageTransaction
     ) throws {
         try transaction.removeIdentity(id, of: account)

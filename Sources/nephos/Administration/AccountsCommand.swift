@@ -13,6 +13,12 @@ struct AccountsCommand {
     static let options =
         [Confirmation.option] + CloudAddress.containerOptions + [CommandOption("--help", nil, "Show this help.")]
 
+    /// Of two actions' options of one name the first.
+    private static var distinctOptions: [CommandOption] {
+        var seen: Set<String> = []
+        return (production.flatMap(\.options) + options).filter { seen.insert($0.name).inserted }
+    }
+
     static let help = """
         See accounts, make and delete them.
 
@@ -23,6 +29,7 @@ struct AccountsCommand {
                nephos accounts invite         [OPTIONS] ADDRESS
                nephos accounts programs       [OPTIONS] NAME
                nephos accounts passkeys       [OPTIONS] NAME
+               nephos accounts methods        [OPTIONS] NAME
                nephos accounts adopt          --data DIR [OPTIONS]
                nephos accounts list           [OPTIONS]
                nephos accounts delete         [OPTIONS] NAME
@@ -41,6 +48,9 @@ struct AccountsCommand {
                          does.
           passkeys       Print the passkeys of such an account, or remove some. Neither a
                          new password nor the end of all sessions removes one.
+          methods        Print how such an account signs in: password, passkeys, identity
+                         providers. Or remove passkeys and providers, but never the last
+                         way to sign in.
           adopt          Give the names of nephos dev accounts of a production server. See
                          'nephos accounts adopt --help'.
           list           Print the name of each account, and its ID; with --container, or
@@ -54,7 +64,7 @@ struct AccountsCommand {
         where it runs; elsewhere those of a container of the local CloudKit.
 
         Options:
-        \(CommandOption.help(production.flatMap(\.options) + options))
+        \(CommandOption.help(distinctOptions))
 
         Options of adopt:
         \(CommandOption.help(AdoptCommand.options))

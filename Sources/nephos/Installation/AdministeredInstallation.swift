@@ -75,6 +75,8 @@ final class AdministeredInstallation {
         var link: String?
         var programTokens: [ProgramTokenSummary]?
         var passkeys: [PasskeySummary]?
+        var hasPassword: Bool?
+        var methods: [SignInMethodSummary]?
     }
 
     private enum Place {

@@ -29,7 +29,7 @@ private enum Option {
     static let verified = CommandOption(
         "--verified", nil, "The name is an e-mail address, and known to be the person's.")
     static let remove = CommandOption(
-        "--remove", "ID", "Remove the passkey that is printed with this ID, or all.")
+        "--remove", "ID", "Remove the passkey, or with methods the passkey or provider, with this ID, or all.")
     static let role = CommandOption("--role", "ROLE", "administrator, developer or viewer. Default: administrator")
 }
 
@@ -248,6 +248,7 @@ enum InstallationAccounts {
             let count = try $0.send("passkeys/remove", .init(account: $1.words[0], passkey: id)).count ?? 0
             Console.print("passkeys removed: \(count)\n")
         },
+        SignInMethodsAction.action,
     ]
 
     /// Prints all accounts, a page at a time.

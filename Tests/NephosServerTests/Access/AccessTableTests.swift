@@ -42,7 +42,7 @@ import Testing
             "/installation/api-tokens/list", "/installation/sessions/list", "/installation/roles/list",
             "/installation/audit/list", "/installation/audit/verify", "/installation/server-keys/list",
             "/installation/program-tokens/list",
-            "/installation/passkeys/list",
+            "/installation/passkeys/list", "/installation/methods/list",
         ],
         .administer: [
             "/installation/accounts/create", "/installation/accounts/set-password", "/installation/accounts/delete",
@@ -51,7 +51,7 @@ import Testing
             "/installation/sessions/create", "/installation/sessions/end", "/installation/roles/grant",
             "/installation/roles/revoke", "/installation/server-keys/create", "/installation/server-keys/revoke",
             "/installation/program-tokens/create", "/installation/program-tokens/revoke",
-            "/installation/passkeys/remove",
+            "/installation/passkeys/remove", "/installation/methods/remove",
         ],
     ]
 
