@@ -138,7 +138,8 @@ struct ProviderPage {
             throw ServiceError(.authenticationRequired, .notAuthenticated, "the session is over: sign in")
         }
         try await installation.addIdentity(
-            signIn, response, to: session, browserSecret: page.browserSecret, address: request.client)
+            signIn, response, to: session, browserSecret: page.browserSecret, device: page.device,
+            address: request.client)
         return page.redirect(to: AccountPage.path)
     }
 

@@ -60,20 +60,36 @@ package struct SignInCounters {
         if let network = Self.network(address) { names.append(("address of codes \(network)", Self.freeOfNetwork)) }
     }
 
-    /// Counts the network alone, for attempts with passkeys, which name no account before they are verified.
-    init(passkeysFrom address: [UInt8]) {
-        names = Self.network(address).map { [("address of passkeys \($0)", Self.freeOfNetwork)] } ?? []
+    /// Counts attempts with passkeys, whose account is known once they are verified: of the network alone, or of a device
+    /// from which the passkey's account signed in before.
+    init(passkeysFrom address: [UInt8], knownDevice: (account: String, hash: String)?) {
+        self.init("passkeys", knownDevice.map { "\($0.account) \($0.hash)" }, address)
+    }
+
+    /// Counts sign-ins by providers: of the network alone, or of a device from which an account signed in by a provider
+    /// before.
+    /// - Parameter knownDevice: the hash of the device's secret.
+    init(providersFrom address: [UInt8], knownDevice: String?) {
+        self.init("providers", knownDevice, address)
+    }
+
+    /// Counts a device where one is known, so that others of its network do not use up its allowance; else the network.
+    private init(_ kind: String, _ knownDevice: String?, _ address: [UInt8]) {
+        let network = Self.network(address)
+        guard let knownDevice else {
+            names = network.map { [("address of \(kind) \($0)", Self.freeOfNetwork)] } ?? []
+            return
+        }
+        names = [("device of \(kind) \(SecretToken.hash(of: knownDevice))", Self.freeOfName)]
+        if let network {
+            names.append(("address of devices of \(kind) \(network)", Self.freeOfNetworkForDevices))
+        }
     }
 
     /// Counts the network alone, for attempts with links.
     /// - Parameter address: the network address of the caller; empty if unknown.
     init(linksFrom address: [UInt8]) {
         names = Self.network(address).map { [("address of links \($0)", Self.freeOfNetwork)] } ?? []
-    }
-
-    /// Counts the network alone, for sign-ins by providers.
-    init(providersFrom address: [UInt8]) {
-        names = Self.network(address).map { [("address of providers \($0)", Self.freeOfNetwork)] } ?? []
     }
 
     /// The network of an address that counts as one: the address in IPv4, the first 64 bits in IPv6. Nil if the address

@@ -185,6 +185,8 @@ extension StorageTransaction {
         }
         for entry in devices.sorted(by: { $0.expiresAt > $1.expiresAt }).dropFirst(kept) {
             try removeInstallationEntry(.knownDevice, entry.name)
+            let hash = String(entry.name.dropFirst(account.count + 1))
+            try removeInstallationEntry(.knownDevice, KnownDevice.name(KnownDevice.ofProviders, hash))
         }
     }
 }

@@ -42,13 +42,14 @@ extension Installation {
         _ signIn: ProviderSignIn, _ response: ProviderResponse, request: SignIn, browserSecret: String
     ) async throws(ServiceError) -> ProviderOutcome {
         let place = try await place(of: request)
-        let identity = try await identity(signIn, response, browserSecret: browserSecret, address: request.address)
+        let (identity, counters) = try await identity(
+            signIn, response, browserSecret: browserSecret, device: request.device, address: request.address)
         var request = request
         request.authenticatedAt = identity.authenticatedAt ?? StoredSession.unknownTime
         let secrets = (app: SecretToken(), browser: SecretToken(), device: SecretToken())
         let (link, now) = (linkSecret(in: signIn.purpose), environment.now())
         let outcome: ProviderOutcome = try await write { [request] transaction in
-            try SignInCounters(providersFrom: request.address).succeed(in: transaction)
+            try counters.succeed(in: transaction)
             let found = try self.account(of: identity, link, request.address, in: transaction)
             guard let account = found.id else { return .noAccount(isAddressTaken: found == .addressTaken) }
             if place != nil {
@@ -58,8 +59,11 @@ extension Installation {
                 request.formerBrowserToken, for: account, replacedBy: secrets.browser.hash)
             try self.begin(request, account, nil, secrets.browser, isOfBrowser: true, in: transaction)
             let device = try transaction.device(request.device, of: account) ?? secrets.device
-            try transaction.put(
-                KnownDevice(), KnownDevice.name(account, device.hash), expiresAt: now + Limits.knownDeviceLifetime)
+            // Whose account the next sign-in is, only the provider's answer says.
+            for owner in [account, KnownDevice.ofProviders] {
+                try transaction.put(
+                    KnownDevice(), KnownDevice.name(owner, device.hash), expiresAt: now + Limits.knownDeviceLifetime)
+            }
             try transaction.forgetDevices(of: account, keeping: Limits.knownDevices)
             let signedIn = SignedIn(
                 token: place == nil ? "" : secrets.app.text(), device: device.text(),
@@ -150,16 +154,18 @@ extension Installation {
     // MARK: The account's providers
 
     /// Adds the provider's person to the account of the browser's session.
+    /// - Parameter device: the secret that an earlier sign-in gave the browser; nil for a new one.
     /// - Throws: `serverRejectedRequest` for the person of another account; `limitExceeded`; what `identity` throws.
     package func addIdentity(
         _ signIn: ProviderSignIn, _ response: ProviderResponse, to browser: BrowserSession, browserSecret: String,
-        address: [UInt8]
+        device: String? = nil, address: [UInt8]
     ) async throws(ServiceError) {
         guard case .addition(let session) = signIn.purpose, session == browser.id else { throw .providerSignInIsOver }
-        let identity = try await identity(signIn, response, browserSecret: browserSecret, address: address)
+        let (identity, counters) = try await identity(
+            signIn, response, browserSecret: browserSecret, device: device, address: address)
         let actor = AuditActor(name: browser.account, address: SignInCounters.network(address) ?? "")
         try await write { transaction in
-            try SignInCounters(providersFrom: address).succeed(in: transaction)
+            try counters.succeed(in: transaction)
             _ = try transaction.requireSession(browser.id)
             if let found = try transaction.entry(StoredIdentity.self, StoredIdentity.name(identity)) {
                 guard found.account == browser.account else {
@@ -245,7 +251,7 @@ extension Installation {
 
 extension StorageReader {
     /// The secret of a device that an account knows; nil for another one.
-    fileprivate func device(_ text: String?, of account: String) throws -> SecretToken? {
+    func device(_ text: String?, of account: String) throws -> SecretToken? {
         guard let device = text.flatMap(SecretToken.init),
             try installationEntry(.knownDevice, KnownDevice.name(account, device.hash)) != nil
         else { return nil }

@@ -32,7 +32,8 @@ extension Installation {
             challenge: try challengeText(.assertion, binding: binding, epoch: epoch), relyingParty: host)
     }
 
-    /// Signs in by a passkey. Attempts count like guesses of their network.
+    /// Signs in by a passkey. Attempts count like guesses of their network, or of their device, if the account
+    /// signed in from it before.
     /// - Parameters:
     ///   - request: what the sign-in is for; its name and password are not used.
     ///   - binding: the token of the page's forms.
@@ -48,10 +49,7 @@ extension Installation {
         let network = SignInCounters.network(request.address) ?? ""
         guard signInPlaces.take(network) else { throw .tooManySignIns }
         defer { signInPlaces.giveBack(network) }
-        let counters = SignInCounters(passkeysFrom: request.address)
-        guard let found = try await beginAttempt(passkey, request, relyingParty, counters) else {
-            throw refusal("", network)
-        }
+        guard let found = try await beginAttempt(passkey, request, relyingParty) else { throw refusal("", network) }
         let key = found.passkey.publicKey
         let counter = try await verified {
             verifier.counter(of: passkey.assertion, by: key, relyingParty: relyingParty.id)
@@ -62,7 +60,7 @@ extension Installation {
             try await audit("passkey refused: its counter went back", found.id, by: actor)
             throw refusal(found.passkey.account, network)
         }
-        return try await begin(request, found.passkey.account, place, found.device, counters) { transaction in
+        return try await begin(request, found.passkey.account, place, found.device, found.counters) { transaction in
             try transaction.use(challenge, text)
             // It may have been removed meanwhile, or used with the same counter.
             guard let current = try transaction.entry(StoredPasskey.self, found.id), current.publicKey == key,
@@ -79,31 +77,31 @@ extension Installation {
         var id: String
         var passkey: StoredPasskey
         var device: SecretToken
+        var counters: SignInCounters
     }
 
     /// Counts an attempt as failed, and finds its passkey; nil unless it is of this site and of the account that the
     /// authenticator says.
     private func beginAttempt(
-        _ passkey: PasskeySignIn, _ request: SignIn, _ relyingParty: RelyingParty, _ counters: SignInCounters
+        _ passkey: PasskeySignIn, _ request: SignIn, _ relyingParty: RelyingParty
     ) async throws(ServiceError) -> Attempt? {
         let (now, id) = (environment.now(), StoredPasskey.name(passkey.credential))
-        let device = request.device.flatMap(SecretToken.init)
         do throws(ServiceError) {
             return try await write { transaction in
+                let stored = try transaction.entry(StoredPasskey.self, id)
+                let known = try stored.flatMap { try transaction.device(request.device, of: $0.account) }
+                let counters = SignInCounters(
+                    passkeysFrom: request.address,
+                    knownDevice: known.flatMap { device in stored.map { ($0.account, device.hash) } })
                 try counters.begin(at: now, in: transaction)
-                guard let stored = try transaction.entry(StoredPasskey.self, id),
-                    stored.relyingParty == relyingParty.id,
+                guard let stored, stored.relyingParty == relyingParty.id,
                     let own = try transaction.entry(AccountPasskeys.self, stored.account),
                     // An earlier version deletes an account without its passkeys.
                     try transaction.entry(InstallationAccount.self, stored.account) != nil,
                     own.handle.hasSameBytes(as: passkey.handle)
                 else { return nil }
-                let isKnown = try device.map {
-                    try transaction.installationEntry(.knownDevice, KnownDevice.name(stored.account, $0.hash)) != nil
-                }
                 // A secret that the account does not know is not taken over: its sender may know it, too.
-                let kept = isKnown == true ? device : nil
-                return Attempt(id: id, passkey: stored, device: kept ?? SecretToken())
+                return Attempt(id: id, passkey: stored, device: known ?? SecretToken(), counters: counters)
             }
         } catch {
             if error.code == .throttled {

@@ -207,10 +207,17 @@ extension Installation {
         else { throw Self.invalidProgramToken }
         try rates.admit(account: known.token.account)
         return SignedInCaller(
-            account: known.token.account, address: known.address,
+            account: known.token.account, address: known.address, session: StoredProgramToken.prefix + hash,
             program: ProgramAccess(
                 isReadOnly: known.token.isReadOnly,
                 databases: Set(known.token.databases.compactMap(DatabaseScope.init(rawValue:)))))
+    }
+
+    /// - Throws: `notAuthenticated` for a token that expired or was revoked.
+    func checkIsLive(program hash: String) async throws(ServiceError) {
+        guard let known = try await programToken(hash), environment.now() < known.token.expiresAt else {
+            throw Self.invalidProgramToken
+        }
     }
 
     /// The account of a program token that is cached; nil otherwise. For decisions that may be wrong.

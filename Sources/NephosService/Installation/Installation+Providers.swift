@@ -79,32 +79,35 @@ extension Installation {
 
     /// Uses a sign-in up, and returns the person that the provider's answer stands for.
     ///
-    /// It counts as a failed attempt of the network, until `SignInCounters.succeed`, unless the provider cannot be
-    /// reached.
+    /// It counts as a failed attempt of the network, or of a device from which an account signed in by a provider before,
+    /// until `succeed` of the counters, unless the provider cannot be reached.
+    /// - Parameter device: the secret that an earlier sign-in gave the browser; nil for a new one.
     /// - Throws: `unknownItem` for a sign-in of another browser, or one that came back before; `notAuthenticated` for an
     ///   answer that does not hold; `serviceUnavailable` if the provider cannot be reached; `requestRateLimited`.
     func identity(
-        _ signIn: ProviderSignIn, _ response: ProviderResponse, browserSecret: String, address: [UInt8]
-    ) async throws(ServiceError) -> ProvidedIdentity {
+        _ signIn: ProviderSignIn, _ response: ProviderResponse, browserSecret: String, device: String?,
+        address: [UInt8]
+    ) async throws(ServiceError) -> (ProvidedIdentity, SignInCounters) {
         let client = try client(signIn.provider)
         guard signIn.browser == ProviderSignIn.hash(ofBrowser: browserSecret) else { throw .providerSignInIsOver }
         // Nothing is redeemed then, so nothing is written.
         guard !response.isError, !response.code.isEmpty else { throw .providerRefused }
         let now = environment.now()
-        try await write { transaction in
+        let counters = try await write { transaction in
             guard signIn.epoch == (try transaction.tokenEpoch()),
                 try transaction.installationEntry(.usedProviderSignIn, signIn.id) == nil
             else { throw ServiceError.providerSignInIsOver }
-            try SignInCounters(providersFrom: address).begin(at: now, in: transaction)
+            let known = try transaction.device(device, of: KnownDevice.ofProviders)
+            let counters = SignInCounters(providersFrom: address, knownDevice: known?.hash)
+            try counters.begin(at: now, in: transaction)
             try transaction.put(
                 UsedProviderSignIn(), signIn.id, expiresAt: signIn.issuedAt + Limits.providerSignInLifetime)
+            return counters
         }
         do throws(ServiceError) {
-            return try await identity(signIn, response, client, browserSecret, address)
+            return (try await identity(signIn, response, client, browserSecret, address), counters)
         } catch {
-            if error.code == .tryAgainLater {
-                try await write { try SignInCounters(providersFrom: address).succeed(in: $0) }
-            }
+            if error.code == .tryAgainLater { try await write { try counters.succeed(in: $0) } }
             throw error
         }
     }

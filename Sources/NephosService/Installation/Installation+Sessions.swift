@@ -24,7 +24,7 @@ package struct SignedInCaller: Sendable {
     package var address: String?
     /// Whether the account develops the container.
     package var isDeveloper: Bool
-    /// The name of the session, which is no secret; nil without one.
+    /// The name of the session, which is no secret, or of the program token, after the prefix of these; nil without one.
     package var session: String?
     /// The idempotency key of the request, which replaces the client's; nil unless the request is signed.
     package var requestKey: String?
@@ -179,13 +179,13 @@ extension Installation {
             account: session.session.account, address: session.address, isDeveloper: isDeveloper, session: session.hash)
     }
 
-    /// Runs `body`, which may take long, while a session lives.
-    /// - Parameter session: the name of the session.
+    /// Runs `body`, which may take long, while a session or a program token lives.
+    /// - Parameter session: the name of the session, or of the program token (`SignedInCaller.session`).
     /// - Throws: `notAuthenticated` if the session is over, or ends meanwhile: then `body`'s task is cancelled.
     package func whileLive<T: Sendable>(
         _ session: String, _ body: @escaping @Sendable () async -> T
     ) async throws(ServiceError) -> T {
-        _ = try await self.session(hash: session, isUsed: false)
+        try await checkIsLive(session)
         let outcome = await withTaskGroup(of: T?.self) { group in
             group.addTask { await body() }
             group.addTask {
@@ -201,10 +201,18 @@ extension Installation {
         return outcome
     }
 
-    /// Whether a session is over, by its name. One that cannot be read now is not: it is read again.
+    /// - Throws: `notAuthenticated` if a session or a program token is over, by its name.
+    private func checkIsLive(_ session: String) async throws(ServiceError) {
+        if session.hasPrefix(StoredProgramToken.prefix) {
+            return try await checkIsLive(program: String(session.dropFirst(StoredProgramToken.prefix.count)))
+        }
+        _ = try await self.session(hash: session, isUsed: false)
+    }
+
+    /// Whether a session or a program token is over, by its name. One that cannot be read now is not: it is read again.
     package func isOver(_ session: String) async -> Bool {
         do throws(ServiceError) {
-            _ = try await self.session(hash: session, isUsed: false)
+            try await checkIsLive(session)
             return false
         } catch {
             return error.clientCode == .notAuthenticated

@@ -80,6 +80,10 @@ struct AccountSession: StoredEntry {
 struct KnownDevice: StoredEntry {
     static let kind = InstallationEntry.Kind.knownDevice
     static func name(_ account: String, _ hash: String) -> String { "\(account)/\(hash)" }
+
+    /// In place of the account's ID: a device from which an account signed in by a provider. There is one only beside that
+    /// of an account, with which it is evicted.
+    static let ofProviders = ""
 }
 
 /// A valid session with its account, as requests need it.

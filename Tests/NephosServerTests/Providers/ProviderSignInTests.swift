@@ -254,11 +254,36 @@ import Testing
         }
         try server.provider("first").lie = .noToken
         for _ in 1...31 {
-            statuses.append(try await server.signIn(browser, by: "first", as: ProviderServer.ada).status)
+            let stranger = Browser(server.production, client: [192, 0, 2, 7])
+            statuses.append(try await server.signIn(stranger, by: "first", as: ProviderServer.ada).status)
         }
         #expect(
             statuses.prefix(5).allSatisfy { $0 == 303 } && statuses.dropFirst(5).prefix(30).allSatisfy { $0 == 403 })
         #expect(statuses.last == 429, "\(statuses)")
+        await server.close()
+    }
+
+    @Test func `a browser that signed in by a provider before has an allowance of its own`() async throws {
+        let server = try await ProviderServer()
+        let network: [UInt8] = [192, 0, 2, 7]
+        let (first, second) = (Browser(server.production, client: network), Browser(server.production, client: network))
+        for browser in [first, second] {
+            #expect(try await server.signIn(browser, by: "first", as: ProviderServer.ada).status == 303)
+        }
+        try server.provider("first").lie = .noToken
+        for _ in 1...30 {
+            let stranger = Browser(server.production, client: network)
+            #expect(try await server.signIn(stranger, by: "first", as: ProviderServer.bob).status == 403)
+        }
+        for status in [403, 403, 403, 403, 403, 429] {
+            #expect(try await server.signIn(first, by: "first", as: ProviderServer.ada).status == status)
+        }
+        try server.provider("first").lie = nil
+        let stranger = Browser(server.production, client: network)
+        #expect(try await server.signIn(stranger, by: "first", as: ProviderServer.bob).status == 429)
+        #expect(try await server.signIn(second, by: "first", as: ProviderServer.ada).status == 303)
+        let elsewhere = Browser(server.production, client: [192, 0, 2, 8])
+        #expect(try await server.signIn(elsewhere, by: "first", as: ProviderServer.bob).status == 303)
         await server.close()
     }
 
