@@ -73,7 +73,10 @@ struct ServeCheck {
         let isServed = AdministeredInstallation.isServed(command.socket)
         let running: [Finding] =
             isServed ? [.note("a server runs with these data: \(command.socket) answers")] : []
-        return running + [address()] + certificate() + data() + storage() + objects()
+        let metrics = command.listeners.metricsAddress.map {
+            Finding.note("who reaches \($0) reads the metrics and the status")
+        }
+        return running + [address()] + (metrics.map { [$0] } ?? []) + certificate() + data() + storage() + objects()
             + (command.mail.finding().map { [$0] } ?? []) + command.providers.findings()
     }
 

@@ -48,6 +48,12 @@ struct ServeCommand {
             The address and port, such as 0.0.0.0:443 or [::]:443. Default:
             127.0.0.1:8484
             """),
+        CommandOption(
+            "--metrics-listen", "ADDRESS",
+            """
+            Answer /metrics, /status and /ready there, such as 127.0.0.1:9464, in plain
+            HTTP and to whoever asks: an address for the monitoring alone.
+            """),
         CommandOption("--tls-cert", "FILE", "The certificate with its chain, in PEM. SIGHUP reads it again."),
         CommandOption("--tls-key", "FILE", "The certificate's private key, in PEM."),
         CommandOption(
@@ -167,6 +173,7 @@ struct ServeCommand {
     private func serve(until stops: AsyncStream<Void>, _ isStopping: @Sendable () -> Bool) async throws {
         try Self.checkDirectory(data)
         let network = try listeners.open()
+        let metrics = try listeners.openMetrics()
         ProcessMemory.keepForNextAnswer()
         SQLiteLibrary.dedicate()
         let stores = try await settings.stores(isStopping)
@@ -190,7 +197,7 @@ struct ServeCommand {
             service, access: .production(installation, url: url), log: settings.log.observer())
         let served = ServedService(
             service: service, responder: responder, log: settings.log, clients: delivery.clients,
-            credentials: listeners.credentials, proxies: listeners.proxies, drain: drain)
+            credentials: listeners.credentials, proxies: listeners.proxies, metrics: metrics, drain: drain)
         var upkeep: [@Sendable () async -> Void] = [
             { await installation.purgeExpired() },
             { await installation.chainAudit() },

@@ -9,6 +9,8 @@ final class ServeListeners: Sendable {
     static let warning = 14.0 * 24 * 60 * 60
 
     let address: String
+    /// The address of the metrics' listener; nil for none.
+    let metricsAddress: String?
     private let files: (certificate: String, key: String)?
     /// The certificate of the start; nil for plain HTTP.
     let credentials: TLSCredentials?
@@ -19,6 +21,7 @@ final class ServeListeners: Sendable {
 
     init(_ arguments: Arguments, _ url: PublicURL) throws(UsageError) {
         address = arguments["--listen"] ?? "127.0.0.1:8484"
+        metricsAddress = arguments["--metrics-listen"]
         let isLoopback = ["127.", "[::1]:"].contains { [address] in address.hasPrefix($0) }
         files = try Self.files(arguments)
         do throws(TLSFailure) {
@@ -44,6 +47,13 @@ final class ServeListeners: Sendable {
             throw UsageError(
                 "'--behind-proxy' needs '--trust-proxy ADDRESS', the proxy's, such as 127.0.0.1: without it all clients "
                     + "are one, and a guess of one's password delays the others.")
+        }
+        if let metricsAddress {
+            do throws(ListeningError) {
+                try ListeningSocket.check(metricsAddress)
+            } catch {
+                throw UsageError("'--metrics-listen': \(error).")
+            }
         }
         guard url.isSecure || credentials == nil else {
             throw UsageError("'--url \(url.text)' is not https, but '--tls-cert' is given.")
@@ -71,6 +81,12 @@ final class ServeListeners: Sendable {
         var network = try ListeningSocket.listen(on: address)
         network.isTLS = credentials != nil
         return network
+    }
+
+    /// Binds the address of the metrics; nil without one.
+    func openMetrics() throws(ListeningError) -> ListeningSocket? {
+        guard let metricsAddress else { return nil }
+        return try ListeningSocket.listen(on: metricsAddress)
     }
 
     /// Gives a server that started the certificate that was read meanwhile.

@@ -84,6 +84,8 @@ struct ServedService {
     var credentials: TLSCredentials?
     var proxies = TrustedProxies.none
     var takesAccessToken = false
+    /// The bound socket of the metrics' listener; nil for none.
+    var metrics: ListeningSocket?
     /// The time in milliseconds for which a stopping server is not ready and answers still, so that load balancers notice.
     var drain: Int64 = 0
 
@@ -110,6 +112,7 @@ struct ServedService {
             [responder] in
             await responder.respond(to: $0)
         }
+        let metricsServer = try startMetrics()
         ready(server)
         ServiceManager.current?.noteReady()
         await service.resume()
@@ -124,10 +127,20 @@ struct ServedService {
         for task in tasks { task.cancel() }
         service.endPolls()
         await server.stop()
+        await metricsServer?.stop()
         await finish()
         // The stop does not wait for deliveries in progress. They fail now and are retried after the next start.
         for client in clients { client.close() }
         await service.close()
         log.writer.flush()
+    }
+
+    /// Serves the metrics, until the last request is answered.
+    private func startMetrics() throws(ListeningError) -> HTTPServer? {
+        guard let metrics else { return nil }
+        let listener = MetricsListener(responder)
+        return try HTTPServer([metrics], options: MetricsListener.options, log: { [log] in log.note("metrics: \($0)") }) {
+            await listener.respond(to: $0)
+        }
     }
 }

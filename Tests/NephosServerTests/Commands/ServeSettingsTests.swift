@@ -53,6 +53,13 @@ import Testing
         #expect(!finished.output.contains("strict"))
     }
 
+    @Test func `the listener of the metrics is checked`() async throws {
+        let finished = try await check("url = http://127.0.0.1:1\nmetrics-listen = 10.0.0.7:9464\n")
+        #expect(finished.status == 0 && finished.output.contains("who reaches 10.0.0.7:9464 reads the metrics"))
+        try await expectRefused(
+            "url = http://127.0.0.1:1\nmetrics-listen = metrics.example.org\n", "'--metrics-listen': ")
+    }
+
     @Test func `a setting without a value is true or false, and false overrides true`() async throws {
         let file = "url = http://a.example.org\ninsecure = true\nstrict = true\n"
         let finished = try await check(file, environment: ["NEPHOS_SERVE_STRICT": "false"])
