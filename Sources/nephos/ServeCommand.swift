@@ -197,7 +197,8 @@ struct ServeCommand {
             service, access: .production(installation, url: url), log: settings.log.observer())
         let served = ServedService(
             service: service, responder: responder, log: settings.log, clients: delivery.clients,
-            credentials: listeners.credentials, proxies: listeners.proxies, metrics: metrics, drain: drain)
+            credentials: listeners.credentials, proxies: listeners.proxies, admitsBodies: true, metrics: metrics,
+            drain: drain)
         var upkeep: [@Sendable () async -> Void] = [
             { await installation.purgeExpired() },
             { await installation.chainAudit() },

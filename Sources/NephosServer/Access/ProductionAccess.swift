@@ -88,6 +88,22 @@ struct ProductionAccess: ServerAccess {
         }
     }
 
+    func hasAccount(
+        _ request: HTTPRequest, _ target: RequestTarget, _ path: DatabasePath
+    ) async throws(Refusal) -> Bool {
+        guard let signature = request.signature else {
+            return try await caller(request, target, path).account != nil
+        }
+        // The signature is checked with the body, of which it is.
+        do throws(ServiceError) {
+            try await known.checkServerKey(
+                signature.keyID, container: path.container, environment: path.environment)
+        } catch {
+            throw Refusal(error)
+        }
+        return true
+    }
+
     func administrator(_ request: HTTPRequest, _ target: RequestTarget) async throws(Refusal) -> Administrator {
         if let user = request.localUser { return .localUser(user) }
         // The administration has no web pages elsewhere, and its token is never in a URL.

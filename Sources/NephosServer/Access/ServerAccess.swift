@@ -35,6 +35,10 @@ protocol ServerAccess: Sendable {
     /// Returns the caller of a request to a container.
     func caller(_ request: HTTPRequest, _ target: RequestTarget, _ path: DatabasePath) async throws(Refusal)
         -> SignedInCaller
+    /// Returns whether the caller of a request to a container has an account, before the request's body is read.
+    /// - Throws: the refusal of a caller whom no body would let in.
+    func hasAccount(_ request: HTTPRequest, _ target: RequestTarget, _ path: DatabasePath) async throws(Refusal)
+        -> Bool
     /// Returns the caller of a request of the administration.
     func administrator(_ request: HTTPRequest, _ target: RequestTarget) async throws(Refusal) -> Administrator
     /// Throws unless the container exists, in words that are the same for others' containers.
@@ -97,6 +101,10 @@ struct DevelopmentAccess: ServerAccess {
         }
         return SignedInCaller(account: account, address: address, isDeveloper: true)
     }
+
+    func hasAccount(
+        _ request: HTTPRequest, _ target: RequestTarget, _ path: DatabasePath
+    ) async throws(Refusal) -> Bool { true }
 
     func administrator(_ request: HTTPRequest, _ target: RequestTarget) async throws(Refusal) -> Administrator {
         .localUser(0)

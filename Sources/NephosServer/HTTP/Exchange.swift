@@ -12,6 +12,8 @@ final class Exchange {
     private var run: RequestRun?
     /// The body that a streaming handler reads; nil for any other request.
     private var stream: BodyStream?
+    /// The decision about the body that is under way; nil for none.
+    private var admission: PendingAdmission?
     /// The answer of the handler, until it is sent; nil before.
     private var response: HTTPResponse?
     private var whenSent: (@Sendable (Bool) -> Void)?
@@ -32,7 +34,9 @@ final class Exchange {
         target: String, problem: String?, refusal: Refusal?, _ watched: WatchedConnection?,
         _ options: HTTPServer.Options
     ) {
-        state = ExchangeState(bodyLimit: options.bodyLimit, droppedBodyLimit: options.droppedBodyLimit)
+        state = ExchangeState(
+            bodyLimit: options.bodyLimit, droppedBodyLimit: options.droppedBodyLimit,
+            admitsBodies: options.admission != nil)
         client = watched?.client ?? PeerAddress()
         var request = HTTPRequest(method: .other, target: target)
         request.problem = problem
@@ -72,22 +76,23 @@ final class Exchange {
                 // The rest of the body has a deadline too. Without one, a slow client would occupy the connection.
                 watched?.allow(bridge.options, bytes: length)
                 return .YES
+            case .admit: event = admit(connection, bridge)
             case .checkRoom: event = .room(bridge.held.hasRoom(for: holder(bridge)))
             case .reserve(let bytes):
                 event = .reserved(
                     watched.map { bridge.held.hold(bytes, .arrivingBody, $0, for: holder(bridge)) } ?? true)
             case .run: event = runHandler(connection, bridge)
             case .stream: event = streamHandler(connection, bridge)
-            case .proceed: event = proceed()
+            case .proceed: event = proceed(bridge)
             case .feed:
                 let options = bridge.options
                 run?.endReading()
                 stream?.receive(piece, slowest: options.slowestTransfer, grace: options.slowTransferGrace)
-                event = proceed()
+                event = proceed(bridge)
             case .endBody:
                 run?.endReading()
                 stream?.end()
-                event = proceed()
+                event = proceed(bridge)
             case .answer(let answer):
                 let response = response(answer, bridge)
                 if holds(response, bridge) || answer != .handler { return queue(response, connection, bridge) }
@@ -182,24 +187,51 @@ final class Exchange {
         return start(request, connection, bridge)
     }
 
+    /// Asks whether the body is to be read.
+    private func admit(_ connection: OpaquePointer, _ bridge: HTTPBridge) -> ExchangeState.Event {
+        guard let decide = bridge.options.admission else { return .admitted(bodyLimit: .max) }
+        watched?.suspendDeadline()
+        let pending = PendingAdmission()
+        admission = pending
+        return start(request, connection, bridge) {
+            switch await decide($0) {
+            case .refused(let response): return response
+            case .body(let limit):
+                pending.admit(bodyLimit: limit)
+                return HTTPResponse(status: 100)
+            }
+        }
+    }
+
+    /// Ends the run of a decision, and has the body arrive.
+    private func admitted(bodyLimit: Int, _ bridge: HTTPBridge) -> ExchangeState.Event {
+        run?.leave()
+        (run, admission) = (nil, nil)
+        request.bodyLimit = bodyLimit
+        begun = MonotonicTime.now.milliseconds
+        watched?.allow(bridge.options, since: begun)
+        return .admitted(bodyLimit: bodyLimit)
+    }
+
     private func start(
-        _ request: HTTPRequest, _ connection: OpaquePointer, _ bridge: HTTPBridge
+        _ request: HTTPRequest, _ connection: OpaquePointer, _ bridge: HTTPBridge, _ handler: HTTPServer.Handler? = nil
     ) -> ExchangeState.Event {
         guard bridge.mayBeginHandler() else { return .stopping }
         let run = RequestRun(connection, bridge)
         self.run = run
         run.start {
-            run.give(await bridge.handler(request))
+            run.give(await (handler ?? bridge.handler)(request))
             bridge.runningHandlers.leave()
         }
-        return proceed()
+        return proceed(bridge)
     }
 
     /// Runs the handler's pending work: after its start, after a piece of its body, or after the resumption of the
     /// connection. While a handler runs ahead of the body, calls of the library bring no data.
-    private func proceed() -> ExchangeState.Event {
+    private func proceed(_ bridge: HTTPBridge) -> ExchangeState.Event {
         switch run?.proceed(reading: stream) {
         case .answered(let response):
+            if let limit = admission?.bodyLimit { return admitted(bodyLimit: limit, bridge) }
             self.response = response
             return .answered
         case .suspended, nil: return .suspended

@@ -17,6 +17,8 @@ struct ExchangeState {
         var isAmbiguous = false
         /// Whether the handler reads the body as it arrives.
         var isStreamed = false
+        /// Whether a body of unknown length follows.
+        var isChunked = false
     }
 
     enum Answer: Equatable {
@@ -33,6 +35,8 @@ struct ExchangeState {
         /// The target or the headers exceed their limits.
         case refused
         case head(Head)
+        /// The reply to the action `admit`. The value is the maximum size of the body in bytes.
+        case admitted(bodyLimit: Int)
         /// A piece of the body arrived. No bytes means that the body ended or the connection resumed. `capacity` is the
         /// capacity of the buffer in bytes.
         case called(bytes: Int, capacity: Int = 0)
@@ -54,6 +58,8 @@ struct ExchangeState {
     enum Action: Equatable {
         /// Returns to the library until its next call.
         case wait
+        /// Asks whether the body of the request is to be read.
+        case admit
         /// Waits for a body that will be buffered. The value is the announced size in bytes.
         case buffer(Int)
         case append
@@ -82,6 +88,8 @@ struct ExchangeState {
     private enum Phase {
         /// The request line has arrived.
         case started
+        /// Waits for the reply on whether the body is to be read.
+        case admitting
         /// Waits for the reply on whether a counted body may begin.
         case checkingRoom
         /// The body is arriving, and is buffered or dropped.
@@ -113,10 +121,13 @@ struct ExchangeState {
     private var droppedBytes = 0
     /// Whether the body has no room in the memory budget, so that it is dropped.
     private var isBusy = false
-    private let bodyLimit: Int
+    private var bodyLimit: Int
     private let droppedBodyLimit: Int
+    /// Whether a body that counts towards the memory budget is admitted before it is read.
+    private let admitsBodies: Bool
 
-    init(bodyLimit: Int, droppedBodyLimit: Int) {
+    init(bodyLimit: Int, droppedBodyLimit: Int, admitsBodies: Bool = false) {
+        self.admitsBodies = admitsBodies
         self.bodyLimit = bodyLimit
         self.droppedBodyLimit = droppedBodyLimit
     }
@@ -133,13 +144,16 @@ struct ExchangeState {
             if isReserved { return append(piece) }
             isBusy = true
             return drop(piece, else: .discard)
-        case (.called, .aheadOfBody), (.called, .running): return .proceed
+        case (.called, .aheadOfBody), (.called, .running), (.called, .admitting): return .proceed
+        case (.admitted(let limit), .admitting):
+            bodyLimit = min(bodyLimit, limit)
+            return beginBuffered()
         case (.called(let bytes, _), .streaming):
             phase = .streaming(bytes)
             return bytes > 0 ? .feed : .endBody
         case (.called(let bytes, _), .draining):
             return bytes > 0 ? drop(bytes, else: .wait) : answer(.handler)
-        case (.answered, .aheadOfBody): return answerAheadOfBody()
+        case (.answered, .aheadOfBody), (.answered, .admitting): return answerAheadOfBody()
         case (.answered, .streaming(let piece)):
             phase = .draining
             return piece > 0 ? drop(piece, else: .drain(0)) : answer(.handler)
@@ -147,10 +161,11 @@ struct ExchangeState {
         case (.reading, .aheadOfBody):
             phase = .streaming(0)
             return .wait
-        case (.suspended, .aheadOfBody), (.suspended, .streaming), (.suspended, .running), (.reading, .streaming):
+        case (.suspended, .aheadOfBody), (.suspended, .streaming), (.suspended, .running), (.suspended, .admitting),
+            (.reading, .streaming):
             return .wait
         case (.noRoom, .running), (.noRoom, .answering): return answer(.busy)
-        case (.stopping, .running), (.stopping, .aheadOfBody): return answer(.unfinished)
+        case (.stopping, .running), (.stopping, .aheadOfBody), (.stopping, .admitting): return answer(.unfinished)
         default: return close()
         }
     }
@@ -163,6 +178,14 @@ struct ExchangeState {
             phase = .aheadOfBody
             return .stream
         }
+        if admitsBodies, head.contentLength.map({ $0 >= HeldBytes.counted }) ?? head.isChunked {
+            phase = .admitting
+            return .admit
+        }
+        return beginBuffered()
+    }
+
+    private mutating func beginBuffered() -> Action {
         phase = .receiving
         let length = head.contentLength ?? 0
         if length > bodyLimit {

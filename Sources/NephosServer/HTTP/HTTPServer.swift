@@ -44,6 +44,8 @@ package final class HTTPServer: Sendable {
         /// Returns whether a request with this target is for a file. Its handler runs before the body is read, and
         /// receives the body as it arrives.
         package var isTransfer: @Sendable (String) -> Bool = { $0.hasPrefix("/\(AssetAddress.module)/") }
+        /// Decides about requests whose bodies are long, before they are read; nil to read all.
+        package var admission: (@Sendable (HTTPRequest) async -> Admission)?
         /// The minimum transfer rate of the body of a file upload in bytes per second, and the grace period before the
         /// first check. A slower upload is abandoned. Both values also apply to each piece of a file that is sent.
         package var slowestTransfer = Limits.slowestUpload

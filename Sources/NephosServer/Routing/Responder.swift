@@ -8,8 +8,8 @@ import Synchronization
 /// Then the headers of every answer are added, and the metrics are updated.
 package final class Responder: Sendable {
     private let service: NephosService
-    private let access: any ServerAccess
-    private let router: Router
+    let access: any ServerAccess
+    let router: Router
     private let metrics = Metrics()
     private let requestIDs = RequestIDs()
     private let recent = RecentRequests()
@@ -56,7 +56,10 @@ package final class Responder: Sendable {
         RequestTarget(request.target).flatMap { access.account(request, $0) }
     }
 
-    package func respond(to request: HTTPRequest) async -> HTTPResponse {
+    package func respond(to request: HTTPRequest) async -> HTTPResponse { await respond(to: request, nil) }
+
+    /// - Parameter refusal: the refusal of the request before its body was read; nil for none.
+    func respond(to request: HTTPRequest, _ refusal: Refusal?) async -> HTTPResponse {
         let start = ContinuousClock.now
         metrics.began()
         let requestID = requestIDs.next()
@@ -78,6 +81,7 @@ package final class Responder: Sendable {
             if let origin = request.origin, origin != "null", await access.mayRead(origin, request, target) {
                 reader = origin
             }
+            if let refusal { throw refusal }
             response = try await timing.measure {
                 await answer(request, target, route, requestID, details)
             }.get()
@@ -170,7 +174,9 @@ package final class Responder: Sendable {
         guard let target else { throw Refusal(.badRequest, "the path's percent-encoding is not valid UTF-8") }
         guard let route else { throw try unknownPath(target) }
         guard route.answers(request.method) else { throw .methodNotAllowed(route.allowedMethods) }
-        if request.bodyIsTooLarge { throw .bodyTooLarge(limit: route.bodyLimit) }
+        if request.bodyIsTooLarge {
+            throw .bodyTooLarge(limit: min(route.bodyLimit, request.bodyLimit ?? .max))
+        }
         var request = request
         request.signature?.setBody(request.body)
         request = try request.decoded()
@@ -187,7 +193,7 @@ package final class Responder: Sendable {
 
     /// Refuses web pages of other origins than the server's: the administration answers its own pages, and clients that are
     /// no browser.
-    private func checkOwnPage(_ request: HTTPRequest) throws(Refusal) {
+    func checkOwnPage(_ request: HTTPRequest) throws(Refusal) {
         if let origin = request.origin {
             if origin == access.baseURL(request) { return }
         } else if request.fetchSite == nil || request.fetchSite == "same-origin" || request.fetchSite == "none" {
@@ -210,7 +216,7 @@ package final class Responder: Sendable {
     }
 
     /// Returns the administrator that calls, if the role allows the request. Notes refusals for the audit.
-    private func administrator(
+    func administrator(
         _ request: HTTPRequest, _ target: RequestTarget, _ route: Route, _ right: AdministrationRight,
         _ container: String
     ) async throws(Refusal) -> Administrator {

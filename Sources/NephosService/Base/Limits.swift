@@ -23,6 +23,9 @@ package enum Limits {
     /// admits every request within the limits above: JSON takes up to six times the bytes of a string, and five times
     /// the bytes of a location.
     package static let requestBodySize = 8 * requestSize
+    /// The maximum number of bytes of the HTTP body of a request to a production server without an account. It admits a
+    /// lookup of 400 records with the longest names.
+    package static let anonymousBodySize = 256 * 1024
     /// The maximum number of containers that one overview of a service reads.
     static let overviewContainers = 50
     /// The maximum number of zones per container that an overview reads.

@@ -96,6 +96,14 @@ extension Installation {
             requestKey: RequestKeyRow.signedPrefix + once.prefix(56))
     }
 
+    /// - Throws: `notAuthenticated` for a key that is revoked, or another container's.
+    package func checkServerKey(
+        _ id: String, container: String, environment: ContainerEnvironment
+    ) async throws(ServiceError) {
+        guard let key = try await serverKey(id), key.container == container, key.environment == environment.rawValue
+        else { throw Self.wrongSignature }
+    }
+
     private func serverKey(_ id: String) async throws(ServiceError) -> StoredServerKey? {
         guard id.utf8.count == 64 else { return nil }
         return try await serverKeys.value(id) { () async throws(ServiceError) in

@@ -84,6 +84,8 @@ struct ServedService {
     var credentials: TLSCredentials?
     var proxies = TrustedProxies.none
     var takesAccessToken = false
+    /// Whether callers are checked before long bodies are read.
+    var admitsBodies = false
     /// The bound socket of the metrics' listener; nil for none.
     var metrics: ListeningSocket?
     /// The time in milliseconds for which a stopping server is not ready and answers still, so that load balancers notice.
@@ -104,6 +106,7 @@ struct ServedService {
         options.unfinished = Responder.unfinished
         options.account = { [responder] in responder.account($0) }
         options.proxies = proxies
+        if admitsBodies { options.admission = { [responder] in await responder.admission($0) } }
         options.takesAccessToken = takesAccessToken
         options.busy = { [responder] in responder.busy($0) }
         let server = try HTTPServer(
@@ -139,7 +142,8 @@ struct ServedService {
     private func startMetrics() throws(ListeningError) -> HTTPServer? {
         guard let metrics else { return nil }
         let listener = MetricsListener(responder)
-        return try HTTPServer([metrics], options: MetricsListener.options, log: { [log] in log.note("metrics: \($0)") }) {
+        return try HTTPServer([metrics], options: MetricsListener.options, log: { [log] in log.note("metrics: \($0)") })
+        {
             await listener.respond(to: $0)
         }
     }

@@ -280,6 +280,8 @@ private struct ExchangeModel {
     private let isEndless: Bool
     private var last = ExchangeState.Action.wait
     private var isStreamed = false
+    /// Whether the decision about the body is under way.
+    private var isAdmitting = false
     private var bodyHasEnded = false
     private var pieceBytes = 0
     private var bufferedBytes = 0
@@ -287,7 +289,9 @@ private struct ExchangeModel {
 
     init(_ random: inout SeededGenerator, isOutOfOrder: Bool) {
         bodyLimit = [0, 10, 60_000, 100_000][random.below(4)]
-        state = ExchangeState(bodyLimit: bodyLimit, droppedBodyLimit: [0, 20, 100_000, 200_000][random.below(4)])
+        state = ExchangeState(
+            bodyLimit: bodyLimit, droppedBodyLimit: [0, 20, 100_000, 200_000][random.below(4)],
+            admitsBodies: random.chance(2))
         self.isOutOfOrder = isOutOfOrder
         isEndless = random.chance(4)
     }
@@ -309,6 +313,9 @@ private struct ExchangeModel {
         switch last {
         case .checkRoom: return .room(!random.chance(4))
         case .reserve: return .reserved(!random.chance(4))
+        case .admit where random.chance(10): return .stopping
+        case .admit: return decision(&random)
+        case .proceed where isAdmitting: return decision(&random)
         case .run where random.chance(10): return .noRoom
         case .run where random.chance(10), .stream where random.chance(10): return .stopping
         case .run, .stream, .proceed, .feed, .endBody:
@@ -323,8 +330,15 @@ private struct ExchangeModel {
         }
     }
 
+    /// What may follow while it is decided about the body.
+    private func decision(_ random: inout SeededGenerator) -> ExchangeState.Event {
+        if random.chance(2) { return .suspended }
+        return random.chance(4) ? .answered : .admitted(bodyLimit: [0, 10, 70_000, .max][random.below(4)])
+    }
+
     private func anyEvent(_ random: inout SeededGenerator) -> ExchangeState.Event {
-        switch random.below(10) {
+        switch random.below(11) {
+        case 10: .admitted(bodyLimit: 10)
         case 0: .refused
         case 1: .head(head(&random))
         case 2: .room(random.chance(2))
@@ -341,7 +355,8 @@ private struct ExchangeModel {
     private func head(_ random: inout SeededGenerator) -> ExchangeState.Head {
         ExchangeState.Head(
             contentLength: [nil, 0, 5, bodyLimit, bodyLimit + 1, 70_000, 300_000, .max][random.below(8)],
-            expectsContinue: random.chance(4), isAmbiguous: random.chance(20), isStreamed: random.chance(3))
+            expectsContinue: random.chance(4), isAmbiguous: random.chance(20), isStreamed: random.chance(3),
+            isChunked: random.chance(3))
     }
 
     private func piece(_ bytes: Int, _ random: inout SeededGenerator) -> ExchangeState.Event {
@@ -353,6 +368,10 @@ private struct ExchangeModel {
         let former = last
         last = state.handle(event)
         history.append("\(event): \(last)")
+        switch event {
+        case .admitted, .answered, .stopping: isAdmitting = false
+        default: isAdmitting = isAdmitting || last == .admit
+        }
         switch last {
         case .append: bufferedBytes += pieceBytes
         case .discard: bufferedBytes = 0

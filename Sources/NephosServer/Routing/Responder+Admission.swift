@@ -1,0 +1,36 @@
+import NephosService
+import NephosWire
+
+extension Responder {
+    /// Decides about a request whose body is long, or of unknown length, before the body is read: a production server does
+    /// not keep the bodies of callers whom the route refuses, and short ones of callers without an account. A request of a
+    /// long body counts twice for its account's rate.
+    package func admission(_ request: HTTPRequest) async -> Admission {
+        do throws(Refusal) {
+            try access.check(request)
+            return .body(limit: try await bodyLimit(request))
+        } catch {
+            return .refused(await respond(to: request, error))
+        }
+    }
+
+    /// Returns the maximum size in bytes of a request's body.
+    /// - Throws: the refusal of the caller.
+    private func bodyLimit(_ request: HTTPRequest) async throws(Refusal) -> Int {
+        // Without its body the route refuses such a request.
+        guard let target = RequestTarget(request.target), let route = router.route(target),
+            route.answers(request.method)
+        else { return 0 }
+        let container = target.components.count > 2 ? target.components[2] : ""
+        if let right = route.access.right(container: container) {
+            try checkOwnPage(request)
+            _ = try await administrator(request, target, route, right, container)
+        }
+        guard route.access == .container else { return route.bodyLimit }
+        let path = try DatabasePath(target.components)
+        guard try await access.hasAccount(request, target, path) else {
+            return min(route.bodyLimit, Limits.anonymousBodySize)
+        }
+        return route.bodyLimit
+    }
+}
