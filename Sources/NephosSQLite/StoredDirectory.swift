@@ -103,13 +103,20 @@ package struct StoredDirectory: Sendable {
     }
 
     /// Removes all sessions, program tokens, logins, links and mails of a restored installation: a backup may be stolen, and has
-    /// sessions and links that were ended or used since.
+    /// sessions and links that were ended or used since. Another epoch begins, as of challenges and of sign-ins by providers only
+    /// their use is stored. It is random, so that each restore of a backup has another.
     private static func endSessions(_ copy: Connection) throws {
         let kinds = [
             InstallationEntry.Kind.session, .accountSession, .programToken, .accountProgramToken, .login, .loginCode,
             .link, .queuedMail,
         ].map { String($0.rawValue) }
-        try copy.execute("DELETE FROM installation_entry WHERE kind IN (\(kinds.joined(separator: ", ")))")
+        try copy.execute(
+            """
+            BEGIN IMMEDIATE;
+            DELETE FROM installation_entry WHERE kind IN (\(kinds.joined(separator: ", ")));
+            UPDATE store_secret SET epoch = epoch + 1 + (random() & 0xFFFFFFFFFF);
+            COMMIT;
+            """)
     }
 
     /// The number of sequences and of row numbers that a restored store skips: more than the store can have issued
