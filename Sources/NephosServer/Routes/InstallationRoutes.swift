@@ -34,8 +34,10 @@ enum InstallationRoutes {
         .installation("accounts/invite") { (message: Account, call) async throws(ServiceError) in
             Link(link: try await call.installation.invite(message.account, by: call.actor))
         },
-        .installation("accounts/delete") { (message: Account, call) async throws(ServiceError) in
-            try await call.service.deleteAccount(named: message.account, of: call.installation, by: call.actor)
+        .installation("accounts/delete") { (message: DeletedAccount, call) async throws(ServiceError) in
+            try await call.service.deleteAccount(
+                named: message.account, of: call.installation, erasesPublicRecords: message.publicRecords ?? false,
+                by: call.actor)
         },
     ]
 
@@ -194,6 +196,11 @@ enum InstallationRoutes {
         var session: String?
         /// Whether all program tokens are revoked too; nil for no.
         var programTokens: Bool?
+    }
+    private struct DeletedAccount: Decodable {
+        var account: String
+        /// Whether the records that it created in public databases go, too; nil for no.
+        var publicRecords: Bool?
     }
     private struct RemovedPasskey: Decodable {
         var account: String

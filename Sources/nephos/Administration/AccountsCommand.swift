@@ -10,8 +10,14 @@ struct AccountsCommand {
     /// The actions on a production server alone.
     private static let production = InstallationAccounts.actions
 
+    private static let publicRecords = CommandOption(
+        "--public-records", nil,
+        "Delete the records that the account created in public databases, too; of a production server.")
+
     static let options =
-        [Confirmation.option] + CloudAddress.containerOptions + [CommandOption("--help", nil, "Show this help.")]
+        [Confirmation.option, publicRecords] + CloudAddress.containerOptions + [
+            CommandOption("--help", nil, "Show this help.")
+        ]
 
     /// Of two actions' options of one name the first.
     private static var distinctOptions: [CommandOption] {
@@ -57,8 +63,9 @@ struct AccountsCommand {
                          for the local CloudKit, the name of its user record instead.
           delete         Delete an account with its private database, its part in others'
                          shares, its keys and subscriptions. What it shares ends for those
-                         who take part. Its records in the public database stay. Who signs
-                         in under the name afterwards is another account.
+                         who take part. Its records in the public database stay, without
+                         --public-records. Who signs in under the name afterwards is
+                         another account.
 
         The accounts are those of the production server in --data, through its socket
         where it runs; elsewhere those of a container of the local CloudKit.
@@ -88,6 +95,8 @@ struct AccountsCommand {
             try AdministeredInstallation.run(arguments, InstallationAccounts.list)
         case .list: try list(arguments)
         case .delete where isProduction: try deleteFromInstallation(arguments)
+        case .delete where arguments.has(publicRecords.name):
+            throw UsageError("'\(publicRecords.name)' is for a production server: name its '--data DIR'.")
         case .delete: try delete(arguments)
         }
     }
@@ -108,8 +117,12 @@ struct AccountsCommand {
         guard let name = arguments.words.first else {
             throw UsageError("which account? Name it. See 'nephos accounts --help'.")
         }
-        try Confirmation(arguments).ask("the account '\(name)', with its private databases in all containers")
-        try AdministeredInstallation.run(arguments) { try InstallationAccounts.delete(name, $0) }
+        let erases = arguments.has(publicRecords.name)
+        let more = erases ? " and its records in public databases" : ""
+        try Confirmation(arguments).ask("the account '\(name)', with its private databases in all containers\(more)")
+        try AdministeredInstallation.run(arguments) {
+            try InstallationAccounts.delete(name, erasesPublicRecords: erases, $0)
+        }
     }
 
     private static func delete(_ arguments: Arguments) throws(UsageError) {

@@ -50,6 +50,7 @@ final class AdministeredInstallation {
         var id: String?
         var programTokens: Bool?
         var passkey: String?
+        var publicRecords: Bool?
     }
 
     /// An answer of the administration. Each action has some of the members.

@@ -275,10 +275,12 @@ enum InstallationAccounts {
         }
     }
 
-    static func delete(_ name: String, _ installation: AdministeredInstallation) throws {
-        let deleted = try installation.send("accounts/delete", .init(account: name))
+    /// - Parameter erasesPublicRecords: whether the records that it created in public databases go, too.
+    static func delete(_ name: String, erasesPublicRecords: Bool, _ installation: AdministeredInstallation) throws {
+        let deleted = try installation.send(
+            "accounts/delete", .init(account: name, publicRecords: erasesPublicRecords ? true : nil))
         Console.print(
             "account '\(deleted.name ?? name)' deleted, with its data in every container. Its records in public "
-                + "databases stay.\n")
+                + "databases \(erasesPublicRecords ? "are deleted, too" : "stay").\n")
     }
 }

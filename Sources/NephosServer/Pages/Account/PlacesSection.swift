@@ -36,6 +36,8 @@ struct PlacesSection: AccountSection {
             """
     }
 
+    private var baseURL: String { page.routed.access.baseURL(page.routed.request) }
+
     private func devices(_ place: AccountPlace) -> String {
         guard !place.devices.isEmpty else {
             return "<p>No device has made keys: encrypted values need an app on a device.</p>"
@@ -45,7 +47,9 @@ struct PlacesSection: AccountSection {
             place.lacksRecoveryKey
             ? """
             <p role="alert"><strong>There is no recovery key</strong>: if your devices are lost, so are your encrypted \
-            values. Make one on a device: <code>nephos keys recovery</code>.</p>
+            values. Make one in the app, or on a device that runs commands: <code>nephos keys recovery --url \
+            \(OwnPage.escaped(baseURL)) --container \(OwnPage.escaped(place.container)) --environment \
+            \(OwnPage.escaped(place.environment))</code>. Write it down, and keep it apart from the devices.</p>
             """ : ""
         return """
             <p>Devices with the keys of your encrypted values:</p><ul>\(list)</ul>\(recovery)
