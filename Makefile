@@ -51,8 +51,9 @@ install: build ## install nephos and nephos-keys, the manual page and the comple
 			"$$root/share/bash-completion/completions/nephos"
 
 package: build ## make the Debian package of the server in .build/package, start it in a copy of this system
-	@package="$$(scripts/package "$$(swift build $(RELEASE_FLAGS) --show-bin-path)/nephos")" && \
-		scripts/start-package "$$package" && echo "$$package"
+	@server="$$(swift build $(RELEASE_FLAGS) --show-bin-path)/nephos" && \
+		package="$$(scripts/package "$$server")" && scripts/start-package "$$package" && \
+		scripts/walk-production --server "$$server" && echo "$$package"
 
 test: bootstrap ## build everything and run every test (ARGS="--filter Zones")
 	@swift build --build-tests
