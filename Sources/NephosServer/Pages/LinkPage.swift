@@ -56,9 +56,14 @@ struct LinkPage {
                     address: address)
                 return page.signingIn(signedIn, keepsSignedIn: false, page.redirect(to: page.next(link?.continuation)))
             default:
+                // Read before the recovery ends the account's sessions. The session of another account goes on.
+                let former = try await installation.browserSession(page.browserToken)
                 try await installation.recover(
                     byLink: secret, password: form.field("password"),
                     removesOtherMethods: form.field("passkeys") == "remove", address: address)
+                if let former, former.account != link?.account {
+                    return page.redirect(to: "\(SignInPage.address(returningTo: AccountPage.path))&other=1")
+                }
                 return page.signingOut(page.redirect(to: SignInPage.path))
             }
         } catch {

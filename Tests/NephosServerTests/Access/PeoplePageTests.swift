@@ -266,6 +266,28 @@ import Testing
         await server.close()
     }
 
+    @Test func `a recovery in a browser of another account leaves that account signed in`() async throws {
+        let server = try await server()
+        let bob = "bob@example.org"
+        for account in [Self.ada, bob] { try await make(account, server, isVerified: true) }
+        let (browser, own) = (Browser(server), Browser(server))
+        await expectSignIn(browser, bob, Self.oldPassword, status: 303)
+        await expectSignIn(own, Self.ada, Self.oldPassword, status: 303)
+        for (browser, isOwn) in [(browser, false), (own, true)] {
+            let link = try await server.installation.makeRecoveryLink(
+                ofAccountNamed: Self.ada, by: AuditActor(name: "user 0"))
+            let target = try path(in: link)
+            if isOwn { await expectSignIn(own, Self.ada, Self.new, status: 303) }
+            let page = await browser.get(target)
+            let done = await browser.post(target, from: page, "password=\(Self.new)\(isOwn ? "+2" : "")")
+            let location = done.headers.first { $0.name == "Location" }?.value
+            #expect(done.status == 303 && location?.contains("other=1") == !isOwn, "\(location ?? "none")")
+            #expect((browser.cookie("session") != nil) == !isOwn)
+        }
+        #expect(await browser.get("/account").text.contains("<h1>\(bob)</h1>"))
+        await server.close()
+    }
+
     @Test func `known, unknown and unverified addresses have the same answer, and the verified one has a mail`()
         async throws
     {
