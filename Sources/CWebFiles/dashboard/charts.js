@@ -28,8 +28,8 @@ onRequests((added, missed) => {
   }
 });
 
-const charts = [["Requests", "count", "requests in " + seconds + " s"], ["Failed", "failed", "failed requests in " + seconds + " s"],
-  ["Slowest", "slowest", "ms of the slowest request"], ["Answers", "bytes", "bytes of answers in " + seconds + " s"]];
+const charts = [["Requests", "count", "in " + seconds + " s"], ["Failed", "failed", "in " + seconds + " s"],
+  ["Slowest", "slowest", "ms of the slowest request"], ["Answers", "bytes", "bytes in " + seconds + " s"]];
 
 function svg(name, attributes, ...children) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", name);

@@ -167,6 +167,9 @@ export async function content(parameters, signal, go) {
       pageLinks(parameters, here, answer)];
   } catch (error) {
     if (signal.aborted || error.needsSignIn) throw error;
-    return [...forms, h("p", { class: "bad" }, error.message), error instanceof Problem && error.advice ? h("p", {}, error.advice) : ""];
+    const isRefused = error instanceof Problem && error.status === 403 && here.database === "private";
+    return [...forms, h("p", { class: "bad" }, error.message), error instanceof Problem && error.advice ? h("p", {}, error.advice) : "",
+      isRefused ? h("p", {}, "Private records need a developer’s role. ",
+        link({ view: "records", container: here.container, environment: here.environment, database: "public" }, "Public records")) : ""];
   }
 }
