@@ -119,7 +119,10 @@ package final class Responder: Sendable {
     ) -> RequestRecording? {
         guard details.isWatched else { return nil }
         var recording = RequestRecording(failures: details.failures.map(RequestRecording.FailedItem.init))
-        if access.recordsBodies, route?.hasRecordableBodies == true {
+        let isFailed = response.status >= 400 || details.failedItems > 0
+        if access.recordsBodies, route?.hasRecordableBodies == true,
+            isFailed || !recent.isBusy(at: service.environment.now())
+        {
             recording.request = RequestRecording.Body(request.body)
             recording.answer = RequestRecording.Body(response.parts)
         }

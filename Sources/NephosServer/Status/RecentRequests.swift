@@ -25,6 +25,8 @@ final class RecentRequests: Sendable {
 
     /// The time until which requests are recorded.
     private let watchedUntil = Atomic<Int64>(0)
+    /// The time until which there are more requests than a stream takes.
+    private let busyUntil = Atomic<Int64>(0)
     private let ring = Mutex(Ring())
 
     private struct Ring {
@@ -32,6 +34,9 @@ final class RecentRequests: Sendable {
         var count = 0
         var requests: [Answered] = []
         var recordings = RequestRecordings()
+        /// The present interval between two batches of streams, and the number of its requests.
+        var interval: Int64 = 0
+        var inInterval = 0
 
         func request(at position: Int) -> Answered { requests[position % RecentRequests.limit] }
 
@@ -50,6 +55,9 @@ final class RecentRequests: Sendable {
 
     func watch(at now: Int64) { watchedUntil.store(now + Self.watch, ordering: .relaxed) }
 
+    /// Whether more requests are recorded than a stream takes, so that bodies of a successful one would not be looked at.
+    func isBusy(at now: Int64) -> Bool { now < busyUntil.load(ordering: .relaxed) }
+
     func note(_ request: AnsweredRequest, at time: Int64, _ recording: RequestRecording? = nil) {
         var request = request
         request.endpoint = Self.cut(request.endpoint)
@@ -65,6 +73,12 @@ final class RecentRequests: Sendable {
             }
             if let recording { ring.recordings.add(recording, at: ring.count) }
             ring.count += 1
+            let interval = time / RequestStreams.interval
+            ring.inInterval = interval == ring.interval ? ring.inInterval + 1 : 1
+            ring.interval = interval
+            if ring.inInterval == RequestBatch.limit {
+                busyUntil.store((interval + 1) * RequestStreams.interval, ordering: .relaxed)
+            }
             ring.recordings.remove(before: ring.first)
         }
     }

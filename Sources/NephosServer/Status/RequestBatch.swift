@@ -28,6 +28,8 @@ struct RequestBatch: Sendable {
     private(set) var event: [UInt8]?
     /// The position after the event.
     let next: Int
+    /// Whether requests were left out, as there are more than an event takes.
+    private(set) var isFull = false
 
     init(after position: Int, of recent: RecentRequests, _ filter: RequestFilter) {
         let (requests, next, missed) = recent.requests(after: position)
@@ -39,6 +41,7 @@ struct RequestBatch: Sendable {
         writer.beginObject()
         writer.key("requests")
         let written = writer.requests(chosen, size: Self.size)
+        isFull = written < wanted.count
         writer.key("next")
         writer.int64(Int64(next))
         writer.key("missed")

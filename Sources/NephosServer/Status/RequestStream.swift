@@ -5,6 +5,9 @@ import Synchronization
 final class RequestStream: EndlessBody {
     /// The time in milliseconds after which a stream without requests sends a comment, which finds clients that have gone.
     static let heartbeat: Int64 = 15_000
+    /// The time in milliseconds after a full event in which a stream sends no other: no reader follows more,
+    /// and a hundred streams would take its time.
+    static let rest: Int64 = 1000
     /// The time in milliseconds between two checks whether the reader still has the right to read.
     static let recheck: Int64 = 5000
 
@@ -15,6 +18,8 @@ final class RequestStream: EndlessBody {
         /// The completion of the read that waits; nil while the client takes what was sent.
         var waiting: Completion?
         var isEnded = false
+        /// The time from which on the next event may be sent.
+        var due: Int64 = 0
         /// The times of the last event or comment, and of the last check of the rights.
         var sent: Int64
         var checked: Int64
@@ -36,8 +41,13 @@ final class RequestStream: EndlessBody {
         state = Mutex(State(position: position, sent: now - Self.heartbeat, checked: now))
     }
 
-    /// The position of a reader that waits; nil for one that has not taken the last event.
-    var waitingPosition: Int? { state.withLock { $0.waiting == nil ? nil : $0.position } }
+    /// Whether the reader has taken all that was sent.
+    var isWaiting: Bool { state.withLock { $0.waiting != nil } }
+
+    /// The position of a reader that waits, if an event may be sent to it; nil otherwise.
+    func position(at now: Int64) -> Int? {
+        state.withLock { $0.waiting == nil || now < $0.due ? nil : $0.position }
+    }
 
     func readNow(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws -> Int? { nil }
 
@@ -58,6 +68,7 @@ final class RequestStream: EndlessBody {
                 return (nil, [])
             }
             state.sent = now
+            state.due = batch.isFull ? now + Self.rest : now
             state.waiting = nil
             return (waiting, event)
         }

@@ -59,7 +59,7 @@ final class RequestStreams: Sendable {
         recent.watch(at: now)
         var batches: [RequestFilter: [Int: RequestBatch]] = [:]
         for stream in streams {
-            if let position = stream.waitingPosition {
+            if let position = stream.position(at: now) {
                 let batch =
                     batches[stream.filter]?[position] ?? RequestBatch(after: position, of: recent, stream.filter)
                 batches[stream.filter, default: [:]][position] = batch
@@ -77,6 +77,6 @@ final class RequestStreams: Sendable {
 
     /// The number of streams whose reader has taken all that was sent.
     var waitingCount: Int {
-        state.withLock { state in state.streams.values.count { $0.waitingPosition != nil } }
+        state.withLock { state in state.streams.values.count { $0.isWaiting } }
     }
 }

@@ -115,7 +115,7 @@ import Testing
                 await ask(responder, (0..<100).map { "/\(round)-\($0)" })
                 responder.streams.sendBatches()
             }
-            #expect(reader.count == 1 && stream.waitingPosition == nil)
+            #expect(reader.count == 1 && !stream.isWaiting)
             reader.take()
             responder.streams.sendBatches()
             let event = try #require(try event(reader.last))
@@ -133,6 +133,23 @@ import Testing
             #expect(event.requests.first?.endpoint == "/failed" && event.requests.first?.position == 0)
             #expect(event.requests.dropFirst().map(\.position) == Array(62..<101))
             #expect(event.missed == 61)
+        }
+    }
+
+    @Test func `after a full event a stream rests for a second`() async throws {
+        let now = Mutex<Int64>(1_700_000_000_000)
+        try await withResponder(now: { now.withLock { $0 } }) { responder in
+            let (_, reader) = try await open(responder)
+            await ask(responder, Array(repeating: "/health", count: RequestBatch.limit + 1))
+            responder.streams.sendBatches()
+            reader.take()
+            await ask(responder, ["/a"])
+            now.withLock { $0 += RequestStream.rest - 1 }
+            responder.streams.sendBatches()
+            #expect(reader.count == 1)
+            now.withLock { $0 += 1 }
+            responder.streams.sendBatches()
+            #expect(try event(reader.last)?.requests.map(\.endpoint) == ["/a"])
         }
     }
 
