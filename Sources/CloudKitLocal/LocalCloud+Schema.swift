@@ -75,11 +75,7 @@ extension LocalCloud {
     ) async throws {
         let report = try await ask(container, .development, command)
         if report.isAllowed { return }
-        let errors = report.findings.filter(\.isError).map { finding in
-            guard let line = finding.line, let column = finding.column else { return finding.message }
-            return "line \(line), column \(column): \(finding.message)"
-        }
-        throw LocalCloudError(errors.joined(separator: "\n"))
+        throw LocalCloudError(report.findings.filter(\.isError).map(\.placedMessage).joined(separator: "\n"))
     }
 
     private func ask<Answer>(
@@ -90,6 +86,7 @@ extension LocalCloud {
             container: container, environment: environment == .production ? .production : .development, scope: .public,
             account: nil, requestID: UUID().uuidString)
         do throws(ServiceError) {
+            try await givenSchema?.define(in: container, of: service)
             return try await command(service, context)
         } catch {
             throw LocalCloudError(error.reason)

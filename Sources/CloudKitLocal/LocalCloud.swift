@@ -16,6 +16,8 @@ package import Synchronization
 /// containers.
 public final class LocalCloud: Sendable {
     package let service: NephosService
+    /// The schema with which each container begins; nil for none.
+    let givenSchema: GivenSchema?
     private let stores: any StoreProvider
     private struct Registration {
         /// The ID of the registration that CloudKit returned to `becomeDefault`.
@@ -54,17 +56,22 @@ public final class LocalCloud: Sendable {
     /// Creates a cloud with the caller's stores, clock and identifiers.
     package init(
         stores: any StoreProvider, environment: ServiceEnvironment = .system,
-        configuration: ServiceConfiguration = ServiceConfiguration()
+        configuration: ServiceConfiguration = ServiceConfiguration(), schema: GivenSchema? = nil
     ) {
         self.stores = stores
+        givenSchema = schema
         var configuration = configuration
+        configuration.extendsSchema = configuration.extendsSchema && schema == nil
         configuration.escrowsKeys = true
         service = NephosService(stores: stores, environment: environment, configuration: configuration)
     }
 
     /// Creates an empty cloud in memory with the caller's clock and identifiers.
-    package convenience init(environment: ServiceEnvironment, configuration: ServiceConfiguration) {
-        self.init(stores: MemoryStores(), environment: environment, configuration: configuration)
+    /// - Parameter schema: the schema with which each container begins, and to which saves add nothing; nil for none.
+    package convenience init(
+        environment: ServiceEnvironment, configuration: ServiceConfiguration, schema: GivenSchema?
+    ) {
+        self.init(stores: MemoryStores(), environment: environment, configuration: configuration, schema: schema)
     }
 
     /// Returns a container as an account accesses it. If `account` is nil, the container is signed out and can only

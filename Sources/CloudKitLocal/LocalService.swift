@@ -135,6 +135,7 @@ final class LocalService: CloudService {
             container: container, environment: environment == .production ? .production : .development,
             scope: DatabaseScope(call.scope), account: account, clientID: clientID, requestID: UUID().uuidString)
         do throws(ServiceError) {
+            try await cloud.givenSchema?.define(in: container, of: cloud.service)
             let answer: Answer
             if let operation {
                 answer = try await cloud.service.withFaults(operation, context) { () throws(ServiceError) in

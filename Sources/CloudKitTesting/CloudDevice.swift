@@ -43,11 +43,11 @@ public final class CloudDevice: Sendable {
         let app = LocalDevice(clientID: name, keyStore: keys)
         let known = cloud.state
         let environment = CloudKitEnvironment(
-            defaultContainerIdentifier: LocalCloud.defaultContainerIdentifier, name: known.environment)
+            defaultContainerIdentifier: LocalCloud.defaultContainerIdentifier, name: .development)
         // Weak: the cloud holds its devices.
         let (directory, id) = ServiceDirectory.scoped(
             known.scope, environment, account: account, known.syncEnvironment,
-            cloud.provider(account, known.environment, on: app))
+            cloud.provider(account, .development, on: app))
         return Launch(app: app, directory: directory, id: id)
     }
 
@@ -88,7 +88,7 @@ public final class CloudDevice: Sendable {
             return state.launch
         }
         launch.directory.switchAccount(
-            of: launch.id, to: account, cloud.provider(account, cloud.state.environment, on: launch.app))
+            of: launch.id, to: account, cloud.provider(account, .development, on: launch.app))
     }
 
     /// Ends the app as the system does, without a warning: its requests are not sent, and answers to those on the way do

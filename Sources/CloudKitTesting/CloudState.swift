@@ -11,16 +11,14 @@ final class CloudState: Sendable {
     let faults: FaultPlan
     /// The cloud in whose tasks alone its default containers are used.
     let scope = ServiceScope()
-    let environment: CloudKitEnvironment.Name
     let devices = Mutex<[String: CloudDevice]>([:])
     /// The faults that have to happen before the test ends.
     let expected = Mutex<[Fault]>([])
 
-    init(clock: CloudClock?, seed: UInt64, faults: FaultPlan, environment: CloudKitEnvironment.Name) {
+    init(clock: CloudClock?, seed: UInt64, faults: FaultPlan) {
         self.clock = clock
         self.seed = seed
         self.faults = faults
-        self.environment = environment
     }
 
     /// The clock and randomness of what belongs to the containers.
@@ -36,8 +34,7 @@ extension LocalCloud {
     var state: CloudState {
         if let state = testing.load()?.value as? CloudState { return state }
         let seed = UInt64.random(in: .min ... .max)
-        return attach(
-            CloudState(clock: nil, seed: seed, faults: service.makeFaults(seed: seed), environment: .development))
+        return attach(CloudState(clock: nil, seed: seed, faults: service.makeFaults(seed: seed)))
     }
 
     @discardableResult
@@ -54,15 +51,14 @@ extension LocalCloud {
         environment.sleepUntil = { time in
             try await clock.sleep(until: CloudClock.Instant(microseconds: time * 1000), tolerance: nil)
         }
-        let cloud = LocalCloud(environment: environment, configuration: ServiceConfiguration())
+        let cloud = LocalCloud(
+            environment: environment, configuration: ServiceConfiguration(),
+            schema: try options.schema.map { try GivenSchema(try text(ofSchema: $0)) })
         let seed = options.seed ?? UInt64.random(in: .min ... .max)
         cloud.attach(
-            CloudState(
-                clock: clock, seed: seed, faults: cloud.service.makeFaults(seed: seed),
-                environment: options.schema == nil ? .development : .production))
+            CloudState(clock: clock, seed: seed, faults: cloud.service.makeFaults(seed: seed)))
         cloud.state.faults.setBounds(options.limits.bounds)
         if options.isUnfriendly { cloud.state.faults.setUnfriendly(seed: seed) }
-        if let schema = options.schema { try await cloud.define(schema) }
         return cloud
     }
 
@@ -71,21 +67,15 @@ extension LocalCloud {
         + "without `.cloud`. Make the container in the test or in a task that it starts with Task { }, and hand it on; or "
         + "give the test `.cloud`, or the code `withCloud { }`."
 
-    /// Imports and deploys a schema, or the schema in a file.
-    private func define(_ schema: String) async throws {
-        let text: String
-        if schema.contains("\n") || schema.contains("DEFINE") {
-            text = schema
-        } else {
-            do {
-                text = try String(contentsOfFile: schema, encoding: .utf8)
-            } catch {
-                throw LocalCloudError(
-                    "The schema \(schema) cannot be read from \(FileManager.default.currentDirectoryPath).")
-            }
+    /// The text of a schema, or of the file with one.
+    private static func text(ofSchema schema: String) throws -> String {
+        if schema.contains("\n") || schema.contains("DEFINE") { return schema }
+        do {
+            return try String(contentsOfFile: schema, encoding: .utf8)
+        } catch {
+            throw LocalCloudError(
+                "The schema \(schema) cannot be read from \(FileManager.default.currentDirectoryPath).")
         }
-        try await importSchema(text)
-        try await deploySchema()
     }
 
     /// The cloud's own clock: the times of its service and the pauses of its containers follow it.

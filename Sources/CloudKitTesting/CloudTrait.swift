@@ -42,8 +42,8 @@ extension Trait where Self == CloudTrait {
 
     /// Runs the test, or each case of each test of a suite, on a new cloud in memory.
     /// - Parameters:
-    ///   - schema: a schema in the CloudKit Schema Language, or the path of a file with one. Containers are then those
-    ///     of production, where only that schema exists. Nil for development, where saves create types and fields.
+    ///   - schema: a schema in the CloudKit Schema Language, or the path of a file with one. Each container begins
+    ///     with it, and saves add no types and fields to it, as in production. Nil for schemas that saves extend.
     ///   - limits: CloudKit's limits, or tighter ones.
     ///   - isUnfriendly: whether the service does what is legal and rarely seen: empty pages with more to come, children
     ///     before their parents, a record twice; notifications late, twice or lost; queries that lag behind saves.
