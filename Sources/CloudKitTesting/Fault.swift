@@ -44,7 +44,7 @@ public final class Fault: Sendable, CustomStringConvertible {
         case beforeArrival
         /// After the service has committed the request: its answer gets lost.
         case afterCommit
-        /// While the answer arrives: of a query or of changes the client gets the first half, of a file too.
+        /// While the answer arrives: of a query or of changes the client gets the first half, of a file nothing.
         case amidAnswer
     }
 
