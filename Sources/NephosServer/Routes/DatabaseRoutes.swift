@@ -8,13 +8,15 @@ extension Route {
         self.init(methods, answer.endpoint.path, bodyLimit: answer.bodyLimit, access: .container) {
             routed throws(Refusal) in
             let context = try await routed.context()
-            routed.clients.note(context, answer.endpoint.path, at: routed.service.environment.now())
+            if routed.notesClients {
+                routed.clients.note(context, answer.endpoint.path, at: routed.service.environment.now())
+            }
             do throws(ServiceError) { try answer.admit(context) } catch { throw Refusal(error) }
             let request = try routed.decoded(answer)
             do throws(ServiceError) {
                 let fault = try routed.fault()
                 let message = try await routed.service.answer(answer, request, context, fault: fault)
-                routed.clients.note(message, of: context)
+                if routed.notesClients { routed.clients.note(message, of: context) }
                 return routed.answer(message)
             } catch {
                 throw Refusal(error)

@@ -8,6 +8,7 @@ enum DeviceRoutes {
 
     static let table: [Route] = [
         Route([.post], path, access: .view) { routed throws(Refusal) in
+            routed.recent.watch(at: routed.service.environment.now())
             let place = try AdministrationPath(routed.target.components)
             var context = RequestContext(
                 container: place.container, environment: place.environment, scope: .public, account: nil,

@@ -191,6 +191,7 @@ package final class Responder: Sendable {
                 access: access, administrator: administrator, request: request, target: target, requestID: requestID,
                 service: service,
                 metrics: metrics, recent: recent, streams: streams, clients: clients,
+                notesClients: recent.notesClients(at: service.environment.now()),
                 details: details))
     }
 

@@ -117,6 +117,8 @@ struct RoutedRequest: Sendable {
     let recent: RecentRequests
     let streams: RequestStreams
     let clients: ClientLog
+    /// Whether the request's client is noted, as the dashboard was looked at.
+    let notesClients: Bool
     /// The details for the log and the status page; nil if neither needs them.
     let details: RequestDetails?
 }

@@ -8,6 +8,9 @@ final class RecentRequests: Sendable {
     static let (limit, shown) = (1000, 50)
     /// The time in milliseconds after a look for which requests are recorded.
     static let watch: Int64 = 5 * 60 * 1000
+    /// The time in milliseconds after a look for which clients are noted (`ClientLog`), which costs a short request a
+    /// twentieth of its time.
+    static let clientWatch: Int64 = 60 * 60 * 1000
     /// The maximum number of bytes of each text of a request, so that the ring has at most 5 MB.
     static let textSize = 1000
 
@@ -23,8 +26,8 @@ final class RecentRequests: Sendable {
         }
     }
 
-    /// The time until which requests are recorded.
-    private let watchedUntil = Atomic<Int64>(0)
+    /// The time of the last look; a time before all others if there was none.
+    private let lookedAt = Atomic<Int64>(.min / 2)
     /// The time until which there are more requests than a stream takes.
     private let busyUntil = Atomic<Int64>(0)
     private let ring = Mutex(Ring())
@@ -51,9 +54,11 @@ final class RecentRequests: Sendable {
         }
     }
 
-    func isWatched(at now: Int64) -> Bool { now < watchedUntil.load(ordering: .relaxed) }
+    func isWatched(at now: Int64) -> Bool { now - lookedAt.load(ordering: .relaxed) < Self.watch }
 
-    func watch(at now: Int64) { watchedUntil.store(now + Self.watch, ordering: .relaxed) }
+    func notesClients(at now: Int64) -> Bool { now - lookedAt.load(ordering: .relaxed) < Self.clientWatch }
+
+    func watch(at now: Int64) { lookedAt.store(now, ordering: .relaxed) }
 
     /// Whether more requests are recorded than a stream takes, so that bodies of a successful one would not be looked at.
     func isBusy(at now: Int64) -> Bool { now < busyUntil.load(ordering: .relaxed) }

@@ -109,7 +109,9 @@ import Testing
             #expect(await database("records/modify", "phone", body) == 200)
         }
         let create = #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Lists"}}}]}"#
-        #expect(await database("zones/modify", "phone", create) == 200)
+        // Clients are noted once somebody has looked.
+        #expect(await database("zones/modify", "early", create) == 200)
+        #expect(await send(responder, .post, "/nephos/1/iCloud.a/development/devices/list", "{}") == 200)
         await save(["a"])
         let fetch = #"{"zones":[{"zoneID":{"zoneName":"Lists"}}]}"#
         for client in ["pad", "phone"] { #expect(await database("changes/zone", client, fetch) == 200) }
