@@ -68,16 +68,27 @@ final class RequestDetails: @unchecked Sendable {
     var failures: [ErrorDictionary] = []
     /// Whether a reader looks at the recent requests.
     let isWatched: Bool
+    /// Whether summaries are noted.
+    private let isSummarized: Bool
 
-    init(isWatched: Bool = false) { self.isWatched = isWatched }
+    init(isWatched: Bool = false, isSummarized: Bool = true) {
+        self.isWatched = isWatched
+        self.isSummarized = isSummarized
+    }
 
-    /// Adds the summary of a request or of an answer.
-    func note(_ message: Any) {
-        if let answer = message as? any ItemsAnswering {
+    /// Adds the failed items of an answer, and its summary.
+    func note(answer: some WireMessage) {
+        if let answer = answer as? any ItemsAnswering {
             let failed = answer.itemFailures
             failedItems += failed.count
             if isWatched { failures += failed.errors }
         }
+        note(answer)
+    }
+
+    /// Adds the summary of a request or of an answer.
+    func note(_ message: Any) {
+        guard isSummarized else { return }
         if let text = (message as? any RequestSummarizing)?.logSummary, !text.isEmpty { summaries.append(text) }
     }
 }

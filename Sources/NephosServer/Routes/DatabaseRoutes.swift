@@ -44,7 +44,7 @@ extension RoutedRequest {
 
     /// Returns the response that contains this message.
     func answer<Message: WireMessage>(_ message: Message) -> HTTPResponse {
-        details?.note(message)
+        details?.note(answer: message)
         var response = HTTPResponse.message(message)
         response.isOutcome = (message as? RecordsResponse)?.records.contains { !$0.isFailure } ?? true
         return response

@@ -68,9 +68,13 @@ package final class Responder: Sendable {
         var response: HTTPResponse
         // Recording a request takes a tenth of the time of a short one. So recording starts only when the status page
         // is first viewed.
-        let isWatched = recent.isWatched(at: service.environment.now())
+        let now = service.environment.now()
+        let isWatched = recent.isWatched(at: now)
         let isTold = log != nil || isWatched
-        let details = isTold && route.map(StatusRoutes.isStatus) != true ? RequestDetails(isWatched: isWatched) : nil
+        let skipsSuccesses = isWatched && log == nil && recent.isOverrun(at: now)
+        let details =
+            isTold && route.map(StatusRoutes.isStatus) != true
+            ? RequestDetails(isWatched: isWatched, isSummarized: !skipsSuccesses) : nil
         var refused: Refusal?
         /// The origin of the web page that may read the answer; nil for none.
         var reader: String?
@@ -104,7 +108,9 @@ package final class Responder: Sendable {
         let stages = timing.stages
         metrics.answered(
             route: route?.path ?? "none", status: response.status, error: refused?.code, after: duration, stages)
-        if let details {
+        if skipsSuccesses, response.status < 400, details?.failedItems == 0 {
+            recent.skip()
+        } else if let details {
             let entry = Self.entry(request, route, details, refused, response, requestID, duration, stages)
             recent.note(entry, at: service.environment.now(), recording(details, request, route, response))
             log?(entry)

@@ -20,9 +20,11 @@ final class RecentRequests: Sendable {
         /// The time of the answer in milliseconds since 1970.
         let time: Int64
         let position: Int
+        /// The number of requests before this one that were not recorded.
+        let skipped: Int
 
-        init(_ request: AnsweredRequest, at time: Int64, position: Int) {
-            (self.request, self.time, self.position) = (request, time, position)
+        init(_ request: AnsweredRequest, at time: Int64, position: Int, skipped: Int) {
+            (self.request, self.time, self.position, self.skipped) = (request, time, position, skipped)
         }
     }
 
@@ -30,6 +32,10 @@ final class RecentRequests: Sendable {
     private let lookedAt = Atomic<Int64>(.min / 2)
     /// The time until which there are more requests than a stream takes.
     private let busyUntil = Atomic<Int64>(0)
+    /// The second since 1970 in which the ring was overwritten twice, and the number of requests not recorded since the
+    /// last one that was.
+    private let overrunSecond = Atomic<Int64>(0)
+    private let skipped = Atomic(0)
     private let ring = Mutex(Ring())
 
     private struct Ring {
@@ -40,6 +46,9 @@ final class RecentRequests: Sendable {
         /// The present interval between two batches of streams, and the number of its requests.
         var interval: Int64 = 0
         var inInterval = 0
+        /// The present second, and the number of its requests.
+        var second: Int64 = 0
+        var inSecond = 0
 
         func request(at position: Int) -> Answered { requests[position % RecentRequests.limit] }
 
@@ -63,6 +72,13 @@ final class RecentRequests: Sendable {
     /// Whether more requests are recorded than a stream takes, so that bodies of a successful one would not be looked at.
     func isBusy(at now: Int64) -> Bool { now < busyUntil.load(ordering: .relaxed) }
 
+    /// Whether the ring was overwritten twice within this second. Then successful requests are not recorded until its end:
+    /// no reader can follow them, and recording costs a short request a tenth of its time.
+    func isOverrun(at now: Int64) -> Bool { now / 1000 == overrunSecond.load(ordering: .relaxed) }
+
+    /// Counts a request that is not recorded.
+    func skip() { skipped.add(1, ordering: .relaxed) }
+
     func note(_ request: AnsweredRequest, at time: Int64, _ recording: RequestRecording? = nil) {
         var request = request
         request.endpoint = Self.cut(request.endpoint)
@@ -70,7 +86,8 @@ final class RecentRequests: Sendable {
             request[keyPath: text] = request[keyPath: text].map(Self.cut)
         }
         ring.withLock { [request] ring in
-            let answered = Answered(request, at: time, position: ring.count)
+            let answered = Answered(
+                request, at: time, position: ring.count, skipped: skipped.exchange(0, ordering: .relaxed))
             if ring.requests.count < Self.limit {
                 ring.requests.append(answered)
             } else {
@@ -84,6 +101,9 @@ final class RecentRequests: Sendable {
             if ring.inInterval == RequestBatch.limit {
                 busyUntil.store((interval + 1) * RequestStreams.interval, ordering: .relaxed)
             }
+            ring.inSecond = time / 1000 == ring.second ? ring.inSecond + 1 : 1
+            ring.second = time / 1000
+            if ring.inSecond == 2 * Self.limit { overrunSecond.store(ring.second, ordering: .relaxed) }
             ring.recordings.remove(before: ring.first)
         }
     }
@@ -114,7 +134,8 @@ final class RecentRequests: Sendable {
     func requests(after position: Int) -> (requests: [Answered], next: Int, missed: Int) {
         ring.withLock { ring in
             let (start, missed) = ring.start(after: position)
-            return ((start..<ring.count).map(ring.request), ring.count, missed)
+            let requests = (start..<ring.count).map(ring.request)
+            return (requests, ring.count, requests.reduce(missed) { $0 + $1.skipped })
         }
     }
 
