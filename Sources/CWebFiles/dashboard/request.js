@@ -12,7 +12,7 @@ function command(request) {
   const url = location.origin + "/database/1/" + [request.container, request.environment, request.database].join("/") + "/"
     + request.endpoint + "?ckAPIToken=any" + sign;
   const body = request.requestBody !== undefined && isWhole(request, "request") ? request.requestBody : "{…}";
-  return sample("The request as curl", "curl " + quoted(url) + (request.method === "POST" ? " -d " + quoted(body) : ""));
+  return sample("The request as curl", "curl " + quoted(url) + (request.method === "POST" ? " --data-raw " + quoted(body) : ""));
 }
 
 const isWhole = (request, which) => new Blob([request[which + "Body"]]).size >= request[which + "BodySize"];

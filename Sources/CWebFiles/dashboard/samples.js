@@ -17,7 +17,7 @@ function body(place) {
 const url = (place) => location.origin + databasePath(place, "records/lookup") + "?ckAPIToken=any"
   + (place.account ? "&ckWebAuthToken=" + encodeURIComponent("dev:" + place.account) : "");
 
-export const curl = (place) => "curl " + quoted(url(place)) + " -d " + quoted(JSON.stringify(body(place)));
+export const curl = (place) => "curl " + quoted(url(place)) + " --data-raw " + quoted(JSON.stringify(body(place)));
 
 export function swift(place) {
   const id = isDefault(place.zone) ? "CKRecord.ID(recordName: " + literal(place.record) + ")"

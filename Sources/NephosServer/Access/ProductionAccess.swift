@@ -104,7 +104,9 @@ struct ProductionAccess: ServerAccess {
         return true
     }
 
-    func administrator(_ request: HTTPRequest, _ target: RequestTarget) async throws(Refusal) -> Administrator {
+    func administrator(
+        _ request: HTTPRequest, _ target: RequestTarget, isUsed: Bool
+    ) async throws(Refusal) -> Administrator {
         if let user = request.localUser { return .localUser(user) }
         // The administration has no web pages elsewhere, and its token is never in a URL.
         guard request.origin == nil || request.origin == url.text, let header = request.authorization,
@@ -116,7 +118,7 @@ struct ProductionAccess: ServerAccess {
                     + "Authorization", clientCode: .notAuthenticated)
         }
         do throws(ServiceError) {
-            return try await known.administrator(String(token))
+            return try await known.administrator(String(token), isUsed: isUsed)
         } catch {
             throw Refusal(error)
         }

@@ -40,7 +40,10 @@ protocol ServerAccess: Sendable {
     func hasAccount(_ request: HTTPRequest, _ target: RequestTarget, _ path: DatabasePath) async throws(Refusal)
         -> Bool
     /// Returns the caller of a request of the administration.
-    func administrator(_ request: HTTPRequest, _ target: RequestTarget) async throws(Refusal) -> Administrator
+    /// - Parameter isUsed: whether the caller sent the request now; false to check once more whether its session lives.
+    func administrator(
+        _ request: HTTPRequest, _ target: RequestTarget, isUsed: Bool
+    ) async throws(Refusal) -> Administrator
     /// Throws unless the container exists, in words that are the same for others' containers.
     func checkExists(container: String) async throws(Refusal)
     /// Adds a change of a container to the audit, before it runs.
@@ -106,7 +109,9 @@ struct DevelopmentAccess: ServerAccess {
         _ request: HTTPRequest, _ target: RequestTarget, _ path: DatabasePath
     ) async throws(Refusal) -> Bool { true }
 
-    func administrator(_ request: HTTPRequest, _ target: RequestTarget) async throws(Refusal) -> Administrator {
+    func administrator(
+        _ request: HTTPRequest, _ target: RequestTarget, isUsed: Bool
+    ) async throws(Refusal) -> Administrator {
         .localUser(0)
     }
 

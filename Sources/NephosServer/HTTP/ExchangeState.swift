@@ -19,6 +19,11 @@ struct ExchangeState {
         var isStreamed = false
         /// Whether a body of unknown length follows.
         var isChunked = false
+        /// Whether the body has a `Content-Encoding`, so that it may become far longer.
+        var isEncoded = false
+
+        /// Whether the body is long, or may be.
+        var isLong: Bool { contentLength.map { $0 >= HeldBytes.counted || isEncoded && $0 > 0 } ?? isChunked }
     }
 
     enum Answer: Equatable {
@@ -178,7 +183,7 @@ struct ExchangeState {
             phase = .aheadOfBody
             return .stream
         }
-        if admitsBodies, head.contentLength.map({ $0 >= HeldBytes.counted }) ?? head.isChunked {
+        if admitsBodies, head.isLong {
             phase = .admitting
             return .admit
         }

@@ -86,17 +86,18 @@ enum GzipBody {
 
 extension HTTPRequest {
     /// Returns the request with its body inflated.
-    func decoded() throws(Refusal) -> HTTPRequest {
+    /// - Parameter limit: the maximum size of the inflated body in bytes.
+    func decoded(limit: Int) throws(Refusal) -> HTTPRequest {
         guard let contentEncoding, !body.isEmpty else { return self }
         var request = self
         switch contentEncoding.lowercased() {
         case "identity", "": return self
         case "gzip", "x-gzip":
             do throws(GzipBody.Failure) {
-                request.body = try GzipBody.inflate(body, limit: Limits.requestBodySize)
+                request.body = try GzipBody.inflate(body, limit: limit)
             } catch {
                 switch error {
-                case .tooLarge: throw .bodyTooLarge(limit: Limits.requestBodySize)
+                case .tooLarge: throw .bodyTooLarge(limit: limit)
                 case .malformed:
                     throw Refusal(.badRequest, "the body is not the gzip that its Content-Encoding says it is")
                 }

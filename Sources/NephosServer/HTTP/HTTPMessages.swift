@@ -54,6 +54,8 @@ package struct HTTPRequest: Sendable {
     package var body: [UInt8]
     /// Whether the body was longer than the server's limit and was dropped.
     package var bodyIsTooLarge: Bool
+    /// Whether the request came to the listener of the metrics, which tells nothing of single requests.
+    package var isOfMonitoring = false
     /// The maximum size of the body in bytes that its admission gave; nil without one.
     package var bodyLimit: Int?
     /// The body as it arrives; nil if the whole body is in `body`.

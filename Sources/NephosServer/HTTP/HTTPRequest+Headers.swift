@@ -48,7 +48,8 @@ extension HTTPRequest {
         return ExchangeState.Head(
             contentLength: length, expectsContinue: Self.header("Expect", connection) != nil,
             isAmbiguous: problem != nil, isStreamed: isTransfer && method == .post,
-            isChunked: length == nil && method == .post && Self.header("Transfer-Encoding", connection) != nil)
+            isChunked: length == nil && method == .post && Self.header("Transfer-Encoding", connection) != nil,
+            isEncoded: contentEncoding != nil)
     }
 
     /// Parses a length in bytes; nil if the text is no number, `.max` if the number overflows, which exceeds every

@@ -21,7 +21,7 @@ enum StatusRoutes {
     ]
 
     private static func status(_ routed: RoutedRequest) async throws(Refusal) -> HTTPResponse {
-        routed.recent.watch(at: routed.service.environment.now())
+        if !routed.request.isOfMonitoring { routed.recent.watch(at: routed.service.environment.now()) }
         let overview: ServiceOverview
         do throws(ServiceError) {
             overview = try await routed.service.overview()
@@ -31,6 +31,10 @@ enum StatusRoutes {
         var writer = JSONWriter(reserving: 4096)
         writer.beginObject()
         overview.writeMembers(to: &writer)
+        if routed.request.isOfMonitoring {
+            writer.endObject()
+            return .json(writer.finish())
+        }
         let recent = routed.recent.last
         writer.key("answered")
         writer.int64(Int64(recent.count))
@@ -88,10 +92,13 @@ enum StatusRoutes {
             container: routed.target.parameter("container")?.readings.first,
             isFailed: routed.target.parameter("failed")?.readings.first == "1")
         let stream = RequestStream(
-            after: last ?? after ?? routed.recent.next, filter, at: environment.now(), isAllowed: routed.mayStillView)
+            after: last ?? after ?? routed.recent.next, filter, reader: routed.administrator?.accountID,
+            at: environment.now(), isAllowed: routed.mayStillView)
         guard routed.streams.add(stream) else {
             var refusal = Refusal(
-                .tryAgainLater, "the server has \(RequestStreams.limit) streams of requests: poll \(requestsPath)")
+                .tryAgainLater,
+                "the server has \(RequestStreams.limit) streams of requests, or the account"
+                    + " \(RequestStreams.accountLimit): poll \(requestsPath)")
             refusal.retryAfter = 60
             throw refusal
         }
@@ -121,7 +128,7 @@ extension RoutedRequest {
     fileprivate var mayStillView: @Sendable () async -> Bool {
         { [access, request, target, service] in
             do {
-                let caller = try await access.administrator(request, target)
+                let caller = try await access.administrator(request, target, isUsed: false)
                 try caller.check(.viewInstallation, at: service.environment.now())
                 return true
             } catch {

@@ -8,6 +8,7 @@ extension Responder {
     package func admission(_ request: HTTPRequest) async -> Admission {
         do throws(Refusal) {
             try access.check(request)
+            try access.admit(request)
             return .body(limit: try await bodyLimit(request))
         } catch {
             return .refused(await respond(to: request, error))

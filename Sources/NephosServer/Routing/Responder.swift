@@ -179,7 +179,8 @@ package final class Responder: Sendable {
     ) async throws(Refusal) -> HTTPResponse {
         // This also answers for unknown paths, because a page's script sees the 404 only after a successful preflight.
         if request.method == .options { return CrossOrigin.preflight(route) }
-        try access.admit(request)
+        // The rate of an admitted request's address was counted at its admission.
+        if request.bodyLimit == nil { try access.admit(request) }
         guard let target else { throw Refusal(.badRequest, "the path's percent-encoding is not valid UTF-8") }
         guard let route else { throw try unknownPath(target) }
         guard route.answers(request.method) else { throw .methodNotAllowed(route.allowedMethods) }
@@ -188,7 +189,7 @@ package final class Responder: Sendable {
         }
         var request = request
         request.signature?.setBody(request.body)
-        request = try request.decoded()
+        request = try request.decoded(limit: min(route.bodyLimit, request.bodyLimit ?? .max))
         if request.body.count > route.bodyLimit { throw .bodyTooLarge(limit: route.bodyLimit) }
         let administrator = try await administrator(request, target, route)
         if let administrator, access.installation != nil { details?.account = administrator.actor(address: "").name }
@@ -232,7 +233,7 @@ package final class Responder: Sendable {
     ) async throws(Refusal) -> Administrator {
         var administrator: Administrator?
         do throws(Refusal) {
-            let caller = try await access.administrator(request, target)
+            let caller = try await access.administrator(request, target, isUsed: true)
             administrator = caller
             do throws(ServiceError) {
                 try caller.check(right, at: service.environment.now())

@@ -27,7 +27,7 @@ package struct MetricsListener: Sendable {
         }
         // The administration answers the server's user.
         var own = HTTPRequest(method: request.method, target: request.target, host: "localhost")
-        (own.localUser, own.problem) = (geteuid(), request.problem)
+        (own.localUser, own.problem, own.isOfMonitoring) = (geteuid(), request.problem, true)
         return await responder.respond(to: own)
     }
 
@@ -37,8 +37,10 @@ package struct MetricsListener: Sendable {
         guard request.origin == nil, request.fetchSite == nil || request.fetchSite == "none" else {
             throw Refusal(.accessDenied, "the metrics are for no web page")
         }
+        // What says no more than whether the server runs needs no name. Health checks send any `Host`, or none.
+        if ["/ready", "/health"].contains(request.target.prefix { $0 != "?" }) { return }
         // A page elsewhere reaches the listener by a domain name that resolves to it (DNS rebinding).
-        guard let host = request.host, isLocalName(host) else {
+        if let host = request.host, !isLocalName(host) {
             throw Refusal(
                 .accessDenied, "the metrics are at the listener's IP address, or at a name without a dot: use that")
         }
@@ -46,7 +48,10 @@ package struct MetricsListener: Sendable {
 
     /// Whether an authority is an IP address, or a name that is no domain's.
     private static func isLocalName(_ authority: String) -> Bool {
-        if authority.hasPrefix("[") { return true }
+        if authority.hasPrefix("[") {
+            let address = authority.dropFirst().prefix { $0 != "]" }
+            return address.contains(":") && IPAddress(address) != nil
+        }
         let host = authority.prefix { $0 != ":" }
         return !host.isEmpty && (!host.contains(".") || IPAddress(host) != nil)
     }

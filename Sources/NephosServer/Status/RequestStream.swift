@@ -26,6 +26,8 @@ final class RequestStream: EndlessBody {
     }
 
     let filter: RequestFilter
+    /// The account that reads; nil where accounts are names.
+    let reader: String?
     private let state: Mutex<State>
     private let isAllowed: @Sendable () async -> Bool
 
@@ -33,9 +35,11 @@ final class RequestStream: EndlessBody {
     ///   - position: the position after the last request that the reader has.
     ///   - isAllowed: returns whether the reader still has the right to read.
     init(
-        after position: Int, _ filter: RequestFilter, at now: Int64, isAllowed: @escaping @Sendable () async -> Bool
+        after position: Int, _ filter: RequestFilter, reader: String? = nil, at now: Int64,
+        isAllowed: @escaping @Sendable () async -> Bool
     ) {
         self.filter = filter
+        self.reader = reader
         self.isAllowed = isAllowed
         // The first comment is due at once: it tells the reader that the stream has begun.
         state = Mutex(State(position: position, sent: now - Self.heartbeat, checked: now))

@@ -5,6 +5,8 @@ import Synchronization
 final class RequestStreams: Sendable {
     /// The maximum number of streams. Further readers poll.
     static let limit = 200
+    /// The maximum number of streams of one account.
+    static let accountLimit = 20
     /// The time in milliseconds between two batches.
     static let interval: Int64 = 250
 
@@ -26,6 +28,11 @@ final class RequestStreams: Sendable {
     func add(_ stream: RequestStream) -> Bool {
         let (isAdded, starts) = state.withLock { state in
             guard state.streams.count < Self.limit else { return (false, false) }
+            if let reader = stream.reader,
+                state.streams.values.count(where: { $0.reader == reader }) >= Self.accountLimit
+            {
+                return (false, false)
+            }
             state.streams[ObjectIdentifier(stream)] = stream
             defer { state.isRunning = true }
             return (true, !state.isRunning)

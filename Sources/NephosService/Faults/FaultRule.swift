@@ -66,6 +66,8 @@ package struct FaultRule: Hashable, Sendable {
     /// The seconds that the client is asked to wait; nil for the code's own.
     package var retryAfter: Double?
 
+    private static let longestPause = 86_400.0
+
     package init(_ operation: FaultOperation, _ code: FaultCode) {
         self.operation = operation
         self.code = code
@@ -81,7 +83,9 @@ package struct FaultRule: Hashable, Sendable {
         case .probability(let share) where !(share > 0 && share <= 1): return "a probability is above 0 and at most 1"
         default: break
         }
-        if let retryAfter, !(retryAfter >= 0 && retryAfter.isFinite) { return "a pause is a number of seconds" }
+        if let retryAfter, !(0...Self.longestPause).contains(retryAfter) {
+            return "a pause is a number of seconds, a day at most"
+        }
         if recordType != nil, ![.any, .save, .query].contains(operation) {
             return "\(operation) names no record type: name the record instead"
         }

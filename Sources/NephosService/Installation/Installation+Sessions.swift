@@ -220,10 +220,12 @@ extension Installation {
     }
 
     /// Returns the administrator whose session the token belongs to.
-    package func administrator(_ token: String) async throws(ServiceError) -> Administrator {
-        let session = try await session(token)
+    /// - Parameter isUsed: whether the caller showed the token now, which moves the expiry and counts for the rate.
+    package func administrator(_ token: String, isUsed: Bool = true) async throws(ServiceError) -> Administrator {
+        guard let hash = SecretToken(token)?.hash else { throw .sessionIsOver }
+        let session = try await session(hash: hash, isUsed: isUsed)
         guard session.session.container == nil, session.session.isOfBrowser != true else { throw .sessionIsOver }
-        try rates.admit(account: session.session.account)
+        if isUsed { try rates.admit(account: session.session.account) }
         return .account(
             id: session.session.account, roles: session.roles, authenticatedAt: session.session.lastAuthenticatedAt)
     }

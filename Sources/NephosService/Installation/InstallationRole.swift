@@ -41,6 +41,9 @@ package enum Administrator: Hashable, Sendable {
     /// - Parameter authenticatedAt: the time at which the person last showed who they are.
     case account(id: String, roles: [String: InstallationRole], authenticatedAt: Int64)
 
+    /// The ID of the account; nil for a user of this machine.
+    package var accountID: String? { if case .account(let id, _, _) = self { id } else { nil } }
+
     /// The time in milliseconds after a sign-in for which changes are allowed without another one.
     static let recent: Int64 = 15 * 60 * 1000
 

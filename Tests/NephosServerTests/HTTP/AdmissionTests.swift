@@ -29,6 +29,11 @@ import Testing
         expect([(head(2_000_000), .admit)])
     }
 
+    @Test func `a short body that is to be inflated is asked about`() {
+        expect([(.head(.init(contentLength: 100, isEncoded: true)), .admit)])
+        expect([(.head(.init(contentLength: 0, isEncoded: true)), .buffer(0))])
+    }
+
     @Test func `an admitted body is buffered up to the limit that the decision gave`() {
         let length = 100_000
         expect([
@@ -57,8 +62,10 @@ import Testing
 
     // MARK: A production server
 
-    private func withServer(_ body: (ProductionServer, UInt16) async throws -> Void) async throws {
-        let production = try await ProductionServer()
+    private func withServer(
+        rates: RequestRates = RequestRates(), _ body: (ProductionServer, UInt16) async throws -> Void
+    ) async throws {
+        let production = try await ProductionServer(rates: rates)
         var options = HTTPServer.Options()
         options.admission = { await production.responder.admission($0) }
         let server = try HTTPServer(ListeningSocket.loopback(port: 0), options: options) {
@@ -112,6 +119,19 @@ import Testing
                 + "X-Apple-CloudKit-Request-SignatureV1: AAAA\r\n"
             let target = "/database/1/\(ProductionServer.container)/development/public/records/modify"
             #expect(try await ask(port, target, length: length, extra: signed).status == 401)
+        }
+    }
+
+    @Test func `callers who are refused before their bodies count for the rate of their address`() async throws {
+        var rates = RequestRates.off
+        rates.perAddress = 1
+        try await withServer(rates: rates) { _, port in
+            var statuses: [Int: Int] = [:]
+            for _ in 0..<15 {
+                let answer = try await ask(port, "\(Self.database)/records/modify", length: 1 << 20)
+                statuses[answer.status, default: 0] += 1
+            }
+            #expect(statuses == [401: 10, 429: 5], "ten at once, as for every request")
         }
     }
 

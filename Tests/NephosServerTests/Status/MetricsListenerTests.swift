@@ -39,15 +39,26 @@ import Testing
     @Test func `it answers no web page, also none that reaches it by a domain name`() async throws {
         let server = try await ProductionServer()
         let listener = MetricsListener(server.responder)
-        for host in ["127.0.0.1:9464", "[::1]:9464", "10.0.0.7", "localhost:1", "nephos:9464"] {
-            #expect(await respond(listener, "/metrics", host: host).status == 200, "\(host)")
+        for host in [nil, "127.0.0.1:9464", "[::1]:9464", "10.0.0.7", "localhost:1", "nephos:9464"] {
+            #expect(await respond(listener, "/metrics", host: host).status == 200, "\(host ?? "none")")
         }
-        for host in [nil, "", "evil.example.org", "evil.example.org:9464", "127.0.0.1.example.org", ":1"] {
-            #expect(await respond(listener, "/metrics", host: host).status == 403, "\(host ?? "none")")
+        for host in [
+            "", "[evil.example.org]", "evil.example.org", "evil.example.org:9464", "127.0.0.1.example.org", ":1",
+        ] {
+            #expect(await respond(listener, "/metrics", host: host).status == 403, "\(host)")
+            #expect(await respond(listener, "/ready", host: host).status == 200, "a health check")
         }
         #expect(await respond(listener, "/metrics", origin: "http://10.0.0.7:9464").status == 403)
         #expect(await respond(listener, "/metrics", fetchSite: "same-origin").status == 403)
         #expect(await respond(listener, "/metrics", fetchSite: "none").status == 200)
+        await server.close()
+    }
+
+    @Test func `its state tells nothing of single requests, and records none`() async throws {
+        let server = try await ProductionServer()
+        let listener = MetricsListener(server.responder)
+        let text = await respond(listener, "/status").text
+        #expect(text.contains("containers") && !text.contains("requests"), "\(text)")
         await server.close()
     }
 }

@@ -200,6 +200,17 @@ import Testing
         }
     }
 
+    @Test func `one account's streams leave room for others'`() async throws {
+        let server = try await ProductionServer()
+        let route = try #require(Routes.table.first { $0.path == Self.path })
+        for _ in 0..<RequestStreams.accountLimit {
+            #expect(await server.send(route, as: .administrator).status == 200)
+        }
+        #expect(await server.send(route, as: .administrator).status == 503)
+        #expect(await server.send(route, as: .localUser).status == 200)
+        await server.close()
+    }
+
     @Test func `a stream ends when its reader loses the role`() async throws {
         let server = try await ProductionServer()
         let route = try #require(Routes.table.first { $0.path == Self.path })
