@@ -40,7 +40,11 @@ package final class SQLiteEngine: StorageEngine {
     /// Opens an empty store in memory.
     package convenience init(inMemory options: SQLiteOptions) throws {
         let connection = try Connection(path: ":memory:", access: .writing)
-        try connection.migrate(options.migrations)
+        if options.migrations == Migration.all {
+            try EmptyStore.shared.copy(to: connection)
+        } else {
+            try connection.migrate(options.migrations)
+        }
         try self.init(writer: WriteQueue(connection: connection), readers: nil, lease: nil)
     }
 

@@ -1,5 +1,5 @@
 /// A change of the tables. A released migration is never edited, because existing stores have run it.
-package struct Migration: Sendable {
+package struct Migration: Equatable, Sendable {
     /// The SQL script, in which the dialect replaces the words in braces.
     package var script: String
     /// Statements `CREATE INDEX …` that run after the script. PostgreSQL builds these indexes while others write
