@@ -14,6 +14,8 @@ function choice(label, texts, allowed, value) {
   return { select, row: element("p", {}, element("label", {}, label + " ", select)) };
 }
 
+const permissions = { READ_WRITE: "can make changes", READ_ONLY: "can look only" };
+
 /** The share of one record, and the dialog that changes it. */
 class ShareSheet {
   #database;
@@ -48,27 +50,40 @@ class ShareSheet {
     this.#people = (this.#share?.participants ?? []).filter((one) => one.type !== "OWNER");
   }
 
-  #show(problem = "") {
+  #show() {
     const { supportedAccess = ["PUBLIC", "PRIVATE"], supportedPermissions = ["READ_WRITE", "READ_ONLY"], shareTitle } = this.#options;
     const open = ["READ_ONLY", "READ_WRITE"].includes(this.#share?.publicPermission);
     const access = choice("Access", { PRIVATE: "Only people you invite", PUBLIC: "Anyone with the link" }, supportedAccess,
       this.#share ? (open ? "PUBLIC" : "PRIVATE") : supportedAccess.at(-1));
-    const permission = choice("They", { READ_WRITE: "can make changes", READ_ONLY: "can look only" }, supportedPermissions,
-      open ? this.#share.publicPermission : this.#people[0]?.permission ?? supportedPermissions[0]);
+    const permission = choice("They", permissions, supportedPermissions,
+      open ? this.#share.publicPermission : supportedPermissions[0]);
     const address = element("input", { type: "email", placeholder: "name@example.org", ariaLabel: "E-mail address" });
     const button = (textContent, onclick) => element("button", { type: "button", textContent, onclick });
-    const change = (task) => () => task().then(() => this.#show(), (error) => this.#show(error.reason ?? String(error)));
-    const save = change(() => this.#save(access.select.value, permission.select.value, address.value.trim()));
-    const people = this.#people.map((one) => element("li", {}, nameOf(one) + " ", button("Remove", () => {
-      this.#people = this.#people.filter((other) => other !== one);
-      this.#show();
-    })));
+    const alert = element("p", { role: "alert" });
+    const change = (task, then) => () => task().then(then, (error) => { alert.textContent = error.reason ?? String(error); });
+    const show = () => this.#show();
+    const save = () => this.#save(access.select.value, permission.select.value, address.value.trim());
+    const close = () => this.#dialog.close();
+    let isChanged = false;
+    const people = element("ul", {});
+    const list = () => people.replaceChildren(...this.#people.map((one) => {
+      const { select } = choice("", permissions, supportedPermissions, one.permission);
+      select.ariaLabel = "Permission";
+      select.onchange = () => { one.permission = select.value; };
+      return element("li", {}, nameOf(one) + " ", select, " ", button("Remove", () => {
+        this.#people = this.#people.filter((other) => other !== one);
+        isChanged = true;
+        list();
+      }));
+    }));
+    list();
+    this.#dialog.oninput = () => { isChanged = true; };
     this.#dialog.replaceChildren(
-      element("h2", { textContent: `Share ${shareTitle ?? "this"}` }), access.row, permission.row, element("ul", {}, ...people),
-      element("p", {}, element("label", {}, "Invite ", address)), element("p", { role: "alert", textContent: problem }),
-      element("p", {}, this.#link()), element("p", {}, button(this.#share ? "Save" : "Share", save), " ",
-        ...(this.#share ? [button("Stop sharing", change(() => this.#stop())), " "] : []),
-        button("Done", () => this.#dialog.close())));
+      element("h2", { textContent: `Share ${shareTitle ?? "this"}` }), access.row, permission.row, people,
+      element("p", {}, element("label", {}, "Invite ", address)), alert,
+      element("p", {}, this.#link()), element("p", {}, button(this.#share ? "Save" : "Share", change(save, show)), " ",
+        ...(this.#share ? [button("Stop sharing", change(() => this.#stop(), show)), " "] : []),
+        button("Done", () => (this.#share && isChanged ? change(save, close)() : close()))));
   }
 
   /** The share's address; nothing before there is one. */
@@ -77,10 +92,10 @@ class ShareSheet {
     return element("input", { readOnly: true, value: this.#database.shareURL(this.#share.shortGUID), ariaLabel: "Link" });
   }
 
-  /** @param {string} access @param {string} permission @param {string} emailAddress of one more person; empty for none */
+  /** @param {string} access @param {string} permission of all with the link, and of the person added @param {string} emailAddress of one more person; empty for none */
   async #save(access, permission, emailAddress) {
-    const added = emailAddress ? [{ userIdentity: { lookupInfo: { emailAddress } }, type: "USER" }] : [];
-    const participants = [...this.#people, ...added].map((one) => ({ ...one, permission }));
+    const added = emailAddress ? [{ userIdentity: { lookupInfo: { emailAddress } }, type: "USER", permission }] : [];
+    const participants = [...this.#people, ...added];
     const { shareTitle, shareType, shareThumbnail, zoneID } = this.#options;
     const texts = {
       [ShareRecordType.TITLE_FIELD_NAME]: shareTitle, [ShareRecordType.TYPE_FIELD_NAME]: shareType,
