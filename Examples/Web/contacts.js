@@ -4,8 +4,12 @@
 //     python3 -m http.server -d Examples/Web 8000    this page, at http://localhost:8000
 //     NEPHOS_TOKEN=dev:ada swift run ContactList     the Swift program, as the account that signs in here
 
-const server = new URLSearchParams(location.search).get("server") ?? "http://127.0.0.1:8484";
-const { default: CloudKit } = await import(server + "/ck/2/cloudkit.mjs");
+const server = new URL(new URLSearchParams(location.search).get("server") ?? "http://127.0.0.1:8484");
+// A link must not choose whose script runs here.
+if (!/^https?:$/.test(server.protocol) || !["127.0.0.1", "localhost", "[::1]"].includes(server.hostname)) {
+  throw new Error("the server of this example is on this machine");
+}
+const { default: CloudKit } = await import(new URL("/ck/2/cloudkit.mjs", server));
 
 CloudKit.configure({
   containers: [{
