@@ -3,6 +3,8 @@
 // The time in milliseconds for which a page at `redirectURL` is opened as it is; the service answers a little longer.
 const signInURLLifetime = 15 * 60_000;
 const returningKey = "cloudkit:returning";
+/** @type {any} null, or the `token` of a sign-in that led back to this page, and the `key` of its session */
+let returned = null;
 
 /** The sign-in of one container. */
 class Authentication {
@@ -34,15 +36,27 @@ class Authentication {
     }
   }
 
-  /** The address of the sign-in; null without one, or once it is too old. */
+  /** The address of the sign-in; null without one, or once it is too old. Who reads it may leave the page to it, and return. */
   get signInURL() {
+    if (this.#url) this.#expectReturn();
+    return this.#url;
+  }
+
+  get #url() {
     return this.#offer && Date.now() - this.#offer.time < signInURLLifetime ? this.#offer.url : null;
+  }
+
+  /** Allows one token in the address of this tab: that of the sign-in which begins now. */
+  #expectReturn() {
+    try {
+      storage("sessionStorage")?.setItem(returningKey, `${Date.now()} ${this.#session.key}`);
+    } catch { /* Then only the window signs in. */ }
   }
 
   /** @returns {Promise<any>} the identity of the session; null without one */
   async setUp() {
-    const returned = this.#returningToken();
-    if (returned) await this.#session.begin(returned);
+    const token = tokenOfReturn(this.#session.key);
+    if (token) await this.#session.begin(token);
     else await this.#session.reload();
     try {
       this.#identity = await this.#caller();
@@ -75,7 +89,7 @@ class Authentication {
       this.#attempt.opened.focus();
       return this.#attempt.result;
     }
-    const url = this.signInURL;
+    const url = this.#url;
     // The window opens now, in the click; one without an address waits for it.
     const opened = window.open(url ?? "about:blank", "", "popup,width=640,height=640");
     const result = this.#run(opened, url);
@@ -86,7 +100,7 @@ class Authentication {
   /** @param {Window | null} opened @param {string | null} url */
   async #run(opened, url) {
     try {
-      if (!opened) throw new CKError("SIGN_IN_FAILED", "the browser blocked the window of the sign-in: allow this page's pop-ups");
+      if (!opened) throw new CKError("SIGN_IN_FAILED", "the browser blocked the window of the sign-in: allow its pop-ups");
       const address = url ?? await this.#fetchOffer();
       if (!url) opened.location.replace(address);
       await this.#enter(await tokenFrom(opened, new URL(address).origin));
@@ -103,8 +117,8 @@ class Authentication {
 
   /** Never resolves: the page is left. @returns {Promise<never>} */
   async #redirect() {
-    const url = new URL(this.signInURL ?? await this.#fetchOffer());
-    storage("sessionStorage")?.setItem(returningKey, this.#session.key);
+    const url = new URL(this.#url ?? await this.#fetchOffer());
+    this.#expectReturn();
     // A development server is told where to return; elsewhere the API token says it.
     if (url.searchParams.has("origin")) url.searchParams.set("callback", location.href.split("#")[0]);
     location.assign(url);
@@ -112,6 +126,7 @@ class Authentication {
   }
 
   async signOut() {
+    await this.#session.ready();
     const { token } = this.#session;
     if (!token) return;
     // Accounts of a development server have no sessions that could end.
@@ -147,7 +162,6 @@ class Authentication {
   #take(error) {
     if (error.ckErrorCode !== "AUTHENTICATION_REQUIRED" || !/^https?:/.test(error.redirectURL ?? "")) return false;
     this.#offer = { url: error.redirectURL, time: Date.now() };
-    try { storage("sessionStorage")?.setItem(returningKey, this.#session.key); } catch { /* Then only the window signs in. */ }
     return true;
   }
 
@@ -171,7 +185,7 @@ class Authentication {
     await this.#session.end();
     this.#show();
     for (const resolve of this.#awaitingOut.splice(0)) resolve();
-    if (!this.signInURL) await this.#fetchOffer().catch(() => {});
+    if (!this.#url) await this.#fetchOffer().catch(() => {});
   }
 
   /** Does what another tab did. @param {StorageEvent} event */
@@ -186,24 +200,6 @@ class Authentication {
     }
   }
 
-  /**
-   * Takes the token with which a sign-in led back to this page out of the address bar. Only a tab that offered a sign-in
-   * takes one, so that no link signs its reader in to another's account.
-   */
-  #returningToken() {
-    if (typeof location !== "object" || !location.search) return null;
-    const place = storage("sessionStorage");
-    if (place?.getItem(returningKey) !== this.#session.key) return null;
-    const parts = location.search.slice(1).split("&");
-    const isToken = (part) => /^(ckWebAuthToken|ckSession)=./.test(part);
-    const found = parts.find(isToken);
-    if (!found) return null;
-    place.removeItem(returningKey);
-    const others = parts.filter((part) => !isToken(part)).join("&");
-    history.replaceState(history.state, "", location.pathname + (others && "?" + others) + location.hash);
-    try { return decodeURIComponent(found.slice(found.indexOf("=") + 1)); } catch { return null; }
-  }
-
   #show() {
     if (typeof document !== "object" || !this.#configuration.signInButton || this.#services.replaced.aborted) return;
     const { signInButton, signOutButton } = this.#configuration;
@@ -216,6 +212,27 @@ class Authentication {
       showButton(signInButton, signIn, () => this.signIn().catch(() => {}));
     }
   }
+}
+
+/**
+ * Takes a token out of the address bar. It counts only where this tab left for a sign-in shortly before, so that neither a
+ * link nor the page that opened this one signs its reader in to another's account.
+ * @param {string} key of the session that asks
+ */
+function tokenOfReturn(key) {
+  /** @type {any} */ const url = globalThis.location?.search ? new URL(location.href) : null;
+  // A plus in an address reads as a space, which no token has.
+  const token = (url?.searchParams.get("ckWebAuthToken") ?? url?.searchParams.get("ckSession"))?.replaceAll(" ", "+");
+  if (token) {
+    for (const name of ["ckWebAuthToken", "ckSession"]) url.searchParams.delete(name);
+    history.replaceState(history.state, "", url);
+    const place = storage("sessionStorage");
+    const [time, key] = place?.getItem(returningKey)?.split(" ") ?? [];
+    place?.removeItem(returningKey);
+    if (Date.now() - Number(time) < signInURLLifetime) returned = { key, token };
+  }
+  if (returned?.key !== key) return null;
+  try { return returned.token; } finally { returned = null; }
 }
 
 /**
@@ -240,7 +257,7 @@ function tokenFrom(opened, origin) {
     };
     // The message of a window that has just closed may still be on its way.
     const timer = setInterval(() => {
-      if (opened.closed && ++checks > 2) fail("the window was closed before the sign-in was complete");
+      if (opened.closed && ++checks > 2) fail("the window was closed");
     }, 250);
     window.addEventListener("message", take);
   });
