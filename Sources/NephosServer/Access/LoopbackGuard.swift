@@ -14,6 +14,8 @@ enum LoopbackGuard {
                     + quoted(request.host))
         }
         if request.origin == "null", ShareRoutes.takesNullOrigin(request) { return }
+        // The script has no data, so that pages of every origin may load it.
+        if CloudKitJSRoutes.takes(request) { return }
         if let origin = request.origin, !isLoopback(origin, isLoopback(origin:)) {
             throw Refusal(
                 .accessDenied,
@@ -21,9 +23,9 @@ enum LoopbackGuard {
                     + quoted(origin))
         }
         // Refuses an image or a link on a page elsewhere, for which browsers send no Origin. Links to a share's URL and to
-        // the sign-in are allowed, and so is the script: a page of another port or name of this machine counts as cross-site.
+        // the sign-in are allowed: a page of another port or name of this machine counts as cross-site.
         if request.origin == nil, request.fetchSite == "cross-site", !ShareRoutes.takesNavigation(request),
-            !DevelopmentSignInPage.takesNavigation(request), !CloudKitJSRoutes.takes(request)
+            !DevelopmentSignInPage.takesNavigation(request)
         {
             throw Refusal(
                 .accessDenied,

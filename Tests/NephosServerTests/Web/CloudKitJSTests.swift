@@ -34,7 +34,7 @@ import Testing
     @Test func `each form is served to pages of every origin, with its type, and nothing else is`() async throws {
         try await withServer { connection, _ in
             for path in Self.paths {
-                for origin in [nil, "http://localhost:3000"] {
+                for origin in [nil, "http://localhost:3000", "https://app.example.org", "null"] {
                     let response = try await connection.request(
                         "GET", path, headers: origin.map { ["Origin": $0] } ?? [:])
                     #expect(response.status == 200, "\(path)")
