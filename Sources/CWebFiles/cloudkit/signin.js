@@ -100,7 +100,7 @@ class Authentication {
   /** @param {Window | null} opened @param {string | null} url */
   async #run(opened, url) {
     try {
-      if (!opened) throw new CKError("SIGN_IN_FAILED", "the browser blocked the window of the sign-in: allow its pop-ups");
+      if (!opened) throw new CKError("SIGN_IN_FAILED", "the browser blocked the window: allow its pop-ups");
       const address = url ?? await this.#fetchOffer();
       if (!url) opened.location.replace(address);
       await this.#enter(await tokenFrom(opened, new URL(address).origin));
