@@ -134,9 +134,9 @@ final class LocalService: CloudService {
         let context = RequestContext(
             container: container, environment: environment == .production ? .production : .development,
             scope: DatabaseScope(call.scope), account: account, clientID: clientID, requestID: UUID().uuidString)
+        let answer: Answer
         do throws(ServiceError) {
             try await cloud.givenSchema?.define(in: container, of: cloud.service)
-            let answer: Answer
             if let operation {
                 answer = try await cloud.service.withFaults(operation, context) { () throws(ServiceError) in
                     try await request(cloud.service, context)
@@ -144,11 +144,13 @@ final class LocalService: CloudService {
             } else {
                 answer = try await request(cloud.service, context)
             }
-            return answer
         } catch {
             if let device, device.hasEnded { throw .cancelled }
             throw .refused(error.dictionary(requestID: context.requestID))
         }
+        // An app that ended meanwhile does not receive the answer.
+        if let device, device.hasEnded { throw .cancelled }
+        return answer
     }
 }
 

@@ -71,13 +71,12 @@ public final class CloudClock: Clock, Sendable {
 
     /// Advances the clock. Whoever waits for a time up to the new one continues.
     public func advance(by duration: Duration) {
+        let step = max(0, duration.microseconds)
         wake { state in
-            if let time = state.pausedAt {
-                state.pausedAt = time + duration.microseconds
-            } else {
-                state.offset += duration.microseconds
-            }
+            if let time = state.pausedAt { state.pausedAt = time + step } else { state.offset += step }
         }
+        // The others wait for a time that is nearer now.
+        for id in state.withLock({ Array($0.sleepers.keys) }) { startTimer(id) }
     }
 
     /// Has the clock stand still until `resume()`; only `advance(by:)` moves it.
@@ -131,9 +130,12 @@ public final class CloudClock: Clock, Sendable {
         state.withLock { state in
             guard state.pausedAt == nil, let sleeper = state.sleepers[id] else { return }
             let wait = sleeper.deadline - state.now
+            sleeper.timer?.cancel()
             state.sleepers[id]?.timer = Task.detached { [weak self] in
-                try? await Task.sleep(for: .microseconds(max(0, wait)))
+                guard (try? await Task.sleep(for: .microseconds(max(0, wait)))) != nil else { return }
                 self?.wake { _ in }
+                // The system's clock was set back meanwhile.
+                self?.startTimer(id)
             }
         }
     }

@@ -37,6 +37,15 @@ import Testing
         #expect(events.value == ["awake"])
     }
 
+    @Test(.timeLimit(.minutes(1))) func `an advance of a running clock brings later sleepers forward`() async throws {
+        let clock = try LocalCloud.current.clock
+        let sleeper = Task { try await clock.sleep(for: .seconds(3600)) }
+        while clock.sleeperCount < 1 { await Task.yield() }
+        // The rest passes by itself.
+        clock.advance(by: .milliseconds(3_599_900))
+        try await sleeper.value
+    }
+
     @Test func `a cancelled sleeper wakes`() async throws {
         let clock = try LocalCloud.current.clock
         clock.pause()

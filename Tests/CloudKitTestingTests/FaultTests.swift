@@ -38,6 +38,22 @@ import Testing
         return (items.value, failure)
     }
 
+    @Test func `a fault that another one hides waits for the next request`() async throws {
+        let cloud = try LocalCloud.current
+        let faults = [
+            cloud.fail(.save, with: .networkFailure), cloud.fail(.save, level: .item, with: .quotaExceeded),
+            cloud.fail(.save, level: .item, with: .permissionFailure),
+        ]
+        var codes: [CKError.Code?] = []
+        var happened: [Int] = []
+        for _ in 0..<3 {
+            codes.append(await #expect(throws: CKError.self) { try await database().save(note("a")) }?.code)
+            happened.append(faults.map(\.count).reduce(0, +))
+        }
+        #expect(codes == [.networkFailure, .quotaExceeded, .permissionFailure] && happened == [1, 2, 3])
+        try await database().save(note("a"))
+    }
+
     static let codes = (1...37).compactMap(CKError.Code.init(rawValue:))
 
     @Test(arguments: codes.filter { $0 != .partialFailure })

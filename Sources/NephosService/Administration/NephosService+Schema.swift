@@ -87,11 +87,16 @@ extension NephosService {
     /// Reports what production, or the schema in a text, lacks of development's schema, as errors; and what requests did
     /// that production or Apple's service may refuse, as warnings.
     /// - Parameter text: a schema in the CloudKit Schema Language; nil for the schema of production.
+    /// - Throws: `badContainer` if development has no such container.
     package func preflight(
         _ text: String?, _ context: RequestContext
     ) async throws(ServiceError) -> SchemaReport {
         try await administer(context, onlyDevelopment: true) {
-            let development = try await self.schema(context.container, .development)
+            let id = Self.id(context.container, .development)
+            let development = try await self.stores.usingExisting(id) { store in
+                guard let store else { throw try await self.missingContainer(id) }
+                return try await store.engine.read { try Schema($0) }
+            }
             var findings: [SchemaFinding]
             if let text {
                 findings = SchemaCommands.preflight(development, text)

@@ -171,16 +171,18 @@ extension FaultPlan.State {
     mutating func decide(_ items: [FaultItem], _ context: RequestContext, path: String) -> FaultDecision {
         var decision = FaultDecision()
         decision.request = cut.removeValue(forKey: .init(client: context.clientID ?? "", path: path))
-        for index in entries.indices where entries[index].rule.matches(context) {
+        // A rule that another one hides is not counted: it waits for the next request.
+        let matching = entries.indices.filter { entries[$0].rule.matches(context) }
+        for index in matching where !entries[index].rule.concernsItems && decision.request == nil {
             let rule = entries[index].rule
-            let places = items.indices.filter { rule.matches(items[$0]) }
-            if places.isEmpty { continue }
-            if rule.concernsItems {
-                for place in places where happens(index) {
-                    decision.items[place] = decision.items[place] ?? rule
-                }
-            } else if happens(index) {
-                decision.request = decision.request ?? rule
+            if items.contains(where: rule.matches), happens(index) { decision.request = rule }
+        }
+        if decision.request != nil { return decision }
+        for index in matching where entries[index].rule.concernsItems {
+            let rule = entries[index].rule
+            for place in items.indices
+            where decision.items[place] == nil && rule.matches(items[place]) && happens(index) {
+                decision.items[place] = rule
             }
         }
         return decision

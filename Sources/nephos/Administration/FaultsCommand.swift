@@ -28,6 +28,10 @@ struct FaultsCommand {
           level=item|request         for one item, or the whole request
           retry=SECONDS              how long the client is asked to wait
 
+        What another device can cause is caused, and CHANGES THE DATA: unknownItem and
+        serverRecordChanged delete or save the record, zoneNotFound and userDeletedZone
+        remove the zone with its records.
+
         list prints each fault's number, how often it happened, and the fault. Faults
         last until the server ends. 'nephos serve' has none.
 

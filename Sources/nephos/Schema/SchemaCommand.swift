@@ -124,6 +124,9 @@ struct SchemaCommand {
             throw UsageError("'\(environment)' is no environment: it is development or production.")
         }
         self.environment = environment
+        if environment == .production, action == .sync || action == .preflight {
+            throw UsageError("\(action.rawValue) is about development: '--environment production' cannot be given.")
+        }
         output = arguments["--output"]
         if output != nil && action != .export { throw UsageError("'--output' belongs to export. \(seeHelp)") }
         isCheck = arguments.has("--check")
@@ -191,6 +194,8 @@ struct SchemaCommand {
         guard report.isAllowed else {
             switch action {
             case .validate: throw SchemaFailure("❌ Schema validation failed.")
+            case .preflight where report.findings.contains { $0.line != nil }:
+                throw SchemaFailure("the file breaks the rules of schemas.")
             case .preflight:
                 throw SchemaFailure(
                     "production would refuse what needs these: 'nephos schema deploy' deploys them, and 'nephos schema"
