@@ -23,17 +23,24 @@ enum ErrorSearch {
         return found
     }
 
-    /// The codes that a word names: `serverRecordChanged`, `CKError.serverRecordChanged`, `14`, `CONFLICT`.
+    /// The codes that a name stands for: `serverRecordChanged`, `CKError.serverRecordChanged`, `CKErrorServerRecordChanged`,
+    /// `Server Record Changed`, `14`, `CONFLICT`.
     private static func codes(named asked: String) -> [CodeSection] {
-        let word = asked.split(separator: ".").last.map { $0.lowercased() } ?? ""
+        var word = asked.split(separator: ".").last.map { $0.lowercased().filter { $0 != " " } } ?? ""
+        if word.hasPrefix("ckerror") { word.removeFirst("ckerror".count) }
         return ErrorPages.codes.filter { code in
             code.name.lowercased() == word || String(code.number) == word
                 || code.serverCodes.contains { $0.lowercased() == word }
         }
     }
 
-    /// The code in an error's description: `<CKError 0x…: "Server Record Changed" (14/2004); …`.
+    /// The code in an error's description: `<CKError 0x…: "Server Record Changed" (14/2004); …`, or
+    /// `Error Domain=CKErrorDomain Code=14 …`.
     private static func description(in text: String) -> String? {
+        if let mark = text.firstRange(of: "CKErrorDomain Code=") {
+            let number = text[mark.upperBound...].prefix { $0.isNumber }
+            return ErrorPages.codes.first { String($0.number) == number }?.name
+        }
         var rest = text[...]
         while let open = rest.firstIndex(of: "(") {
             rest = rest[open...].dropFirst()

@@ -6,7 +6,10 @@ import Testing
         try await StartedNephos(["explain"] + words).finish()
     }
 
-    @Test(arguments: ["serverRecordChanged", "CKError.serverRecordChanged", "14", "EXISTS", "conflict"])
+    @Test(arguments: [
+        "serverRecordChanged", "CKError.serverRecordChanged", "14", "EXISTS", "conflict", "CKErrorServerRecordChanged",
+        "Server Record Changed", #"Error Domain=CKErrorDomain Code=14 "oplock""#,
+    ])
     func `a code is named by its name, its number or the Web Services' name`(_ asked: String) async throws {
         let finished = try await explain(asked)
         #expect(finished.status == 0 && finished.output.hasPrefix("serverRecordChanged, 14, "), "\(finished)")
