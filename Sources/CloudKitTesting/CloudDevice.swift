@@ -127,7 +127,7 @@ public final class CloudDevice: Sendable {
         }
     }
 
-    /// Ends the app for good, and removes what it kept.
+    /// Terminates the app, and removes its directory.
     func discard() {
         let launch = state.withLock { $0.launch }
         launch.app.end()

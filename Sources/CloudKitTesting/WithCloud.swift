@@ -9,7 +9,7 @@ struct CloudOptions: Sendable {
     var schema: String?
     var limits = CloudLimits.apple
     var isUnfriendly = false
-    /// Whether what is left behind at the end fails the test.
+    /// Whether unanswered requests and unsynchronised changes at the end fail the test.
     var leavesNothing = false
     var seed: UInt64?
 }

@@ -42,6 +42,7 @@ import Testing
         try await withCloud(schema: Self.schema) { cloud in
             try await cloud.importSchema("DEFINE SCHEMA RECORD TYPE Note ( title STRING, stars STRING );")
             try await save(["title": "Milk", "stars": "5"], CKContainer.default())
+            #expect(try await cloud.exportSchema().contains("stars "))
         }
     }
 

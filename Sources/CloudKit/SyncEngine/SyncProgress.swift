@@ -9,7 +9,7 @@ package struct SyncProgress: Sendable {
     private var failures: [Int: (error: CKError, at: Date)] = [:]
     /// The time of the first change, here or on the service, that is not synchronised; nil if none is known.
     package private(set) var behindSince: Date?
-    /// The numbers of notifications so far, and of those that came before the last complete fetch.
+    /// The number of received notifications, and that number when the last complete fetch began.
     private var (notified, fetched) = (0, 0)
 
     /// The newest failure; nil if the last runs succeeded.

@@ -62,6 +62,8 @@ private struct FaultyAnswer {
             throw .changeTokenExpired
         }
         let response = try await unbounded(request, call)
+        // What arrives while a device is offline does not reach it.
+        if plan.isOffline(context) { throw .offline }
         if plan.bounds != nil {
             plan.note(ChangeTokens.of(response).compactMap(\.self), now: service.environment.now())
         }
