@@ -13,6 +13,8 @@ extension SchemaCommand {
         let stored = try place.exportSchema()
         if access(file, F_OK) != 0 {
             if isCheck { throw SchemaFailure("\(file) is missing.") }
+            // A container that does not exist has a schema, too, but no preflight: its name may be misspelt.
+            _ = try place.preflight(nil)
             try Self.write(stored, to: file)
             return Console.print("\(file) made\n")
         }

@@ -26,6 +26,11 @@ import Testing
             }
             _ = try await save(port, "a", #""title":{"value":"x"}"#)
             #expect(try await run("schema", "sync", "--check", file.path).status == 1, "the file is missing")
+            let misspelt = ["--url", place[1], "--container", "iCloud.org.example.Ap"]
+            let finished = try await StartedNephos(["schema", "sync", file.path] + misspelt).finish()
+            #expect(
+                finished.status == 1 && finished.errors.contains("no container iCloud.org.example.Ap"), "\(finished)")
+            #expect(!FileManager.default.fileExists(atPath: file.path))
             #expect(try await run("schema", "sync", file.path).output == "\(file.path) made\n")
             #expect(try await run("preflight", file.path).status == 0)
             #expect(try await run("preflight").status == 1, "production has nothing yet")
