@@ -19,7 +19,8 @@ package final class RemovalLock: Sendable {
     /// - Returns: nil for the purpose `remove` while another holder prevents removal.
     package init?(_ directory: String, _ purpose: Purpose) throws {
         let path = "\(directory)/\(Self.name)"
-        descriptor = FileSystem.open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+        // `deinit` runs as soon as the property is set, even if the initializer fails, and would close a second time.
+        let descriptor = FileSystem.open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw StorageError(system: errno, while: "opening \(path)") }
         let operation = purpose == .hold ? LOCK_SH : LOCK_EX | LOCK_NB
         while flock(descriptor, operation) != 0 {
@@ -29,6 +30,7 @@ package final class RemovalLock: Sendable {
             if code == EWOULDBLOCK { return nil }
             throw StorageError(system: code, while: "locking \(path)")
         }
+        self.descriptor = descriptor
     }
 
     deinit { close(descriptor) }

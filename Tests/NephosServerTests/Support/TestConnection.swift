@@ -50,9 +50,8 @@ final class TestConnection: Sendable {
         case .unix: throw TestFailure("a Unix socket has no port")
         }
         if result != 0 {
-            let message = String(cString: strerror(errno))
-            Glibc.close(descriptor)
-            throw TestFailure("connect: \(message)")
+            // `deinit` closes the descriptor.
+            throw TestFailure("connect: \(String(cString: strerror(errno)))")
         }
     }
 
@@ -65,9 +64,8 @@ final class TestConnection: Sendable {
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
         if Self.connect(descriptor, address) != 0 {
-            let message = String(cString: strerror(errno))
-            Glibc.close(descriptor)
-            throw TestFailure("connect: \(message)")
+            // `deinit` closes the descriptor.
+            throw TestFailure("connect: \(String(cString: strerror(errno)))")
         }
     }
 
