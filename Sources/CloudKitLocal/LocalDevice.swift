@@ -1,17 +1,32 @@
 package import CloudKit
 import Synchronization
 
+/// The door of a simulated device, through which each request of its app passes.
+package protocol DeviceDoor: Sendable {
+    /// Returns when it is the request's turn.
+    /// - Throws: `CancellationError` if the caller's task is cancelled, or the app has ended.
+    func admit(_ request: String) async throws(CancellationError)
+    /// Notes how a request ended that was admitted.
+    /// - Parameter outcome: the code of the error; nil for an answer.
+    func answered(_ request: String, _ outcome: String?)
+    /// Returns when the app has ended: a simulated device is told of changes by the simulation alone.
+    func waitForEnd() async
+}
+
 /// An app on a device of a test, from its launch to its end.
 package final class LocalDevice: Sendable {
     /// The client ID of the device, which outlives the app.
     package let clientID: String
     /// The device's own keys, which outlive the app.
     package let keyStore: any DeviceKeyStore
+    /// Nil for a device that is not simulated.
+    package let door: (any DeviceDoor)?
     private let ending = Atomic(false)
 
-    package init(clientID: String, keyStore: any DeviceKeyStore) {
+    package init(clientID: String, keyStore: any DeviceKeyStore, door: (any DeviceDoor)? = nil) {
         self.clientID = clientID
         self.keyStore = keyStore
+        self.door = door
     }
 
     /// Ends the app: it sends nothing more, and what the service answers from now on does not reach it.

@@ -40,8 +40,36 @@ final class LocalService: CloudService {
     func send<Request, Response>(
         _ endpoint: Endpoint<Request, Response>, _ request: Request, _ call: ServiceCall
     ) async throws(ServiceFailure) -> Response {
+        guard let door = device?.door else { return try await answer(endpoint, request, call) }
+        return try await pass(door, RequestText.of(request, endpoint.path)) { () throws(ServiceFailure) in
+            try await answer(endpoint, request, call)
+        }
+    }
+
+    private func answer<Request, Response>(
+        _ endpoint: Endpoint<Request, Response>, _ request: Request, _ call: ServiceCall
+    ) async throws(ServiceFailure) -> Response {
         try await ask(call) { service, context throws(ServiceError) in
             try await service.answer(endpoint, request, context)
+        }
+    }
+
+    /// Does what a request asks when it is its turn at the door of the simulated device.
+    private func pass<Answer>(
+        _ door: any DeviceDoor, _ text: String, _ body: () async throws(ServiceFailure) -> Answer
+    ) async throws(ServiceFailure) -> Answer {
+        do {
+            try await door.admit(text)
+        } catch {
+            throw .cancelled
+        }
+        do throws(ServiceFailure) {
+            let answer = try await body()
+            door.answered(text, nil)
+            return answer
+        } catch {
+            door.answered(text, error.name)
+            throw error
         }
     }
 
@@ -54,6 +82,18 @@ final class LocalService: CloudService {
     // MARK: Assets
 
     func upload(
+        _ content: AssetContent, to address: String, _ call: ServiceCall,
+        progress: @escaping @Sendable (Int64) -> Void
+    ) async throws(ServiceFailure) -> UploadedFile {
+        if let door = device?.door {
+            return try await pass(door, "upload \(content.size) bytes") { () throws(ServiceFailure) in
+                try await send(content, to: address, call, progress: progress)
+            }
+        }
+        return try await send(content, to: address, call, progress: progress)
+    }
+
+    private func send(
         _ content: AssetContent, to address: String, _ call: ServiceCall,
         progress: @escaping @Sendable (Int64) -> Void
     ) async throws(ServiceFailure) -> UploadedFile {
@@ -79,6 +119,17 @@ final class LocalService: CloudService {
     }
 
     func download(
+        _ address: String, to file: URL, _ call: ServiceCall, progress: @escaping @Sendable (Int64) -> Void
+    ) async throws(ServiceFailure) {
+        if let door = device?.door {
+            return try await pass(door, "download") { () throws(ServiceFailure) in
+                try await receive(address, to: file, call, progress: progress)
+            }
+        }
+        try await receive(address, to: file, call, progress: progress)
+    }
+
+    private func receive(
         _ address: String, to file: URL, _ call: ServiceCall, progress: @escaping @Sendable (Int64) -> Void
     ) async throws(ServiceFailure) {
         // `/assets/1/{container}/{environment}/{content}/{token}/…`
@@ -131,6 +182,7 @@ final class LocalService: CloudService {
         _ request: (NephosService, RequestContext) async throws(ServiceError) -> Answer
     ) async throws(ServiceFailure) -> Answer {
         if let device, device.hasEnded { throw .cancelled }
+        if operation == .notification, let door = device?.door { await door.waitForEnd() }
         let context = RequestContext(
             container: container, environment: environment == .production ? .production : .development,
             scope: DatabaseScope(call.scope), account: account, clientID: clientID, requestID: UUID().uuidString)
@@ -151,6 +203,17 @@ final class LocalService: CloudService {
         // An app that ended meanwhile does not receive the answer.
         if let device, device.hasEnded { throw .cancelled }
         return answer
+    }
+}
+
+extension ServiceFailure {
+    /// The error's name in a trace.
+    fileprivate var name: String {
+        switch self {
+        case .refused(let error): "\(error.serverErrorCode)"
+        case .transport(let code, _, _): "\(code)"
+        case .cancelled: "cancelled"
+        }
     }
 }
 

@@ -31,23 +31,26 @@ public final class CloudClock: Clock, Sendable {
 
         var now: Int64 { pausedAt ?? CloudClock.systemTime + offset }
 
-        /// Removes the sleepers whose time has come.
+        /// Removes the sleepers whose time has come, and returns them in the order of their deadlines.
         mutating func due() -> [Sleeper] {
             let now = now
             let due = sleepers.filter { $0.value.deadline <= now }
             for id in due.keys { sleepers[id] = nil }
-            return Array(due.values)
+            return due.sorted { ($0.value.deadline, $0.key) < ($1.value.deadline, $1.key) }.map(\.value)
         }
     }
 
     private struct Sleeper {
         let deadline: Int64
         let continuation: CheckedContinuation<Void, any Error>
+        /// The launch of a simulated app that sleeps.
+        let launch: SimulatedLaunch?
         /// Wakes the sleeper while the clock runs.
         var timer: Task<Void, Never>?
 
         func wake() {
             timer?.cancel()
+            launch?.woke()
             continuation.resume()
         }
     }
@@ -55,6 +58,17 @@ public final class CloudClock: Clock, Sendable {
     private let state = Mutex(State())
 
     init() {}
+
+    /// Creates a clock that stands at a time until it is advanced.
+    init(pausedAt time: Instant) { state.withLock { $0.pausedAt = time.microseconds } }
+
+    /// The earliest time for which a task of a simulated app waits.
+    var nextDeadline: Instant? {
+        state.withLock { state in
+            let waiting = state.sleepers.values.filter { $0.launch.map { !$0.hasEnded } ?? false }
+            return waiting.map(\.deadline).min().map(Instant.init(microseconds:))
+        }
+    }
 
     private static var systemTime: Int64 { Int64(Date().timeIntervalSince1970 * 1_000_000) }
 
@@ -100,9 +114,11 @@ public final class CloudClock: Clock, Sendable {
             defer { state.nextSleeper += 1 }
             return state.nextSleeper
         }
+        let launch = SimulatedLaunch.current
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let sleeper = Sleeper(deadline: deadline.microseconds, continuation: continuation)
+                let sleeper = Sleeper(deadline: deadline.microseconds, continuation: continuation, launch: launch)
+                launch?.sleeps()
                 wake { $0.sleepers[id] = sleeper }
                 // A cancellation before the sleeper was there found none.
                 if Task.isCancelled { cancel(id) } else { startTimer(id) }
@@ -110,11 +126,18 @@ public final class CloudClock: Clock, Sendable {
         } onCancel: {
             cancel(id)
         }
+        await launch?.freezeIfEnded()
+    }
+
+    /// Wakes everyone who waits, with a `CancellationError`: the cloud has ended.
+    func end() {
+        for id in state.withLock({ Array($0.sleepers.keys) }) { cancel(id) }
     }
 
     private func cancel(_ id: Int) {
         let sleeper = state.withLock { $0.sleepers.removeValue(forKey: id) }
         sleeper?.timer?.cancel()
+        sleeper?.launch?.woke()
         sleeper?.continuation.resume(throwing: CancellationError())
     }
 

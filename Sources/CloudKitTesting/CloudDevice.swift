@@ -28,25 +28,25 @@ public final class CloudDevice: Sendable {
     private let cloud: LocalCloud
     private let keys = DeviceKeys()
     private let state: Mutex<State>
-    private let disk: URL
+    let disk: URL
 
-    init(_ name: String, account: String?, in cloud: LocalCloud) {
+    init(_ name: String, account: String?, in cloud: LocalCloud, _ simulated: SimulatedLaunch? = nil) {
         self.name = name
         self.cloud = cloud
         disk = FileManager.default.temporaryDirectory.appendingPathComponent("nephos-device-\(UUID().uuidString)")
-        state = Mutex(State(account: account, launch: Self.launch(name, account, keys, cloud)))
+        state = Mutex(State(account: account, launch: Self.launch(name, account, keys, cloud, simulated)))
     }
 
     private static func launch(
-        _ name: String, _ account: String?, _ keys: DeviceKeys, _ cloud: LocalCloud
+        _ name: String, _ account: String?, _ keys: DeviceKeys, _ cloud: LocalCloud, _ simulated: SimulatedLaunch?
     ) -> Launch {
-        let app = LocalDevice(clientID: name, keyStore: keys)
+        let app = LocalDevice(clientID: name, keyStore: keys, door: simulated)
         let known = cloud.state
         let environment = CloudKitEnvironment(
             defaultContainerIdentifier: LocalCloud.defaultContainerIdentifier, name: .development)
         // Weak: the cloud holds its devices.
         let (directory, id) = ServiceDirectory.scoped(
-            known.scope, environment, account: account, known.syncEnvironment,
+            known.scope, environment, account: account, known.syncEnvironment(simulated),
             cloud.provider(account, .development, on: app))
         return Launch(app: app, directory: directory, id: id)
     }
@@ -96,9 +96,11 @@ public final class CloudDevice: Sendable {
     public func terminate() { state.withLock { $0.launch }.app.end() }
 
     /// Launches the app again, after ending it: `container` is a new one from here on.
-    public func relaunch() {
+    public func relaunch() { relaunch(nil) }
+
+    func relaunch(_ simulated: SimulatedLaunch?) {
         terminate()
-        state.withLock { $0.launch = Self.launch(name, $0.account, keys, cloud) }
+        state.withLock { $0.launch = Self.launch(name, $0.account, keys, cloud, simulated) }
     }
 
     /// A directory for what the app keeps on the device. It exists until the cloud's test ends.

@@ -22,11 +22,15 @@ final class CloudState: Sendable {
     }
 
     /// The clock and randomness of what belongs to the containers.
-    var syncEnvironment: SyncEngineEnvironment {
+    func syncEnvironment(_ simulated: SimulatedLaunch?) -> SyncEngineEnvironment {
         guard let clock else { return .system }
-        return SyncEngineEnvironment(
+        var environment = SyncEngineEnvironment(
             sleep: { try await clock.sleep(until: clock.now.advanced(by: .seconds($0)), tolerance: nil) },
             random: { .random(in: 0...1) })
+        guard let simulated else { return environment }
+        environment.random = { simulated.makeRandom() }
+        environment.observer = simulated
+        return environment
     }
 }
 
@@ -44,9 +48,26 @@ extension LocalCloud {
 
     /// Creates the cloud of a test: in memory, with a clock of its own.
     static func forTest(_ options: CloudOptions) async throws -> LocalCloud {
-        ServiceDirectory.shared.refuseUnchosen(Self.outsideRefusal)
-        let clock = CloudClock()
+        try await make(options, CloudClock(), .system)
+    }
+
+    /// Creates the cloud of a simulation: its clock stands, and its identifiers come from the seed.
+    static func forSimulation(seed: UInt64, limits: CloudLimits) async throws -> LocalCloud {
         var environment = ServiceEnvironment.system
+        let identifiers = Mutex(SplitMix(state: seed))
+        environment.makeUUID = { identifiers.withLock { $0.makeUUID() } }
+        return try await make(
+            CloudOptions(limits: limits, seed: seed), CloudClock(pausedAt: Self.simulationStart), environment)
+    }
+
+    /// The first of January 2026.
+    private static let simulationStart = CloudClock.Instant(microseconds: 1_767_225_600_000_000)
+
+    private static func make(
+        _ options: CloudOptions, _ clock: CloudClock, _ environment: ServiceEnvironment
+    ) async throws -> LocalCloud {
+        ServiceDirectory.shared.refuseUnchosen(Self.outsideRefusal)
+        var environment = environment
         environment.now = { clock.now.microseconds / 1000 }
         environment.sleepUntil = { time in
             try await clock.sleep(until: CloudClock.Instant(microseconds: time * 1000), tolerance: nil)

@@ -121,12 +121,22 @@ extension CKSyncEngine {
     }
 }
 
+/// Observes a sync engine on a simulated device.
+package protocol SyncEngineObserver: Sendable {
+    func taskBegan()
+    func taskEnded()
+    /// Returns when the delegate may handle an event; false if the app has ended and handles no more.
+    func mayHandle(_ event: CKSyncEngine.Event) async -> Bool
+}
+
 /// The external dependencies of a sync engine; tests replace them.
 package struct SyncEngineEnvironment: Sendable {
     /// Waits for a number of seconds before a retry.
     package var sleep: @Sendable (_ seconds: Double) async throws -> Void
     /// Returns a random number from 0 to 1: the jitter that spreads the retries of many devices.
     package var random: @Sendable () -> Double
+    /// Observes the tasks that the engine starts and does not await; nil without an observer.
+    package var observer: (any SyncEngineObserver)?
 
     package init(
         sleep: @escaping @Sendable (_ seconds: Double) async throws -> Void,
@@ -134,6 +144,16 @@ package struct SyncEngineEnvironment: Sendable {
     ) {
         self.sleep = sleep
         self.random = random
+    }
+
+    /// Starts a task that the engine does not await.
+    func start(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+        guard let observer else { return Task(operation: body) }
+        observer.taskBegan()
+        return Task {
+            await body()
+            observer.taskEnded()
+        }
     }
 
     /// The system's clock and randomness.

@@ -64,7 +64,7 @@ final class SyncEngineCore: Sendable {
     private func stateChanged(addsWork: Bool) {
         // Coalesces several changes by the app into one state update.
         if !isHandingOutState.exchange(true) {
-            Task { [weak self] in
+            _ = environment.start { [weak self] in
                 self?.isHandingOutState.exchange(false)
                 await self?.handOutState()
             }
@@ -133,6 +133,7 @@ final class SyncEngineCore: Sendable {
         after: ((inout CKSyncEngine.State.Content) -> Void)? = nil
     ) async {
         _ = await call { delegate, engine -> Void? in
+            if let observer = environment.observer, await !observer.mayHandle(event) { return nil }
             if let before { state.update(before) }
             await delegate.handleEvent(event, syncEngine: engine)
             if let after { state.update(after) }
@@ -144,7 +145,9 @@ final class SyncEngineCore: Sendable {
     func handOutState() async {
         _ = await call { delegate, engine -> Void? in
             guard let serialization = state.takeUnsaved() else { return nil }
-            await delegate.handleEvent(.stateUpdate(.init(stateSerialization: serialization)), syncEngine: engine)
+            let event = CKSyncEngine.Event.stateUpdate(.init(stateSerialization: serialization))
+            if let observer = environment.observer, await !observer.mayHandle(event) { return nil }
+            await delegate.handleEvent(event, syncEngine: engine)
             return ()
         }
     }

@@ -39,7 +39,7 @@ final class SyncScheduler: Sendable {
             state.wanted.formUnion(work)
             guard !state.isRunning, !state.isStopped else { return }
             state.isRunning = true
-            state.task = Task { await self.work() }
+            state.task = environment.start { await self.work() }
         }
     }
 

@@ -1,0 +1,122 @@
+import CloudKit
+import CloudKitLocal
+
+/// Several devices on which an app edits and syncs, while everything goes wrong that can, in an order that a seed decides.
+///
+///     let simulation = Simulation(seed: 7, devices: ["phone", "pad"]) { device in try await NotesApp(device) }
+///     try await simulation.run(steps: 200)
+///
+/// Two things are scheduled: the requests at the service's door, and the clock. One device moves until its tasks wait for
+/// one of them. In the end every device is online and syncs until nothing changes. Then the devices of an account have to
+/// agree, and to show what its users did: no edit is lost, no deletion comes back.
+///
+/// Code that awaits what it starts runs the same each time. A failure is repeated with fewer steps, and has them as a
+/// test to paste.
+public struct Simulation: Sendable {
+    /// What goes wrong.
+    public enum Disturbance: Hashable, Sendable, CaseIterable {
+        /// Requests fail, answers get lost or are cut.
+        case faults
+        /// The account's storage is full for some records.
+        case quota
+        /// Devices are offline for a while.
+        case offline
+        /// Apps end without a warning, at a request or at an event of a sync engine.
+        case crashes
+        /// Change tokens expire.
+        case expiredTokens
+        /// The app is deleted from a device, and installed again.
+        case reinstalls
+        /// An account's user removes the app's data.
+        case purges
+        /// Users of devices sign in with another account. Needs two accounts.
+        case accountChanges
+    }
+
+    /// Launches the app on a device.
+    public typealias Launch = @Sendable (CloudDevice) async throws -> any SimulatedApp
+
+    /// The number from which all random decisions come.
+    public let seed: UInt64
+    /// The names of the devices.
+    public let devices: [String]
+    /// The accounts. The first is signed in on each device in the beginning.
+    public let accounts: [String]
+    let disturbances: Set<Disturbance>
+    let limits: CloudLimits
+    let launch: Launch
+
+    /// How long a failure is repeated with fewer steps, in real time.
+    static let shrinkingTime = Duration.seconds(50)
+
+    /// Describes a simulation.
+    /// - Parameters:
+    ///   - devices: the names of the devices, each other ones.
+    ///   - accounts: the accounts that sign in. Where there is one, `.accountChanges` does nothing.
+    ///   - disturbances: what goes wrong.
+    ///   - limits: CloudKit's limits, or tighter ones.
+    ///   - launch: launches the app on a device, with what is in its `diskDirectory`. `CKContainer.default()` is the device's
+    ///     container there and in the app's calls.
+    public init(
+        seed: UInt64, devices: [String] = ["phone", "pad"], accounts: [String] = [LocalCloud.defaultAccount],
+        disturbances: Set<Disturbance> = Set(Disturbance.allCases), limits: CloudLimits = .apple,
+        launch: @escaping Launch
+    ) {
+        self.seed = seed
+        self.devices = devices
+        self.accounts = accounts
+        self.disturbances = disturbances
+        self.limits = limits
+        self.launch = launch
+    }
+
+    /// Runs random steps.
+    /// - Returns: what happened, a line each. The same seed and number of steps give the same lines.
+    /// - Throws: `SimulationFailure`; `LocalCloudError` if the simulation has no device or account.
+    @discardableResult
+    public func run(steps count: Int) async throws -> [String] {
+        let run = try await SimulationRun(self)
+        var planner = SimulationPlanner(self)
+        for _ in 0..<count {
+            if await run.hasProblem { break }
+            await run.perform(planner.next(await run.situations))
+        }
+        let outcome = await run.finish()
+        guard let problem = outcome.problem else { return outcome.trace }
+        throw await SimulationShrinking(self, outcome, problem).failure()
+    }
+
+    /// Repeats the steps of a failure, or runs chosen ones.
+    /// - Returns: what happened, a line each.
+    /// - Throws: `SimulationFailure`, with these steps.
+    @discardableResult
+    public func replay(_ steps: [Step]) async throws -> [String] {
+        let outcome = try await outcome(of: steps)
+        guard let problem = outcome.problem else { return outcome.trace }
+        throw SimulationFailure(
+            kind: problem.kind, problem: problem.text, seed: seed, steps: steps, trace: outcome.trace,
+            notes: outcome.notes)
+    }
+
+    func outcome(of steps: [Step]) async throws -> SimulationOutcome {
+        let run = try await SimulationRun(self)
+        for step in steps {
+            if await run.hasProblem { break }
+            await run.perform(step)
+        }
+        return await run.finish()
+    }
+}
+
+/// How a run of a simulation ended.
+struct SimulationOutcome: Sendable {
+    struct Problem: Sendable {
+        let kind: SimulationFailure.Kind
+        let text: String
+    }
+
+    let steps: [Simulation.Step]
+    let trace: [String]
+    let problem: Problem?
+    let notes: [String]
+}

@@ -1,0 +1,402 @@
+import CloudKit
+import CloudKitLocal
+import Foundation
+import NephosService
+
+/// A run of a simulation, on a cloud of its own.
+actor SimulationRun {
+    private let simulation: Simulation
+    private let cloud: LocalCloud
+    private var devices: [String: SimulatedDevice] = [:]
+    private var launches: [SimulatedLaunch] = []
+    private var ledger = EditLedger()
+    private var generator: SplitMix
+    private var steps: [Simulation.Step] = []
+    private var trace: [String] = []
+    private var notes: [String] = []
+    private var names = TraceNames()
+    private var problem: SimulationOutcome.Problem?
+
+    /// - Throws: `LocalCloudError` if the simulation has no device or account, or a name twice.
+    init(_ simulation: Simulation) async throws {
+        guard !simulation.devices.isEmpty, let account = simulation.accounts.first,
+            Set(simulation.devices).count == simulation.devices.count
+        else { throw LocalCloudError("A simulation needs devices, each with another name, and an account.") }
+        self.simulation = simulation
+        generator = SplitMix(state: simulation.seed)
+        cloud = try await LocalCloud.forSimulation(seed: simulation.seed, limits: simulation.limits)
+        for name in simulation.devices {
+            let launch = SimulatedLaunch(seed: generator.next())
+            launches.append(launch)
+            let device = CloudDevice(name, account: account, in: cloud, launch)
+            devices[name] = SimulatedDevice(device: device, account: account, launch: launch, launching: Outcome())
+            await self.launch(name)
+        }
+    }
+
+    var hasProblem: Bool { problem != nil }
+    var situations: [DeviceSituation] { simulation.devices.compactMap { devices[$0]?.situation } }
+
+    // MARK: Steps
+
+    /// Does one step. Does nothing if it does not apply.
+    func perform(_ step: Simulation.Step) async {
+        steps.append(step)
+        trace.append("\(step)")
+        let start = ContinuousClock.now
+        await apply(step)
+        await cloud.settle()
+        let duration = ContinuousClock.now - start
+        if duration > .seconds(1), notes.count < 5 {
+            notes.append("Step \(steps.count), \(step), took \(duration.formatted()) of real time.")
+        }
+        for name in simulation.devices { await collect(name) }
+        await checkInvariants()
+    }
+
+    private func apply(_ step: Simulation.Step) async {
+        switch step {
+        case .edit(let name, let seed): await edit(name, seed)
+        case .sync(let name): await sync(name)
+        case .pass(let name): await pass(name)
+        case .finish(let name): await finish(name)
+        case .fail(let name, let code):
+            await pass(name, with: FaultRule(.any, FaultCode(rawValue: code.rawValue) ?? .internalError))
+        case .lose(let name): await pass(name, with: FaultRule(.any, .networkFailure), .after)
+        case .cut(let name): await pass(name, with: FaultRule(.any, .networkFailure), .amid)
+        case .crash(let name): await crash(name)
+        case .crashAtEvent(let name, let event): devices[name]?.launch.endAtEvent(event)
+        case .offline(let name): devices[name]?.device.isOffline = true
+        case .online(let name): devices[name]?.device.isOffline = false
+        case .push(let name): await push(name)
+        case .losePush(let name): devices[name]?.isTold = false
+        case .signIn(let name, let account): await signIn(name, account)
+        case .reinstall(let name): await reinstall(name)
+        case .advance(let seconds): await advance(.seconds(seconds))
+        case .forgetDeletions: await forgetDeletions()
+        case .purge(let account): await purge(account)
+        }
+    }
+
+    private func edit(_ name: String, _ seed: UInt64) async {
+        guard let device = devices[name], let app = device.app, device.editing == nil, !device.isStranger else {
+            return
+        }
+        let before = await read(name)
+        let label = "\(name) \(steps.count)"
+        let outcome = device.start { () -> [String: String?] in
+            var random = SimulationRandom(seed: seed, label: label)
+            return try await app.edit(using: &random)
+        }
+        devices[name]?.editing = .init(before: before, outcome: outcome)
+        await rest(name)
+    }
+
+    private func sync(_ name: String) async {
+        guard let device = devices[name], let app = device.app, device.syncing == nil else { return }
+        devices[name]?.syncing = .init(
+            outcome: device.start { try await app.sync() }, edits: ledger.count(account: device.account),
+            isClean: !device.device.isOffline)
+        await rest(name)
+    }
+
+    /// Lets the request that waits longest go on.
+    private func pass(_ name: String, with fault: FaultRule? = nil, _ stage: FaultRule.Stage = .before) async {
+        guard let device = devices[name], let request = device.launch.waiting.first else { return }
+        let faults = cloud.state.faults
+        var id: Int?
+        if var fault {
+            fault.device = name
+            fault.stage = stage
+            id = faults.add(fault)
+        }
+        if id != nil || device.device.isOffline { devices[name]?.syncing?.isClean = false }
+        device.launch.passFirst()
+        await rest(name)
+        if let id { faults.remove(id) }
+        if request.hasPrefix("records/modify") || request.hasPrefix("zones/modify") { tellOthers(than: device) }
+    }
+
+    private func tellOthers(than device: SimulatedDevice) {
+        for name in simulation.devices where name != device.name && devices[name]?.account == device.account {
+            devices[name]?.isTold = true
+        }
+    }
+
+    /// Passes everything until the device has nothing to do.
+    private func finish(_ name: String) async {
+        for _ in 0..<Self.longestFinish {
+            await collect(name)
+            guard let device = devices[name], problem == nil, !device.isIdle || !device.launch.isIdle else { return }
+            if !device.launch.waiting.isEmpty {
+                await pass(name)
+            } else if device.launch.isSleeping, let deadline = cloud.clock.nextDeadline {
+                await advance(cloud.clock.now.duration(to: deadline))
+            } else {
+                return await rest(name)
+            }
+        }
+        report(.stuck, "'\(name)' sends requests without an end: \(devices[name]?.launch.waiting.first ?? "").")
+    }
+
+    private static let longestFinish = 2000
+
+    private func push(_ name: String) async {
+        guard let device = devices[name], let app = device.app, device.isTold, !device.device.isOffline else { return }
+        devices[name]?.isTold = false
+        _ = device.start { await app.didReceivePush() }
+        await rest(name)
+    }
+
+    // MARK: Launches
+
+    private func launch(_ name: String) async {
+        guard let device = devices[name] else { return }
+        let (launch, cloudDevice) = (simulation.launch, device.device)
+        devices[name]?.launching = device.start { try await launch(cloudDevice) }
+        await rest(name)
+    }
+
+    /// Ends the app as the system does, and launches it again.
+    private func crash(_ name: String) async {
+        guard let device = devices[name] else { return }
+        if device.editing != nil { ledger.noteInterruption(account: device.account) }
+        device.launch.end()
+        let next = SimulatedLaunch(seed: generator.next())
+        launches.append(next)
+        device.device.relaunch(next)
+        devices[name]?.launch = next
+        devices[name]?.editing = nil
+        devices[name]?.syncing = nil
+        await launch(name)
+    }
+
+    private func reinstall(_ name: String) async {
+        guard let device = devices[name] else { return }
+        device.launch.end()
+        ledger.noteLoss(device: name, account: device.account)
+        try? FileManager.default.removeItem(at: device.device.disk)
+        await crash(name)
+    }
+
+    private func signIn(_ name: String, _ account: String) async {
+        guard devices[name]?.account != account else { return }
+        // The system lets the app finish what it began as the other account.
+        await finish(name)
+        guard let device = devices[name] else { return }
+        ledger.noteLoss(device: name, account: device.account)
+        devices[name]?.account = account
+        devices[name]?.isStranger = true
+        SimulatedLaunch.$current.withValue(device.launch) { device.device.signIn(account) }
+        await rest(name)
+    }
+
+    // MARK: The service
+
+    private func advance(_ duration: Duration) async {
+        let clock = cloud.clock
+        let end = clock.now.advanced(by: duration)
+        // One waiting task after the other, so that each run has the same order.
+        while let next = clock.nextDeadline, next <= end {
+            clock.advance(by: clock.now.duration(to: next))
+            for name in simulation.devices { await rest(name) }
+        }
+        clock.advance(by: clock.now.duration(to: end))
+        for name in simulation.devices { await rest(name) }
+    }
+
+    private func forgetDeletions() async {
+        await cloud.settle()
+        try? await cloud.forgetDeletions()
+    }
+
+    private func purge(_ account: String) async {
+        // Nil where the account has no zone to remove.
+        guard (try? await cloud.removeZones(ofAccount: account, reason: .purged)) != nil else { return }
+        ledger.notePurge(account: account, devices: simulation.devices.filter { devices[$0]?.account == account })
+    }
+
+    // MARK: What the app did
+
+    /// Returns once the device moves no more.
+    private func rest(_ name: String) async {
+        guard let launch = devices[name]?.launch else { return }
+        let rest = await launch.rest()
+        if launch.isAtEvent {
+            trace.append("  '\(name)' ends at an event")
+            return await crash(name)
+        }
+        for answer in launch.takeAnswers() { trace.append("  \(name): \(names.numbered(answer))") }
+        if rest == .stuck {
+            report(
+                .stuck,
+                "'\(name)' waits for something that is neither the service nor the clock: a lock, or a pause that does not use "
+                    + "cloud.clock.")
+        }
+        await collect(name)
+    }
+
+    /// Takes over what has returned.
+    private func collect(_ name: String) async {
+        guard let device = devices[name] else { return }
+        if case .failure(let error) = device.launching.value {
+            report(.launch, "The app cannot be launched on '\(name)': \(error)")
+        }
+        if let editing = device.editing, let result = editing.outcome.value {
+            devices[name]?.editing = nil
+            note(result, of: editing, device)
+        }
+        if let syncing = device.syncing, let result = syncing.outcome.value {
+            devices[name]?.syncing = nil
+            if case .failure(let error) = result {
+                devices[name]?.lastError = error
+            } else {
+                devices[name]?.lastError = nil
+            }
+            if case .success = result, syncing.isClean {
+                devices[name]?.isStranger = false
+                ledger.noteSync(device: name, account: device.account, edits: syncing.edits)
+            }
+            if let contents = await read(name) {
+                ledger.note(contents: contents, device: name, account: device.account)
+            }
+        }
+    }
+
+    private func note(
+        _ result: Result<[String: String?], any Error>, of editing: SimulatedDevice.Editing, _ device: SimulatedDevice
+    ) {
+        switch result {
+        case .success(let changes):
+            for (item, value) in changes.sorted(by: { $0.key < $1.key }) {
+                trace.append(
+                    "  \(device.name): " + (value.map { "\(item) = \($0.debugDescription)" } ?? "deletes \(item)"))
+            }
+            ledger.note(changes, device: device.name, account: device.account, before: editing.before)
+        case .failure(let error):
+            trace.append("  \(device.name): the edit fails, \((error as? CKError).map { "\($0.code)" } ?? "\(error)")")
+            ledger.noteInterruption(account: device.account)
+        }
+    }
+
+    /// Returns what a device shows; nil if that needs requests behind others.
+    private func read(_ name: String) async -> [String: String]? {
+        guard let device = devices[name], let app = device.app else { return nil }
+        let isFree = device.launch.waiting.isEmpty
+        let outcome = device.start { try await app.contents }
+        _ = await device.launch.rest()
+        while isFree, outcome.value == nil, !device.launch.waiting.isEmpty, !device.launch.isAtEvent {
+            device.launch.passFirst()
+            _ = await device.launch.rest()
+        }
+        return try? outcome.value?.get()
+    }
+
+    private func checkInvariants() async {
+        for name in simulation.devices where problem == nil {
+            guard let device = devices[name], device.isIdle, let app = device.app else { continue }
+            let outcome = device.start { try await app.checkInvariants() }
+            _ = await device.launch.rest()
+            if case .failure(let error) = outcome.value { report(.invariant, "'\(name)': \(error)") }
+        }
+    }
+
+    private func report(_ kind: SimulationFailure.Kind, _ text: String) {
+        if problem == nil { problem = .init(kind: kind, text: names.numbered(text)) }
+    }
+
+    // MARK: The end
+
+    /// Has every device sync until nothing changes, checks what they show, and closes the cloud.
+    func finish() async -> SimulationOutcome {
+        if problem == nil { await conclude() }
+        for launch in launches { launch.release() }
+        for device in devices.values { device.device.discard() }
+        cloud.clock.end()
+        await cloud.end()
+        return SimulationOutcome(steps: steps, trace: trace, problem: problem, notes: notes)
+    }
+
+    private func conclude() async {
+        trace.append("every device is online and syncs")
+        for name in simulation.devices {
+            devices[name]?.device.isOffline = false
+            devices[name]?.launch.endAtEvent(nil)
+        }
+        for name in simulation.devices { await finish(name) }
+        var last: [String: [String: String]] = [:]
+        for round in 0..<Self.rounds where problem == nil {
+            for name in simulation.devices {
+                await sync(name)
+                await finish(name)
+            }
+            await advance(.seconds(60))
+            let shown = await contents()
+            if shown == last, round > 1, disagreement(shown) == nil { break }
+            last = shown
+        }
+        if problem == nil { await check(last) }
+    }
+
+    private static let rounds = 8
+
+    private func contents() async -> [String: [String: String]] {
+        var shown: [String: [String: String]] = [:]
+        for name in simulation.devices { shown[name] = await read(name) }
+        return shown
+    }
+
+    private func check(_ shown: [String: [String: String]]) async {
+        // What is wrong with one device is more telling than that two disagree.
+        for name in simulation.devices {
+            guard let device = devices[name], let app = device.app, let contents = shown[name] else { continue }
+            for found in ledger.problems(account: device.account, contents: contents) {
+                if await app.permits(found.value, for: found.item, edits: found.edits) { continue }
+                return report(found.kind, "'\(name)': \(found.text)" + lastErrors)
+            }
+        }
+        if let text = disagreement(shown) { report(.divergence, text + lastErrors) }
+    }
+
+    private func disagreement(_ shown: [String: [String: String]]) -> String? {
+        for account in simulation.accounts {
+            let group = simulation.devices.filter { devices[$0]?.account == account }
+            guard let first = group.first, let one = shown[first] else { continue }
+            for name in group.dropFirst() {
+                guard let other = shown[name], other != one else { continue }
+                let item = Set(one.keys).union(other.keys).sorted().first { one[$0] != other[$0] } ?? ""
+                let values = [one[item], other[item]].map { $0?.debugDescription ?? "nothing" }
+                return "'\(first)' and '\(name)' disagree about '\(item)': \(values[0]) and \(values[1])."
+            }
+        }
+        return nil
+    }
+
+    private var lastErrors: String {
+        simulation.devices.compactMap { name in
+            devices[name]?.lastError.map { " The last sync of '\(name)' failed: \($0)" }
+        }
+        .joined()
+    }
+}
+
+/// Numbers identifiers as they appear, so that runs with other ones have the same trace.
+struct TraceNames {
+    private var numbers: [String: Int] = [:]
+
+    /// Returns the text with a number instead of each UUID.
+    mutating func numbered(_ text: String) -> String {
+        guard text.utf8.count >= 36 else { return text }
+        var result = ""
+        var rest = text[...]
+        while let range = rest.range(of: Self.pattern, options: .regularExpression) {
+            let number = numbers[String(rest[range])] ?? numbers.count + 1
+            numbers[String(rest[range])] = number
+            result += rest[..<range.lowerBound] + "#\(number)"
+            rest = rest[range.upperBound...]
+        }
+        return result + rest
+    }
+
+    private static let pattern = "[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
+}

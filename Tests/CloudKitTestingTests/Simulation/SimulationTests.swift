@@ -1,0 +1,78 @@
+import CloudKitTesting
+import Foundation
+import Testing
+
+/// An app that sends and fetches everything passes, and each mistake in it is found.
+@Suite struct SimulatedDevicesTests {
+    private func simulation(
+        seed: UInt64, _ mistake: PlainNotes.Mistake? = nil, devices: [String] = ["phone", "pad"],
+        accounts: [String] = ["mei"], limits: CloudLimits = .apple
+    ) -> Simulation {
+        Simulation(seed: seed, devices: devices, accounts: accounts, limits: limits) { try PlainNotes($0, mistake) }
+    }
+
+    /// The seeds of a test: as many as `NEPHOS_SIMULATIONS` says.
+    private static let seeds = 1...(ProcessInfo.processInfo.environment["NEPHOS_SIMULATIONS"].flatMap(UInt64.init) ?? 4)
+
+    @Test(arguments: seeds) func `an app that sends and fetches everything passes`(seed: UInt64) async throws {
+        try await simulation(seed: seed).run(steps: 200)
+    }
+
+    @Test(arguments: seeds) func `three devices of two accounts agree`(seed: UInt64) async throws {
+        try await simulation(seed: seed, devices: ["a", "b", "c"], accounts: ["mei", "tom"]).run(steps: 200)
+    }
+
+    @Test func `the same seed gives the same trace`() async throws {
+        let first = try await simulation(seed: 3, accounts: ["mei", "tom"]).run(steps: 150)
+        let second = try await simulation(seed: 3, accounts: ["mei", "tom"]).run(steps: 150)
+        #expect(first == second)
+        #expect(first != (try await simulation(seed: 4).run(steps: 150)))
+    }
+
+    /// Returns the first failure of some seeds.
+    private func failure(
+        _ mistake: PlainNotes.Mistake, accounts: [String] = ["mei"]
+    ) async throws -> SimulationFailure {
+        for seed in UInt64(1)...20 {
+            do {
+                try await simulation(seed: seed, mistake, accounts: accounts).run(steps: 200)
+            } catch let failure as SimulationFailure {
+                return failure
+            }
+        }
+        throw NothingFound()
+    }
+
+    private struct NothingFound: Error {}
+
+    @Test(arguments: [PlainNotes.Mistake.dropsFailedSaves, .dropsEditsDuringSaves])
+    func `a lost edit is found and repeated with few steps`(mistake: PlainNotes.Mistake) async throws {
+        let failure = try await failure(mistake)
+        #expect([.lostEdit, .divergence].contains(failure.kind), "\(failure)")
+        #expect(failure.steps.count <= 12, "\(failure)")
+        // The printed steps fail alike.
+        let again = await #expect(throws: SimulationFailure.self) {
+            try await simulation(seed: failure.seed, mistake).replay(failure.steps)
+        }
+        #expect(again?.kind == failure.kind)
+        #expect(again?.trace == failure.trace)
+        #expect(failure.description.contains("try await simulation.replay(["))
+        // The mended app passes the same steps.
+        try await simulation(seed: failure.seed).replay(failure.steps)
+    }
+
+    @Test func `an expired token is found`() async throws {
+        let failure = try await failure(.keepsExpiredToken)
+        #expect(failure.steps.count <= 12, "\(failure)")
+    }
+
+    @Test func `another account's data is found`() async throws {
+        let failure = try await failure(.keepsDataOfOtherAccount, accounts: ["mei", "tom"])
+        #expect(failure.kind == .otherAccount, "\(failure)")
+        #expect(failure.steps.count <= 12, "\(failure)")
+    }
+
+    @Test func `an app that asks for ever is found`() async throws {
+        #expect(try await failure(.asksForEver).kind == .stuck)
+    }
+}
