@@ -5,7 +5,8 @@
 struct EditLedger {
     /// What a user did with an item.
     private struct Edit {
-        let device: String
+        /// Nil for what all devices agreed on, and for a device that has lost its data since.
+        var device: String?
         let item: String
         /// Nil for a deletion.
         let value: String?
@@ -21,6 +22,8 @@ struct EditLedger {
         var isLost = false
         /// Whether the account's user removed the app's data afterwards.
         var isPurged = false
+        /// Whether it was made before all devices last agreed, and is not what they agreed on.
+        var isPast = false
     }
 
     private struct Account {
@@ -112,16 +115,36 @@ struct EditLedger {
     mutating func noteLoss(device: String, account name: String) {
         guard var account = accounts[name] else { return }
         for index in account.edits.indices
-        where account.edits[index].device == device && !account.edits[index].isSent {
+        where account.edits[index].device == device && !account.edits[index].isSent && !account.edits[index].isPast {
             account.edits[index].isCertain = false
             account.edits[index].isLost = true
             // Who edited what was lost replaced nothing of others.
             account.edits[index].isReplaced = account.edits[index].isReplaced && account.edits[index].value != nil
-            for other in account.edits.indices where account.edits[other].item == account.edits[index].item {
+            for other in account.edits.indices
+            where account.edits[other].item == account.edits[index].item && !account.edits[other].isPast {
                 account.edits[other].isReplaced = account.edits[other].isReplaced && other == index
             }
         }
+        // What the device does next, it does without having seen these.
+        for index in account.edits.indices where account.edits[index].device == device {
+            account.edits[index].device = nil
+        }
         account.known[device] = nil
+        accounts[name] = account
+    }
+
+    /// Notes that all devices of an account agree, and may. From here on nothing earlier comes back, and nothing is uncertain.
+    mutating func noteAgreement(account name: String, contents: [String: String]) {
+        guard var account = accounts[name] else { return }
+        for index in account.edits.indices {
+            account.edits[index].isReplaced = true
+            account.edits[index].isPast = true
+        }
+        for item in Set(account.edits.map(\.item)).union(contents.keys).sorted() {
+            account.edits.append(
+                Edit(device: nil, item: item, value: contents[item], isCertain: true, isSent: true))
+        }
+        account.hasUnknownEdit = false
         accounts[name] = account
     }
 

@@ -216,7 +216,12 @@ final class SimulatedLaunch: DeviceDoor, SyncEngineObserver, Sendable {
             let (changes, running, held, isAtEvent) = state.withLock { state in
                 (state.changes, state.running + state.unanswered, state.waiting.count + state.sleeping, state.isAtEvent)
             }
-            if isAtEvent { return .quiet }
+            if isAtEvent {
+                // An edit returns meanwhile that caused the event.
+                for _ in 0..<Self.grace where !hasChanged(since: changes) { await Task.yield() }
+                if hasChanged(since: changes) { continue }
+                return .quiet
+            }
             if running <= held {
                 // Requests that an app sends at the same time wait together.
                 for _ in 0..<Self.grace where !hasChanged(since: changes) { await Task.yield() }

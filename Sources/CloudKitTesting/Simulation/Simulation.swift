@@ -7,7 +7,7 @@ import CloudKitLocal
 ///     try await simulation.run(steps: 200)
 ///
 /// Two things are scheduled: the requests at the service's door, and the clock. One device moves until its tasks wait for
-/// one of them. In the end every device is online and syncs until nothing changes. Then the devices of an account have to
+/// one of them. Now and then, and in the end, every device is online and syncs until nothing changes. Then the devices of an account have to
 /// agree, and to show what its users did: no edit is lost, no deletion comes back.
 ///
 /// Code that awaits what it starts runs the same each time. A failure is repeated with fewer steps, and has them as a
@@ -46,9 +46,6 @@ public struct Simulation: Sendable {
     let limits: CloudLimits
     let launch: Launch
 
-    /// How long a failure is repeated with fewer steps, in real time.
-    static let shrinkingTime = Duration.seconds(50)
-
     /// Describes a simulation.
     /// - Parameters:
     ///   - devices: the names of the devices, each other ones.
@@ -71,10 +68,11 @@ public struct Simulation: Sendable {
     }
 
     /// Runs random steps.
+    /// - Parameter patience: how long a failure is repeated with fewer steps, in real time.
     /// - Returns: what happened, a line each. The same seed and number of steps give the same lines.
     /// - Throws: `SimulationFailure`; `LocalCloudError` if the simulation has no device or account.
     @discardableResult
-    public func run(steps count: Int) async throws -> [String] {
+    public func run(steps count: Int, shrinkingFor patience: Duration = .seconds(50)) async throws -> [String] {
         let run = try await SimulationRun(self)
         var planner = SimulationPlanner(self)
         for _ in 0..<count {
@@ -83,7 +81,7 @@ public struct Simulation: Sendable {
         }
         let outcome = await run.finish()
         guard let problem = outcome.problem else { return outcome.trace }
-        throw await SimulationShrinking(self, outcome, problem).failure()
+        throw await SimulationShrinking(self, outcome, problem, patience: patience).failure()
     }
 
     /// Repeats the steps of a failure, or runs chosen ones.

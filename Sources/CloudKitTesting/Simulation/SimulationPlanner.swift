@@ -32,6 +32,8 @@ struct SimulationPlanner {
             choices += moves(device)
             choices += disturbances(device)
         }
+        // Later edits and disturbances hide what an earlier one broke.
+        choices.append((8, .check))
         if simulation.disturbances.contains(.expiredTokens) { choices.append((2, .forgetDeletions)) }
         if simulation.disturbances.contains(.purges), let account = simulation.accounts.randomElement(using: &generator)
         {
@@ -65,9 +67,11 @@ struct SimulationPlanner {
             if wanted.contains(.faults) {
                 let codes: [CKError.Code] = [.networkFailure, .serviceUnavailable, .requestRateLimited, .zoneBusy]
                 let code = codes.randomElement(using: &generator) ?? .networkFailure
-                steps += [(6, .fail(name, code)), (6, .lose(name)), (2, .cut(name))]
+                // More gets lost with a save than with a fetch.
+                let weight = request.contains(": save") ? 3 : 1
+                steps += [(6 * weight, .fail(name, code)), (6 * weight, .lose(name)), (2 * weight, .cut(name))]
             }
-            if wanted.contains(.quota), request.contains(": save") { steps.append((3, .fail(name, .quotaExceeded))) }
+            if wanted.contains(.quota), request.contains(": save") { steps.append((12, .fail(name, .quotaExceeded))) }
             if wanted.contains(.expiredTokens), request.hasPrefix("changes/") {
                 steps.append((3, .fail(name, .changeTokenExpired)))
             }

@@ -75,6 +75,7 @@ actor SimulationRun {
         case .advance(let seconds): await advance(.seconds(seconds))
         case .forgetDeletions: await forgetDeletions()
         case .purge(let account): await purge(account)
+        case .check: await conclude()
         }
     }
 
@@ -160,7 +161,14 @@ actor SimulationRun {
     /// Ends the app as the system does, and launches it again.
     private func crash(_ name: String) async {
         guard let device = devices[name] else { return }
-        if device.editing != nil { ledger.noteInterruption(account: device.account) }
+        if let editing = device.editing {
+            // It may have returned just before.
+            if let result = editing.outcome.value {
+                note(result, of: editing, device)
+            } else {
+                ledger.noteInterruption(account: device.account)
+            }
+        }
         device.launch.end()
         let next = SimulatedLaunch(seed: generator.next())
         launches.append(next)
@@ -307,7 +315,7 @@ actor SimulationRun {
 
     // MARK: The end
 
-    /// Has every device sync until nothing changes, checks what they show, and closes the cloud.
+    /// Checks what the devices show in the end, and closes the cloud.
     func finish() async -> SimulationOutcome {
         if problem == nil { await conclude() }
         for launch in launches { launch.release() }
@@ -317,6 +325,7 @@ actor SimulationRun {
         return SimulationOutcome(steps: steps, trace: trace, problem: problem, notes: notes)
     }
 
+    /// Has every device sync until nothing changes, and checks what they show.
     private func conclude() async {
         trace.append("every device is online and syncs")
         for name in simulation.devices {
@@ -332,10 +341,15 @@ actor SimulationRun {
             }
             await advance(.seconds(60))
             let shown = await contents()
-            if shown == last, round > 1, disagreement(shown) == nil { break }
+            if shown == last, round > 0, disagreement(shown) == nil { break }
             last = shown
         }
         if problem == nil { await check(last) }
+        if problem == nil {
+            for device in devices.values {
+                ledger.noteAgreement(account: device.account, contents: last[device.name] ?? [:])
+            }
+        }
     }
 
     private static let rounds = 8

@@ -3,8 +3,13 @@ struct SimulationShrinking {
     private let simulation: Simulation
     private let first: SimulationOutcome
     private let problem: SimulationOutcome.Problem
+    private let patience: Duration
 
-    init(_ simulation: Simulation, _ outcome: SimulationOutcome, _ problem: SimulationOutcome.Problem) {
+    init(
+        _ simulation: Simulation, _ outcome: SimulationOutcome, _ problem: SimulationOutcome.Problem,
+        patience: Duration
+    ) {
+        self.patience = patience
         self.simulation = simulation
         first = outcome
         self.problem = problem
@@ -12,10 +17,22 @@ struct SimulationShrinking {
 
     /// Returns the failure with as few steps as are found in time.
     func failure() async -> SimulationFailure {
-        let end = ContinuousClock.now + Simulation.shrinkingTime
+        let end = ContinuousClock.now + patience
         guard let again = try? await simulation.outcome(of: first.steps) else { return make(first, first.notes) }
         if let note = Self.difference(first.trace, again.trace) { return make(first, first.notes + [note]) }
-        var best = first
+        var best = await withoutKinds(first, until: end)
+        best = await withoutRanges(best, until: end)
+        best = await finishing(best, until: end)
+        best = await withoutRanges(best, until: end)
+        best = await withoutPairs(best, until: end)
+        return make(best, best.notes)
+    }
+
+    /// Leaves out ranges of steps, shorter and shorter ones, from the end.
+    private func withoutRanges(
+        _ outcome: SimulationOutcome, until end: ContinuousClock.Instant
+    ) async -> SimulationOutcome {
+        var best = outcome
         var size = max(1, best.steps.count / 2)
         while ContinuousClock.now < end {
             var start = best.steps.count - size
@@ -29,15 +46,66 @@ struct SimulationShrinking {
             if size == 1, best.steps.count == before { break }
             size = max(1, size / 2)
         }
-        return make(best, best.notes)
+        return best
+    }
+
+    /// Has devices finish where a request passes, so that the passes after it can be left out.
+    private func finishing(
+        _ outcome: SimulationOutcome, until end: ContinuousClock.Instant
+    ) async -> SimulationOutcome {
+        var best = outcome
+        for index in best.steps.indices where ContinuousClock.now < end {
+            guard case .pass(let device) = best.steps[index] else { continue }
+            var steps = best.steps
+            steps[index] = .finish(device)
+            if let outcome = await failing(steps) { best = outcome }
+        }
+        return best
+    }
+
+    /// Leaves out two steps at a time, such as a loss of the network and its return.
+    private func withoutPairs(
+        _ outcome: SimulationOutcome, until end: ContinuousClock.Instant
+    ) async -> SimulationOutcome {
+        var best = outcome
+        var pairs = Self.pairs(best.steps.count)
+        while let (first, second) = pairs.popLast(), ContinuousClock.now < end {
+            var steps = best.steps
+            steps.remove(at: second)
+            steps.remove(at: first)
+            guard let outcome = await failing(steps) else { continue }
+            best = outcome
+            pairs = Self.pairs(best.steps.count)
+        }
+        return best
+    }
+
+    private static func pairs(_ count: Int) -> [(Int, Int)] {
+        (0..<count).flatMap { first in (first + 1..<max(count, first + 1)).map { (first, $0) } }
+    }
+
+    /// Leaves out all steps of a kind, one kind after the other: most have nothing to do with the problem.
+    private func withoutKinds(
+        _ outcome: SimulationOutcome, until end: ContinuousClock.Instant
+    ) async -> SimulationOutcome {
+        var best = outcome
+        let kinds = Dictionary(grouping: best.steps, by: \.kind).sorted {
+            ($0.value.count, $0.key) > ($1.value.count, $1.key)
+        }
+        for (kind, _) in kinds where ContinuousClock.now < end {
+            if let outcome = await failing(best.steps.filter { $0.kind != kind }) { best = outcome }
+        }
+        return best
     }
 
     /// Returns the outcome of steps that fail in the same way; nil if they do not.
     private func failing(_ steps: [Simulation.Step]) async -> SimulationOutcome? {
-        guard let outcome = try? await simulation.outcome(of: steps), outcome.problem?.kind == problem.kind else {
+        guard let outcome = try? await simulation.outcome(of: steps), let kind = outcome.problem?.kind else {
             return nil
         }
-        return outcome
+        // Which of the two a lost edit is depends on whether its own device shows it.
+        let alike: Set<SimulationFailure.Kind> = [.lostEdit, .divergence]
+        return kind == problem.kind || alike.isSuperset(of: [kind, problem.kind]) ? outcome : nil
     }
 
     private func make(_ outcome: SimulationOutcome, _ notes: [String]) -> SimulationFailure {

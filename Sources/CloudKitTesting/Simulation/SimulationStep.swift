@@ -41,18 +41,11 @@ extension Simulation {
         case forgetDeletions
         /// An account's user removes the app's data in the settings.
         case purge(account: String)
+        /// Every device is online, and syncs until nothing changes. Then they have to agree, and to show what their users did.
+        case check
 
-        /// The device that the step concerns; nil for none.
-        var device: String? {
-            switch self {
-            case .edit(let device, _), .sync(let device), .pass(let device), .finish(let device), .fail(let device, _),
-                .lose(let device), .cut(let device), .crash(let device), .crashAtEvent(let device, _),
-                .offline(let device), .online(let device), .push(let device), .losePush(let device),
-                .signIn(let device, _), .reinstall(let device):
-                device
-            case .advance, .forgetDeletions, .purge: nil
-            }
-        }
+        /// What happens, with its device but without its other details.
+        var kind: String { String(description.prefix { $0 != "," && $0 != ")" }) }
     }
 }
 
@@ -78,6 +71,7 @@ extension Simulation.Step: CustomStringConvertible {
         case .advance(let seconds): ".advance(\(seconds))"
         case .forgetDeletions: ".forgetDeletions"
         case .purge(let account): ".purge(account: \(quoted(account)))"
+        case .check: ".check"
         }
     }
 

@@ -2,7 +2,7 @@ import CloudKit
 import CloudKitTesting
 import Foundation
 
-/// An app without a sync engine: it saves its dirty notes, then fetches what changed. Of two edits the one wins that the
+/// An app without a sync engine: it fetches what changed, then saves its dirty notes. Of two edits the one wins that the
 /// service has.
 actor PlainNotes: SimulatedApp {
     /// A mistake of the app.
@@ -100,8 +100,9 @@ actor PlainNotes: SimulatedApp {
                 disk.hasZone = true
                 try save()
             }
-            try await send(to: database)
+            // A note that others deleted is not sent as a new one.
             try await fetch(from: database)
+            try await send(to: database)
         } catch let error as CKError where [.userDeletedZone, .zoneNotFound].contains(error.code) {
             // The user removed the app's data.
             disk = Disk(account: disk.account)
@@ -232,7 +233,7 @@ actor PlainNotes: SimulatedApp {
     }
 
     private func take(_ deleted: String) {
-        if disk.notes[deleted]?.isDirty != true { disk.notes[deleted] = nil }
+        disk.notes[deleted] = nil
     }
 
     private func recordID(_ name: String) -> CKRecord.ID { CKRecord.ID(recordName: name, zoneID: zone.zoneID) }
