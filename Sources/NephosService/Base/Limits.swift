@@ -429,6 +429,10 @@ package enum Limits {
     static let (storesPerPage, sharesShown) = (50, 200)
     /// The maximum numbers of records and of bytes that an account's export reads at once. One record may be larger.
     static let (exportedRecords, exportedBytes) = (200, 256 * 1024)
+    /// The time in milliseconds after which an account's export is cut off: the largest database is read long before.
+    static let exportDuration: Int64 = 6 * 60 * 60 * 1000
+    /// The number of files per store that an account's export is known to have, so that it has each once.
+    static let exportedFileNames = 100_000
     /// The longest time in milliseconds after which an API token expires.
     static let longestAPIToken: Int64 = 100 * 366 * 24 * 60 * 60 * 1000
     /// The time in milliseconds for which a session lasts after its last use: CloudKit Web Services, web auth tokens.

@@ -135,6 +135,8 @@ import Testing
         let text = if let first { await read(first) } else { String?.none }
         let lines = try #require(text).split(separator: "\n")
         #expect(lines[0].contains("\"nephosExport\":1") && lines[0].contains(ProductionServer.container))
+        #expect(lines[0].hasPrefix("\(ProductionServer.container)/development/records-000000.jsonl\0"))
+        #expect(text?.hasSuffix(String(repeating: "\0", count: 1024)) == true)
         #expect(lines.contains { $0.contains("\"zoneName\":\"z\"") && $0.contains("\"create\"") })
         #expect(lines.count { $0.contains("Ada's") } == 1 && lines.count { $0.contains("in the default zone") } == 1)
         #expect(!lines.contains { $0.contains("Bob's") || $0.contains("cloudkit.share") })

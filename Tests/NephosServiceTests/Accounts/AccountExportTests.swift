@@ -20,14 +20,33 @@ import Testing
         #expect(saved.records.allSatisfy { !$0.isFailure })
     }
 
-    /// The lines of each piece.
-    private func pieces(_ account: String) async throws -> [[Substring]] {
-        let export = try await cloud.service.export(of: account) { true }
-        var pieces: [[Substring]] = []
-        while let next = try await export.next() {
-            pieces.append(String(decoding: next, as: UTF8.self).split(separator: "\n"))
+    /// The files of an export, in order. Their pieces follow each other, and are as many bytes as was said before.
+    private func files(_ account: String, _ cloud: TestCloud? = nil) async throws -> [(path: String, bytes: [UInt8])] {
+        let export = try await (cloud ?? self.cloud).service.export(of: account) { true }
+        var files: [(path: String, bytes: [UInt8])] = []
+        var left: Int64 = 0
+        while let piece = try await export.next() {
+            if piece.offset == 0 {
+                #expect(left == 0)
+                files.append((piece.path, []))
+                left = piece.size
+            }
+            #expect(files.last?.path == piece.path && Int64(files.last?.bytes.count ?? -1) == piece.offset)
+            files[files.count - 1].bytes += piece.bytes
+            left -= Int64(piece.bytes.count)
         }
-        return pieces
+        #expect(left == 0)
+        #expect(Set(files.map(\.path)).count == files.count)
+        return files
+    }
+
+    /// The lines of each file of a kind.
+    private func pieces(
+        _ account: String, _ kind: String = "records", _ cloud: TestCloud? = nil
+    ) async throws -> [[Substring]] {
+        try await files(account, cloud).filter { $0.path.contains("/\(kind)-") }.map {
+            String(decoding: $0.bytes, as: UTF8.self).split(separator: "\n")
+        }
     }
 
     @Test func `an export has the records of each container once, in pieces, and nothing of another account`()

@@ -1,6 +1,7 @@
 import NephosService
+import Synchronization
 
-/// The download of the account's records.
+/// The download of the account's content.
 struct ExportSection: AccountSection {
     static let actions: Set = ["export"]
 
@@ -14,8 +15,8 @@ struct ExportSection: AccountSection {
         var response = HTTPResponse(
             status: 200,
             headers: [
-                HTTPHeader("Content-Type", "application/jsonl"),
-                HTTPHeader("Content-Disposition", "attachment; filename=\"records.jsonl\""),
+                HTTPHeader("Content-Type", "application/x-tar"),
+                HTTPHeader("Content-Disposition", "attachment; filename=\"export.tar\""),
                 HTTPHeader("Cache-Control", "no-store"),
             ])
         response.stream = ResponseStream(ExportBody(export), offset: 0, length: nil)
@@ -25,16 +26,17 @@ struct ExportSection: AccountSection {
 
     func content() async throws(ServiceError) -> String {
         """
-        <h2>Export</h2><p>Your records of all apps, one to a line, as <code>nephos import</code> reads them. Encrypted \
-        values, files and shares are left out: <code>nephos export</code> takes files, too.</p>
+        <h2>Export</h2><p>Your records and files of all apps, in an archive (tar), in a folder for each app. What is \
+        encrypted is in it as it is stored: your devices alone can decrypt it. Shares are left out.</p>
         \(button("export", "Download"))
         """
     }
 }
 
-/// The body of an export. It is read in order, a piece at a time.
+/// The body of an export, a tar archive. It is read in order, a piece at a time.
 private final class ExportBody: StreamedBody {
     private let export: AccountExport
+    private let isEnded = Atomic(false)
 
     init(_ export: AccountExport) { self.export = export }
 
@@ -45,10 +47,15 @@ private final class ExportBody: StreamedBody {
     ) {
         Task {
             do throws(ServiceError) {
-                completion(.success(try await export.next() ?? []))
+                completion(.success(try await next()))
             } catch {
                 completion(.failure(error))
             }
         }
+    }
+
+    private func next() async throws(ServiceError) -> [UInt8] {
+        if let piece = try await export.next() { return TarArchive.encode(piece, time: export.begun) }
+        return isEnded.exchange(true, ordering: .relaxed) ? [] : TarArchive.end
     }
 }
