@@ -92,7 +92,7 @@ extension Installation {
         // A signed message is carried out once, and s of a signature has two forms.
         let once = SecretToken.hash(of: "\(request.keyID) \(Data(r).base64EncodedString()) \(message)")
         return SignedInCaller(
-            account: key.user, isDeveloper: true,
+            account: key.user, isDeveloper: true, session: StoredServerKey.sessionPrefix + request.keyID,
             requestKey: RequestKeyRow.signedPrefix + once.prefix(56))
     }
 
@@ -102,6 +102,11 @@ extension Installation {
     ) async throws(ServiceError) {
         guard let key = try await serverKey(id), key.container == container, key.environment == environment.rawValue
         else { throw Self.wrongSignature }
+    }
+
+    /// - Throws: `notAuthenticated` for a key that is revoked.
+    func checkIsLive(serverKey id: String) async throws(ServiceError) {
+        guard try await serverKey(id) != nil else { throw Self.wrongSignature }
     }
 
     private func serverKey(_ id: String) async throws(ServiceError) -> StoredServerKey? {

@@ -24,7 +24,8 @@ package struct SignedInCaller: Sendable {
     package var address: String?
     /// Whether the account develops the container.
     package var isDeveloper: Bool
-    /// The name of the session, which is no secret, or of the program token, after the prefix of these; nil without one.
+    /// The name of the session, which is no secret, or of the program token or server-to-server key, after the prefix of
+    /// these; nil without one.
     package var session: String?
     /// The idempotency key of the request, which replaces the client's; nil unless the request is signed.
     package var requestKey: String?
@@ -179,8 +180,8 @@ extension Installation {
             account: session.session.account, address: session.address, isDeveloper: isDeveloper, session: session.hash)
     }
 
-    /// Runs `body`, which may take long, while a session or a program token lives.
-    /// - Parameter session: the name of the session, or of the program token (`SignedInCaller.session`).
+    /// Runs `body`, which may take long, while a session, a program token or a server-to-server key lives.
+    /// - Parameter session: its name (`SignedInCaller.session`).
     /// - Throws: `notAuthenticated` if the session is over, or ends meanwhile: then `body`'s task is cancelled.
     package func whileLive<T: Sendable>(
         _ session: String, _ body: @escaping @Sendable () async -> T
@@ -201,15 +202,18 @@ extension Installation {
         return outcome
     }
 
-    /// - Throws: `notAuthenticated` if a session or a program token is over, by its name.
+    /// - Throws: `notAuthenticated` if a session, a program token or a server-to-server key is over, by its name.
     private func checkIsLive(_ session: String) async throws(ServiceError) {
         if session.hasPrefix(StoredProgramToken.prefix) {
             return try await checkIsLive(program: String(session.dropFirst(StoredProgramToken.prefix.count)))
         }
+        if session.hasPrefix(StoredServerKey.sessionPrefix) {
+            return try await checkIsLive(serverKey: String(session.dropFirst(StoredServerKey.sessionPrefix.count)))
+        }
         _ = try await self.session(hash: session, isUsed: false)
     }
 
-    /// Whether a session or a program token is over, by its name. One that cannot be read now is not: it is read again.
+    /// Whether a session, a program token or a server-to-server key is over, by its name. One that cannot be read now is not: it is read again.
     package func isOver(_ session: String) async -> Bool {
         do throws(ServiceError) {
             try await checkIsLive(session)

@@ -13,6 +13,9 @@ struct StoredServerKey: StoredEntry, Hashable {
     /// The ID of the user as whom the key makes requests. It signs in in no other way.
     var user: String
     var createdAt: Int64
+
+    /// The beginning of the name that stands for a key where a session's or a program token's would (`SignedInCaller.session`).
+    static let sessionPrefix = "nephos_key_"
 }
 
 /// A server-to-server key, as the administration shows it.
