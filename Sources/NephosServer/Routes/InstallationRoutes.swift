@@ -94,8 +94,8 @@ enum InstallationRoutes {
             Passkeys(passkeys: try await call.installation.passkeySummaries(ofAccountNamed: message.account))
         },
         .installation("passkeys/remove") { (message: RemovedPasskey, call) async throws(ServiceError) in
-            let count = try await call.installation.removePasskeys(
-                ofAccountNamed: message.account, id: message.passkey, by: call.actor)
+            let count = try await call.installation.removeSignInMethods(
+                ofAccountNamed: message.account, .passkey, id: message.passkey, by: call.actor)
             return Count(count: count)
         },
     ]

@@ -21,10 +21,11 @@ package struct SignInMethods: Hashable, Sendable {
     /// The names of the entries of the passkeys that are of this server's site.
     package var passkeys: [String]
 
-    /// Whether the account could not sign in any more without a method.
-    /// - Parameter id: the name of its entry.
-    func isLast(_ id: String) -> Bool {
-        !hasPassword && !identities.contains { $0.id != id && $0.isUsable } && !passkeys.contains { $0 != id }
+    /// Whether the account could not sign in any more without some methods.
+    /// - Parameter ids: the names of their entries.
+    func areLast(_ ids: [String]) -> Bool {
+        !hasPassword && !identities.contains { !ids.contains($0.id) && $0.isUsable }
+            && !passkeys.contains { !ids.contains($0) }
     }
 }
 
@@ -195,7 +196,7 @@ extension Installation {
             guard methods.identities.contains(where: { $0.id == id }) else {
                 throw ServiceError(.notFound, .unknownItem, "the account has no such provider")
             }
-            if methods.isLast(id) { throw ServiceError.lastSignInMethod }
+            if methods.areLast([id]) { throw ServiceError.lastSignInMethod }
             try self.remove(identity: id, of: browser.account, by: actor, in: transaction)
         }
     }

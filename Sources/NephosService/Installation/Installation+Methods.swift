@@ -48,31 +48,35 @@ extension Installation {
     }
 
     /// Removes a passkey or a provider of an account, or all of them. Sessions go on.
-    /// - Parameter id: the name of the one to remove; nil for all.
+    /// - Parameters:
+    ///   - kind: the kind of the methods to remove; nil for both.
+    ///   - id: the name of the one to remove; nil for all.
     /// - Returns: the number of those that were removed.
     /// - Throws: `unknownItem` if there is no account, or if it has no such method; `serverRejectedRequest` for the last
     ///   way to sign in.
     package func removeSignInMethods(
-        ofAccountNamed name: String, id: String?, by actor: AuditActor
+        ofAccountNamed name: String, _ kind: SignInMethodSummary.Kind? = nil, id: String?, by actor: AuditActor
     ) async throws(ServiceError) -> Int {
         let name = SignInName.canonical(name)
         return try await write { transaction in
             let account = try transaction.requireInstallationAccount(named: name).id
             let methods = try self.methods(of: account, transaction)
-            let present = try transaction.passkeys(of: account).map(\.id) + methods.identities.map(\.id)
-            guard let id else {
-                guard methods.hasPassword || present.isEmpty else { throw ServiceError.lastSignInMethod }
-                try self.removeOtherMethods(of: account, by: actor, in: transaction)
-                return present.count
+            let passkeys = kind == .provider ? [] : try transaction.passkeys(of: account).map(\.id)
+            let identities = kind == .passkey ? [] : methods.identities.map(\.id)
+            let removed = (passkeys + identities).filter { id == nil || $0 == id }
+            if removed.isEmpty, id != nil {
+                throw ServiceError(.notFound, .unknownItem, "the account has no such \(Self.title(kind))")
             }
-            guard present.contains(id) else {
-                throw ServiceError(.notFound, .unknownItem, "the account has no such passkey or provider")
+            if !removed.isEmpty, methods.areLast(removed) { throw ServiceError.lastSignInMethod }
+            if passkeys.contains(where: removed.contains) {
+                try self.removePasskeys(of: account, id: id, by: actor, in: transaction)
             }
-            if methods.isLast(id) { throw ServiceError.lastSignInMethod }
-            if try self.removePasskeys(of: account, id: id, by: actor, in: transaction) == 0 {
-                try self.remove(identity: id, of: account, by: actor, in: transaction)
+            for identity in identities where removed.contains(identity) {
+                try self.remove(identity: identity, of: account, by: actor, in: transaction)
             }
-            return 1
+            return removed.count
         }
     }
+
+    private static func title(_ kind: SignInMethodSummary.Kind?) -> String { kind?.rawValue ?? "passkey or provider" }
 }

@@ -120,27 +120,11 @@ extension Installation {
     /// - Throws: `unknownItem` for a passkey that the account has not; `notAuthenticated` for a sign-in that is not recent.
     package func removePasskey(_ id: String, of browser: BrowserSession, address: [UInt8]) async throws(ServiceError) {
         try await change(of: browser, "passkey removed", id, address) { transaction in
-            if try self.methods(of: browser.account, transaction).isLast(id) { throw ServiceError.lastSignInMethod }
+            if try self.methods(of: browser.account, transaction).areLast([id]) { throw ServiceError.lastSignInMethod }
             guard try !transaction.removePasskeys(of: browser.account, id: id).isEmpty else {
                 throw ServiceError.unknownPasskey
             }
             try self.note(.passkeyRemoved, of: browser.account, in: transaction)
-        }
-    }
-
-    /// Removes passkeys of an account. Sessions go on.
-    /// - Parameter id: the name of the one to remove; nil for all.
-    /// - Returns: the number of those that were removed.
-    /// - Throws: `unknownItem` if there is no account, or if it has not the passkey.
-    package func removePasskeys(
-        ofAccountNamed name: String, id: String?, by actor: AuditActor
-    ) async throws(ServiceError) -> Int {
-        let name = SignInName.canonical(name)
-        return try await write { transaction in
-            let account = try transaction.requireInstallationAccount(named: name).id
-            let removed = try self.removePasskeys(of: account, id: id, by: actor, in: transaction)
-            if removed == 0, id != nil { throw ServiceError.unknownPasskey }
-            return removed
         }
     }
 

@@ -52,8 +52,9 @@ struct AccountsCommand {
                          --sign-up invitation' or open.
           programs       Print the program tokens of the account, as nephos program-tokens list
                          does.
-          passkeys       Print the passkeys of such an account, or remove some. Neither a
-                         new password nor the end of all sessions removes one.
+          passkeys       Print the passkeys of such an account, or remove some, but never the
+                         last way to sign in. Neither a new password nor the end of all
+                         sessions removes one.
           methods        Print how such an account signs in: password, passkeys, identity
                          providers. Or remove passkeys and providers, but never the last
                          way to sign in.

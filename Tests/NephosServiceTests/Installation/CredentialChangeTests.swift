@@ -53,8 +53,8 @@ import Testing
             let ids = try await test.installation.passkeySummaries(ofAccountNamed: account).map(\.id)
             try await test.installation.removePasskey(try #require(ids.first), of: browser, address: [])
             #expect(
-                try await test.installation.removePasskeys(ofAccountNamed: account, id: nil, by: TestInstallation.root)
-                    == 1)
+                try await test.installation.removeSignInMethods(
+                    ofAccountNamed: account, .passkey, id: nil, by: TestInstallation.root) == 1)
             let removed = "\(Self.ada): A passkey was removed\(at)"
             #expect(try await subjects(test) == (account == Self.ada ? [removed, removed] : []))
 
@@ -76,8 +76,8 @@ import Testing
             try await test.installation.removePasskey("none", of: browser, address: [])
         }
         for id in [nil, "none"] {
-            _ = try? await test.installation.removePasskeys(
-                ofAccountNamed: Self.ada, id: id, by: TestInstallation.root)
+            _ = try? await test.installation.removeSignInMethods(
+                ofAccountNamed: Self.ada, .passkey, id: id, by: TestInstallation.root)
             _ = try? await test.installation.revokeProgramTokens(
                 ofAccountNamed: Self.ada, id: id, by: TestInstallation.root)
         }

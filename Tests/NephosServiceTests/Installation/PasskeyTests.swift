@@ -400,8 +400,8 @@ import Testing
         // It may be added again.
         #expect(try await test.add(lost, to: browser) == handle)
         #expect(
-            try await test.installation.removePasskeys(
-                ofAccountNamed: "ada@example.org", id: nil, by: TestInstallation.root) == 2)
+            try await test.installation.removeSignInMethods(
+                ofAccountNamed: "ada@example.org", .passkey, id: nil, by: TestInstallation.root) == 2)
         #expect(try await test.passkeys() == [])
     }
 

@@ -55,8 +55,11 @@ import Testing
         #expect(error?.reason.contains("the last way to sign in") == true, sourceLocation: sourceLocation)
     }
 
-    private func remove(_ id: String?, of account: String = ada, _ test: TestInstallation) async throws -> Int {
-        try await test.installation.removeSignInMethods(ofAccountNamed: account, id: id, by: TestInstallation.root)
+    private func remove(
+        _ id: String?, only kind: SignInMethodSummary.Kind? = nil, of account: String = ada, _ test: TestInstallation
+    ) async throws -> Int {
+        try await test.installation.removeSignInMethods(
+            ofAccountNamed: account, kind, id: id, by: TestInstallation.root)
     }
 
     // MARK: The last way
@@ -70,7 +73,7 @@ import Testing
                 SignInMethods.Identity(
                     id: $0, provider: "", label: "", addedAt: 0, isUsable: providers.contains($0))
             }
-            return SignInMethods(hasPassword: hasPassword, identities: identities, passkeys: passkeys).isLast(id)
+            return SignInMethods(hasPassword: hasPassword, identities: identities, passkeys: passkeys).areLast([id])
         }
         #expect(isLast("key", passkeys: ["key"]))
         #expect(!isLast("key", hasPassword: true, passkeys: ["key"]))
@@ -92,15 +95,26 @@ import Testing
             try await takePassword(account, test)
             let ids = try await test.installation.passkeySummaries(ofAccountNamed: account).map(\.id)
             try #require(ids.count == 2)
-            await expectLast { _ = try await remove(nil, of: account, test) }
+            for kind in [nil, SignInMethodSummary.Kind.passkey] {
+                await expectLast { _ = try await remove(nil, only: kind, of: account, test) }
+            }
             if account == "bob" {
                 try await test.installation.removePasskey(ids[1], of: browser, address: [])
             } else {
                 #expect(try await remove(ids[1], of: account, test) == 1)
             }
             await expectLast { try await test.installation.removePasskey(ids[0], of: browser, address: []) }
-            await expectLast { _ = try await remove(ids[0], of: account, test) }
+            for kind in [nil, SignInMethodSummary.Kind.passkey] {
+                await expectLast { _ = try await remove(ids[0], only: kind, of: account, test) }
+            }
             #expect(try await test.passkeys(account).count == 1)
+            // A provider signs in besides, until it is the last.
+            let person = try await addIdentity("person of \(account)", of: account, test)
+            await #expect(throws: ServiceError.self) { try await remove(person, only: .passkey, of: account, test) }
+            await #expect(throws: ServiceError.self) { try await remove(ids[0], only: .provider, of: account, test) }
+            #expect(try await remove(nil, only: .passkey, of: account, test) == 1)
+            #expect(try await remove(nil, only: .passkey, of: account, test) == 0)
+            await expectLast { _ = try await remove(nil, only: .provider, of: account, test) }
         }
         await test.installation.close()
     }
