@@ -7,18 +7,28 @@ package struct PostgresInspection: Sendable {
     /// The number of migrations that this version has.
     package var known: Int
     package var stores: [StoreID]
+    /// How far the database's clock is ahead of this machine's, in milliseconds.
+    package var clockOffset: Int64
 
     /// Connects to the database and reads it. Blocks.
-    /// - Throws: `StorageError`: `.inputOutput` if the server cannot be reached, `.constraint` if it may not be used,
-    ///   `.otherVersion` for tables of another version.
-    package init(_ address: PostgresAddress, options: PostgresOptions) throws {
+    /// - Parameter place: where the server would keep the files of assets.
+    /// - Throws: `StorageError`: `.inputOutput` if the server cannot be reached, `.constraint` if it may not be used, or
+    ///   if the files of its assets are elsewhere, `.otherVersion` for tables of another version.
+    package init(_ address: PostgresAddress, assets place: AssetPlace, options: PostgresOptions) throws {
         let connection = try PostgresConnection(address, options, damage: nil)
         defer { connection.close() }
         if !options.acceptsUnsafeServer { try ServerChecks.run(address, connection) }
+        let other = try PostgresConnection(address, options, damage: nil)
+        defer { other.close() }
+        try ServerChecks.refusePooler([connection, other])
+        let clock = DatabaseClock(options.clock)
+        try clock.measure(connection)
+        clockOffset = clock.offset
         let migrations = PostgresTables.migrations(after: options.migrations)
         known = migrations.count
         ran = try connection.ranCount(migrations, options.prefix)
         guard ran == 0 else {
+            try PostgresStores.check(place, againstNoted: PostgresStores.notedPlace(connection))
             stores = try connection.ask("SELECT container, environment FROM store ORDER BY id").map {
                 StoreID(container: $0[0], environment: $0[1])
             }

@@ -46,26 +46,33 @@ extension PostgresStores {
     /// - Throws: `StorageError` where another place is.
     @discardableResult
     package func checkAssets(in place: AssetPlace) throws -> Bool {
-        guard let noted = try notedPlace() else { return false }
+        try Self.check(place, againstNoted: connected(Self.notedPlace))
+    }
+
+    /// - Parameter noted: what the database says; nil if it says nothing.
+    @discardableResult
+    static func check(_ place: AssetPlace, againstNoted noted: String?) throws -> Bool {
+        guard let noted else { return false }
         let (mine, name): (String?, String)
         switch place {
         case .objects(let address): (mine, name) = (address, address)
         case .directory(let path):
-            mine = try Self.identifier("\(path)/\(Self.directoryFile)").map { "directory \($0)" }
+            mine = try identifier("\(path)/\(directoryFile)").map { "directory \($0)" }
             name = "the directory \(path)"
         }
         if mine == noted { return true }
         let other =
             noted.hasPrefix("directory ")
-            ? "another directory, whose file \(Self.directoryFile) says \(noted.dropFirst(10))" : noted
+            ? "another directory, whose file \(directoryFile) says \(noted.dropFirst(10))" : noted
         throw StorageError(
             .constraint,
             "The files of this database's assets are not in \(name), but in \(other). All its servers need the same "
                 + "place: one directory that they share (--data), or object storage (--asset-storage).")
     }
 
-    private func notedPlace() throws -> String? {
-        try connected { try $0.ask("SELECT place FROM asset_place").first?.first }
+    /// Returns what the database says of where the files are; nil if it says nothing.
+    static func notedPlace(_ connection: PostgresConnection) throws -> String? {
+        try connection.ask("SELECT place FROM asset_place").first?.first
     }
 
     private func note(_ place: String) throws {

@@ -4,6 +4,7 @@ import NephosHTTP
 import NephosPostgres
 import NephosSQLite
 import NephosServer
+import NephosService
 import NephosStorage
 
 /// `nephos serve --check`: the settings in force with their sources, and whether a server could start with them. It
@@ -125,7 +126,9 @@ struct ServeCheck {
             let options = command.settings.storageOptions.postgres(
                 acceptsUnsafeServer: command.settings.acceptsUnsafeStorage
             ) { _ in }
-            let found = try PostgresInspection(address, options: options)
+            let place = command.settings.objectStorage.place(or: command.data)
+            let found = try PostgresInspection(address, assets: place, options: options)
+            try Installation.checkClock(found.clockOffset)
             try ServeCommand.checkIsProduction(found.stores, "the database")
             let tables =
                 found.ran == found.known
@@ -157,7 +160,7 @@ struct ServeCheck {
         let result = waiting { [settings = command.settings] () async -> Finding in
             do {
                 _ = try await settings.objectStorage.requests()
-                return .passed("the object storage is reached")
+                return .passed("the object storage is reached; whether this user may write there is not checked")
             } catch { return .failed(Self.reason(error)) }
         }
         return [result]

@@ -57,11 +57,7 @@ package final class Installation: Sendable {
         do {
             if !duringAdoption { try await engine.read { try $0.checkIsAdopted(others) } }
             // Expiries are compared with the database's clock, and people's with this one.
-            guard abs(engine.clockOffset) < Limits.clockDifference else {
-                throw StorageError(
-                    .other,
-                    "this machine's clock differs from the database's by \(engine.clockOffset / 1000) seconds: set it")
-            }
+            try checkClock(engine.clockOffset)
             // The token epoch is beside the secret, and advances only where there is one.
             var key = try await engine.read { try StoreSecret.find($0) }
             if key == nil {
@@ -78,6 +74,15 @@ package final class Installation: Sendable {
         } catch {
             await engine.close()
             throw error
+        }
+    }
+
+    /// - Parameter offset: how far the database's clock is ahead of this machine's, in milliseconds.
+    /// - Throws: `StorageError` for a difference with which no server starts.
+    package static func checkClock(_ offset: Int64) throws {
+        guard abs(offset) < Limits.clockDifference else {
+            throw StorageError(
+                .other, "this machine's clock differs from the database's by \(offset / 1000) seconds: set it")
         }
     }
 
