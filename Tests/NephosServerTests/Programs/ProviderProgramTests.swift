@@ -6,44 +6,10 @@ import Testing
 
 /// `nephos serve` with identity providers, as a program: its settings, and its requests to them.
 @Suite struct ProviderProgramTests {
-    /// A provider on this machine, over HTTP.
-    private final class Served: Sendable {
-        let lying: LyingProvider
-        let server: HTTPServer
-
-        /// - Parameter changed: the answer in place of the provider's; nil for the provider's.
-        init(_ changed: @escaping @Sendable (String) async -> HTTPResponse? = { _ in nil }) throws {
-            let sockets = try ListeningSocket.loopback(port: 0)
-            let lying = try LyingProvider(issuer: "http://127.0.0.1:\(sockets[0].port)", kind: .rsa) {
-                Int64(Date().timeIntervalSince1970 * 1000)
-            }
-            self.lying = lying
-            server = try HTTPServer(sockets) { request in
-                let path = String(request.target.prefix { $0 != "?" })
-                if let answer = await changed(path) { return answer }
-                let found = lying.answer(
-                    lying.issuer + path,
-                    form: request.method == .post ? String(decoding: request.body, as: UTF8.self) : nil,
-                    authorization: request.authorization)
-                return HTTPResponse(status: found.status, body: found.body)
-            }
-        }
-    }
-
     private func write(_ text: String, _ name: String, _ directory: URL) throws -> String {
         let file = directory.appendingPathComponent(name)
         try Data(text.utf8).write(to: file)
         return file.path
-    }
-
-    /// A file of one provider.
-    private func file(_ provider: LyingProvider, _ directory: URL) throws -> String {
-        let secret = try write("\(provider.secret)\nanother line", "secret", directory)
-        return try write(
-            """
-            {"providers": [{"name": "own", "title": "Our own", "issuer": "\(provider.issuer)",
-              "clientID": "\(provider.clientID)", "clientSecretFile": "\(secret)"}]}
-            """, "providers.json", directory)
     }
 
     /// A request by `curl`, with the cookies of a browser.
@@ -76,13 +42,13 @@ import Testing
     }
 
     private func expectSignIn(
-        _ provider: Served, _ expected: String, log: String = ""
+        _ provider: ServedProvider, _ expected: String, log: String = ""
     ) async throws {
         try await withTemporaryDirectory { directory in
             let served = try ServedInstallation(
                 directory.appendingPathComponent("data"),
                 storage: [
-                    "--providers", try file(provider.lying, directory), "--sign-up", "open", "--mail-directory",
+                    "--providers", try provider.settings(in: directory), "--sign-up", "open", "--mail-directory",
                     directory.path, "--mail-from", "no-reply@example.org",
                 ])
             try await served.start()
@@ -100,13 +66,13 @@ import Testing
     }
 
     @Test func `a person signs in by a provider of the settings' file`() async throws {
-        try await expectSignIn(try Served(), "303")
+        try await expectSignIn(try ServedProvider(), "303")
     }
 
     @Test func `a redirect of the provider is not followed`() async throws {
-        let elsewhere = try Served()
+        let elsewhere = try ServedProvider()
         let target = "\(elsewhere.lying.issuer)/token"
-        let provider = try Served { path in
+        let provider = try ServedProvider { path in
             guard path == "/token" else { return nil }
             return HTTPResponse(status: 307, headers: [HTTPHeader("Location", target)])
         }
@@ -116,7 +82,7 @@ import Testing
     }
 
     @Test func `an answer of more than a megabyte is refused`() async throws {
-        let provider = try Served { path in
+        let provider = try ServedProvider { path in
             guard path.hasPrefix("/.well-known") else { return nil }
             return HTTPResponse(status: 200, body: [UInt8](repeating: 0x20, count: 2 << 20))
         }
@@ -125,7 +91,7 @@ import Testing
 
     @Test func `a provider that does not answer is given up`() async throws {
         let (stream, end) = AsyncStream<Void>.makeStream()
-        let provider = try Served { path in
+        let provider = try ServedProvider { path in
             guard path == "/token" else { return nil }
             for await _ in stream {}
             return nil

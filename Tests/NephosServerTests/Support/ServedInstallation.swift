@@ -14,10 +14,14 @@ final class ServedInstallation {
     private let storage: [String]
     private var server: StartedNephos?
     let port: UInt16
-    var url: String { "http://127.0.0.1:\(port)" }
+    private let host: String
+    var url: String { "http://\(host):\(port)" }
 
-    /// - Parameter directory: the data directory, which is made.
-    init(_ directory: URL, storage: [String] = []) throws {
+    /// - Parameters:
+    ///   - directory: the data directory, which is made.
+    ///   - host: the host of the public URL.
+    init(_ directory: URL, host: String = "127.0.0.1", storage: [String] = []) throws {
+        self.host = host
         data = directory.path
         let sockets = try ListeningSocket.loopback(port: 0)
         port = sockets[0].port
@@ -44,6 +48,16 @@ final class ServedInstallation {
         let finished = try await server.stop()
         #expect(finished.status == 0, "\(finished.errors)")
         return finished.errors
+    }
+
+    /// The running server's process; nil without one.
+    var processID: Int32? { server?.process.processIdentifier }
+
+    /// Waits for the end of a server that was killed.
+    func finishKilled() async throws {
+        let finished = try await server?.finish()
+        server = nil
+        #expect(finished?.exited == false && finished?.status == SIGKILL)
     }
 
     /// Runs a command on the data.

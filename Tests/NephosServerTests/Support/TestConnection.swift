@@ -13,6 +13,8 @@ struct TestResponse {
     var status: Int
     /// Names in lower case.
     var headers: [String: String]
+    /// The values of the headers `Set-Cookie`.
+    var cookies: [String] = []
     var body: [UInt8]
 
     var text: String { String(decoding: body, as: UTF8.self) }
@@ -151,13 +153,16 @@ final class TestConnection: Sendable {
             let statusLine = lines.removeFirst().split(separator: " ")
             guard statusLine.count > 1, let status = Int(statusLine[1]) else { throw TestFailure("no status line") }
             var headers: [String: String] = [:]
+            var cookies: [String] = []
             for line in lines {
                 let parts = line.split(separator: ":", maxSplits: 1)
-                headers[parts[0].lowercased()] = String(parts[1].drop { $0 == " " })
+                let (name, value) = (parts[0].lowercased(), String(parts[1].drop { $0 == " " }))
+                headers[name] = value
+                if name == "set-cookie" { cookies.append(value) }
             }
             let length = hasBody ? headers["content-length"].flatMap { Int($0) } ?? 0 : 0
             let body = try take { $0.count >= length ? length : nil }
-            return TestResponse(status: status, headers: headers, body: body)
+            return TestResponse(status: status, headers: headers, cookies: cookies, body: body)
         }
     }
 
