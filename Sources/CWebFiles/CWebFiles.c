@@ -87,6 +87,14 @@ static const uint8_t cloudkit_former[] = {
     ,
 #embed "cloudkit/classic-end.js"
 };
+// The sheet for sharing, which the others load.
+static const uint8_t cloudkit_sheet[] = {
+#embed "cloudkit/sheet-begin.js"
+    ,
+#embed "cloudkit/sharesheet.js"
+    ,
+#embed "cloudkit/sheet-end.js"
+};
 static const uint8_t cloudkit_types[] = {
 #embed "cloudkit/cloudkit.d.ts"
 };
@@ -126,6 +134,7 @@ static const CWebFile cloudkit[] = {
     FILE_OF("2/cloudkit.js", cloudkit_classic),
     FILE_OF("2/cloudkit.mjs", cloudkit_module),
     FILE_OF("2/cloudkit.d.ts", cloudkit_types),
+    FILE_OF("2/sharesheet.js", cloudkit_sheet),
 };
 
 CWebFile cwebfiles_cloudkit(size_t index) {

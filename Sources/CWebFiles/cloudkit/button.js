@@ -6,7 +6,10 @@ const buttonTexts = {
 };
 
 /** @param {string | undefined} locale @returns {string[]} the texts of both buttons */
-const textsOf = (locale) => buttonTexts[String(locale ?? "en").toLowerCase().split(/[-_]/)[0]] ?? buttonTexts.en;
+const textsOf = (locale) => {
+  const [language] = String(locale ?? "en").toLowerCase().split(/[-_]/);
+  return Object.hasOwn(buttonTexts, language) ? buttonTexts[language] : buttonTexts.en;
+};
 
 /**
  * Shows a button as the only child of an element, if the page has the element.

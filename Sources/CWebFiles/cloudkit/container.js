@@ -30,7 +30,7 @@ class Container {
   /** @param {string} scope of `DatabaseScope` */
   getDatabaseWithDatabaseScope(scope) {
     const databases = { PUBLIC: this.publicCloudDatabase, PRIVATE: this.privateCloudDatabase, SHARED: this.sharedCloudDatabase };
-    if (!databases[scope]) throw invalid("the scope of a database is PUBLIC, PRIVATE or SHARED");
+    if (!Object.hasOwn(databases, scope)) throw invalid("the scope of a database is PUBLIC, PRIVATE or SHARED");
     return databases[scope];
   }
 

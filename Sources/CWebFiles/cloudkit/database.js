@@ -131,7 +131,8 @@ class Database {
     if (typeof document !== "object" || typeof HTMLDialogElement !== "function") {
       throw new CKError("SHARE_UI_TIMEOUT", "there is no sheet here: save a record of the type cloudkit.share with 'forRecord'");
     }
-    return new ShareSheet(this, options).run();
+    const ShareSheet = await shareSheet(this.#connection.base);
+    return new ShareSheet(this, options, ShareRecordType).run();
   }
 
   // MARK: Requests

@@ -25,7 +25,7 @@
     ,
 #embed "database.js"
     ,
-#embed "sharesheet.js"
+#embed "sheetloader.js"
     ,
 #embed "notifications.js"
     ,

@@ -39,8 +39,11 @@ class Connection {
     return this.exchange(this.#configuration.base("private"), `/device/1/${containerIdentifier}/${environment}/${action}`, body);
   }
 
+  /** The base of the service's addresses that are of no database. */
+  get base() { return this.#configuration.base("private"); }
+
   /** @param {string} shortGUID */
-  shareURL(shortGUID) { return `${this.#configuration.base("private")}/share/${shortGUID}`; }
+  shareURL(shortGUID) { return `${this.base}/share/${shortGUID}`; }
 
   /** @param {string} base @param {string} path @param {any} body @param {{ isQuiet?: boolean }} [options] */
   async exchange(base, path, body, options = {}) {

@@ -1,4 +1,4 @@
-// The sheet by which a person shares a record: a dialog of the page, made of plain elements.
+// The sheet by which a person shares a record: a dialog of the page, made of plain elements. It is served apart.
 
 /** @param {string} tag @param {any} properties @param {any[]} children */
 const element = (tag, properties, ...children) => {
@@ -20,15 +20,17 @@ const permissions = { READ_WRITE: "can make changes", READ_ONLY: "can look only"
 class ShareSheet {
   #database;
   #options;
+  #names;
   /** @type {any} */ #record;
   /** @type {any} */ #share;
   /** @type {any[]} the participants to be, without the owner */ #people = [];
   #dialog = element("dialog", { className: "cloudkit-share" });
 
-  /** @param {Database} database @param {any} options */
-  constructor(database, options) {
+  /** @param {Database} database @param {any} options @param {typeof ShareRecordType} names */
+  constructor(database, options, names) {
     this.#database = database;
     this.#options = options;
+    this.#names = names;
   }
 
   /** Resolves once the person is done: `share` is absent if the record is not shared. @returns {Promise<any>} */
@@ -77,7 +79,7 @@ class ShareSheet {
       }));
     }));
     list();
-    this.#dialog.oninput = () => { isChanged = true; };
+    this.#dialog.oninput = this.#dialog.onchange = () => { isChanged = true; };
     this.#dialog.replaceChildren(
       element("h2", { textContent: `Share ${shareTitle ?? "this"}` }), access.row, permission.row, people,
       element("p", {}, element("label", {}, "Invite ", address)), alert,
@@ -98,12 +100,12 @@ class ShareSheet {
     const participants = [...this.#people, ...added];
     const { shareTitle, shareType, shareThumbnail, zoneID } = this.#options;
     const texts = {
-      [ShareRecordType.TITLE_FIELD_NAME]: shareTitle, [ShareRecordType.TYPE_FIELD_NAME]: shareType,
-      [ShareRecordType.THUMBNAIL_IMAGE_DATA_FIELD_NAME]: shareThumbnail,
+      [this.#names.TITLE_FIELD_NAME]: shareTitle, [this.#names.TYPE_FIELD_NAME]: shareType,
+      [this.#names.THUMBNAIL_IMAGE_DATA_FIELD_NAME]: shareThumbnail,
     };
     const { recordName, recordChangeTag } = this.#share ?? {};
     first(await this.#database.saveRecords({
-      recordType: ShareRecordType.NAME, recordName, recordChangeTag, participants,
+      recordType: this.#names.NAME, recordName, recordChangeTag, participants,
       publicPermission: access === "PUBLIC" ? permission : "NONE",
       fields: Object.fromEntries(Object.entries(texts).map(([name, value]) => [name, { value }])),
       ...(!this.#share && { forRecord: { recordName: this.#record.recordName, recordChangeTag: this.#record.recordChangeTag } }),

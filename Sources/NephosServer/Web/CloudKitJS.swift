@@ -24,15 +24,20 @@ enum CloudKitJS {
 
     /// All forms by `{release}/{name}`, where the release is 1 or 2. The bytes are copied out of the program once.
     static let forms: [String: Form] = {
-        var forms: [String: Form] = [:]
+        var files: [String: UnsafeRawBufferPointer] = [:]
         for index in 0... {
             let embedded = cwebfiles_cloudkit(index)
             guard let name = embedded.name else { break }
-            let key = String(cString: name)
-            forms[key] = Form(key, UnsafeRawBufferPointer(start: embedded.bytes, count: embedded.count))
+            files[String(cString: name)] = UnsafeRawBufferPointer(start: embedded.bytes, count: embedded.count)
         }
-        return forms
+        guard let sheet = files[sheet].map({ Form(Self.sheet, $0, loading: nil) }) else { return [:] }
+        return files.reduce(into: [:]) { forms, file in
+            forms[file.key] = file.key == Self.sheet ? sheet : Form(file.key, file.value, loading: sheet)
+        }
     }()
+
+    /// The sheet for sharing, which the scripts load by its version and hash.
+    private static let sheet = "2/sharesheet.js"
 
     /// The form at `/ck/{version}/{name}`; nil for none.
     static func form(version: String, name: String) -> Form? {
@@ -41,15 +46,22 @@ enum CloudKitJS {
 }
 
 extension CloudKitJS.Form {
-    fileprivate init(_ key: String, _ bytes: UnsafeRawBufferPointer) {
+    /// - Parameter sheet: the form that the script loads; nil for none.
+    fileprivate init(_ key: String, _ bytes: UnsafeRawBufferPointer, loading sheet: Self?) {
         name = String(key.drop { $0 != "/" }.dropFirst())
         let isTypes = name.hasSuffix(".d.ts")
         contentType = "text/\(isTypes ? "plain" : "javascript"); charset=utf-8"
-        self.bytes = isTypes ? JSONBytes(copying: bytes) : JSONBytes(ScriptText.withoutComments(bytes))
+        self.bytes = isTypes ? JSONBytes(copying: bytes) : JSONBytes(Self.script(bytes, loading: sheet))
         compressed = GzipBody.deflate(self.bytes.buffer).map(JSONBytes.init)
         let digest = Self.digest(self.bytes.buffer)
         integrity = "sha384-" + Data(digest).base64EncodedString()
         version = digest.prefix(8).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    }
+
+    private static func script(_ bytes: UnsafeRawBufferPointer, loading sheet: Self?) -> String {
+        let text = ScriptText.withoutComments(bytes)
+        guard let sheet else { return text }
+        return text.replacing("SHEET_VERSION", with: sheet.version).replacing("SHEET_INTEGRITY", with: sheet.integrity)
     }
 
     /// The SHA-384 of the bytes (Subresource Integrity).

@@ -11,7 +11,9 @@ import Testing
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
-    private static let paths = ["/ck/1/cloudkit.js", "/ck/2/cloudkit.js", "/ck/2/cloudkit.mjs", "/ck/2/cloudkit.d.ts"]
+    private static let paths = [
+        "/ck/1/cloudkit.js", "/ck/2/cloudkit.js", "/ck/2/cloudkit.mjs", "/ck/2/cloudkit.d.ts", "/ck/2/sharesheet.js",
+    ]
     /// The limits of a form, in bytes as served and compressed.
     private static let (sizeLimit, compressedLimit) = (64 * 1024, 16 * 1024)
 
@@ -103,6 +105,20 @@ import Testing
                 #expect(pinned.body == current.body)
                 let hash = try Self.sha384(pinned.body)
                 #expect(version.integrity == "sha384-" + hash, "\(name)")
+            }
+        }
+    }
+
+    @Test func `the scripts load the sheet for sharing of their own version, and have none of it`() async throws {
+        try await withServer { connection, _ in
+            let sheet = try await connection.request("GET", "/ck/2/sharesheet.js")
+            let hash = try Self.sha384(sheet.body)
+            for path in Self.paths.prefix(3) {
+                let script = try await connection.request("GET", path).text
+                #expect(!script.contains("SHEET_") && !script.contains("cloudkit-share"), "\(path)")
+                let loaded = try #require(script.firstMatch(of: /\["([0-9a-f]{16})", "sha384-([^"]+)"\]/), "\(path)")
+                #expect(loaded.2 == hash)
+                #expect(try await connection.request("GET", "/ck/\(loaded.1)/sharesheet.js").body == sheet.body)
             }
         }
     }

@@ -1,0 +1,2 @@
+/** @type {any} */ (document.currentScript).take(ShareSheet);
+})();
