@@ -38,7 +38,7 @@ class Authentication {
 
   /** The address of the sign-in; null without one, or once it is too old. Who reads it may leave the page to it, and return. */
   get signInURL() {
-    if (this.#url) this.#expectReturn();
+    if (this.#url) this.#expectReturn(this.#url);
     return this.#url;
   }
 
@@ -46,11 +46,16 @@ class Authentication {
     return this.#offer && Date.now() - this.#offer.time < signInURLLifetime ? this.#offer.url : null;
   }
 
-  /** Allows one token in the address of this tab: that of the sign-in which begins now. */
-  #expectReturn() {
+  /**
+   * Allows one token in the address of this tab: that of the sign-in which begins now. It comes with the nonce of the sign-in.
+   * @param {string} url of the sign-in @returns {string} the nonce
+   */
+  #expectReturn(url) {
+    const nonce = new URL(url).searchParams.get("nonce") ?? makeRecordName();
     try {
-      storage("sessionStorage")?.setItem(returningKey, `${Date.now()} ${this.#session.key}`);
+      storage("sessionStorage")?.setItem(returningKey, `${Date.now()} ${this.#session.key} ${nonce}`);
     } catch { /* Then only the window signs in. */ }
+    return nonce;
   }
 
   /** @returns {Promise<any>} the identity of the session; null without one */
@@ -118,9 +123,13 @@ class Authentication {
   /** Never resolves: the page is left. @returns {Promise<never>} */
   async #redirect() {
     const url = new URL(this.#url ?? await this.#fetchOffer());
-    this.#expectReturn();
+    const nonce = this.#expectReturn(url.href);
     // A development server is told where to return; elsewhere the API token says it.
-    if (url.searchParams.has("origin")) url.searchParams.set("callback", location.href.split("#")[0]);
+    if (url.searchParams.has("origin")) {
+      const callback = new URL(location.href.split("#")[0]);
+      callback.searchParams.set("ckNonce", nonce);
+      url.searchParams.set("callback", callback.href);
+    }
     location.assign(url);
     return new Promise(() => {});
   }
@@ -215,8 +224,8 @@ class Authentication {
 }
 
 /**
- * Takes a token out of the address bar. It counts only where this tab left for a sign-in shortly before, so that neither a
- * link nor the page that opened this one signs its reader in to another's account.
+ * Takes a token out of the address bar. It counts only with the nonce of the sign-in for which this tab left shortly before,
+ * so that neither a link nor the page that opened this one signs its reader in to another's account.
  * @param {string} key of the session that asks
  */
 function tokenOfReturn(key) {
@@ -224,12 +233,16 @@ function tokenOfReturn(key) {
   // A plus in an address reads as a space, which no token has.
   const token = (url?.searchParams.get("ckWebAuthToken") ?? url?.searchParams.get("ckSession"))?.replaceAll(" ", "+");
   if (token) {
-    for (const name of ["ckWebAuthToken", "ckSession"]) url.searchParams.delete(name);
+    const given = url.searchParams.get("ckNonce");
+    for (const name of ["ckWebAuthToken", "ckSession", "ckNonce"]) url.searchParams.delete(name);
     history.replaceState(history.state, "", url);
     const place = storage("sessionStorage");
-    const [time, key] = place?.getItem(returningKey)?.split(" ") ?? [];
-    place?.removeItem(returningKey);
-    if (Date.now() - Number(time) < signInURLLifetime) returned = { key, token };
+    const [time, key, nonce] = place?.getItem(returningKey)?.split(" ") ?? [];
+    // A token without the nonce does not end the sign-in that has it.
+    if (given && given === nonce) {
+      place?.removeItem(returningKey);
+      if (Date.now() - Number(time) < signInURLLifetime) returned = { key, token };
+    }
   }
   if (returned?.key !== key) return null;
   try { return returned.token; } finally { returned = null; }

@@ -160,9 +160,7 @@ struct ProductionAccess: ServerAccess {
     func signInURL(_ request: HTTPRequest, _ target: RequestTarget?) -> String? {
         guard let token = target?.parameter("ckAPIToken")?.readings.first, SignInPage.isToken(token) else { return nil }
         // The page gives the token of the session to this origin alone.
-        return known.signInText(apiToken: token, origin: request.origin).map {
-            "\(url.text)\(SignInPage.path)?request=\($0)"
-        }
+        return known.signInQuery(apiToken: token, origin: request.origin).map { "\(url.text)\(SignInPage.path)?\($0)" }
     }
 
     func account(_ request: HTTPRequest, _ target: RequestTarget) -> String? {

@@ -22,7 +22,8 @@ struct MailRequestPage {
             name: "\(isSignUp ? Self.signUp : Self.recovery) \(request ?? returnPath ?? "")")
         if let request {
             let app = try SignInPage.request(request, installation)
-            continuation = .app(apiToken: app.apiToken, origin: app.origin, browser: page.browserName)
+            continuation = .app(
+                apiToken: app.apiToken, origin: app.origin, browser: page.browserName, nonce: app.nonce)
         } else {
             guard returnPath.map(OwnPage.isReturnPath) ?? true else {
                 throw Refusal(.badRequest, "a sign-up leads to pages of this server alone")

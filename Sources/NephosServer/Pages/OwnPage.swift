@@ -61,9 +61,9 @@ struct OwnPage: Sendable {
     func next(_ continuation: SignUpContinuation?) -> String {
         switch continuation {
         case .page(let path)? where OwnPage.isReturnPath(path): return path
-        case .app(let apiToken, let origin, let browser)? where browser == browserName:
+        case .app(let apiToken, let origin, let browser, let nonce)? where browser == browserName:
             // The text that the app gave may have expired meanwhile.
-            guard let text = installation.signInText(apiToken: apiToken, origin: origin) else { break }
+            guard let text = installation.signInText(apiToken: apiToken, origin: origin, nonce: nonce) else { break }
             return SignInPage.address(ofRequest: text)
         default: break
         }

@@ -223,7 +223,7 @@ struct SignInPage {
         case .ownPage(let path): page.redirect(to: path)
         case .app(let request, let app):
             if let callback = app.callback {
-                page.redirect(to: SignInCallback.url(callback, token: signedIn.token))
+                page.redirect(to: SignInCallback.url(callback, token: signedIn.token, nonce: request.nonce))
             } else {
                 messagePage(signedIn, request.origin)
             }

@@ -54,9 +54,10 @@ package enum SignInCallback {
     }
 
     /// The URL with the web auth token under both of its names (CloudKit Web Services, redirect flow).
-    package static func url(_ callback: String, token: String) -> String {
+    /// - Parameter nonce: that of the sign-in; nil for none.
+    package static func url(_ callback: String, token: String, nonce: String? = nil) -> String {
         let mark = callback.contains("?") ? "&" : "?"
-        return "\(callback)\(mark)ckWebAuthToken=\(token)&ckSession=\(token)"
+        return "\(callback)\(mark)ckWebAuthToken=\(token)&ckSession=\(token)" + (nonce.map { "&ckNonce=\($0)" } ?? "")
     }
 }
 

@@ -7,6 +7,8 @@ package struct SignInRequest: Codable, Hashable, Sendable {
     /// The origin of the app's page; nil for a program.
     package var origin: String?
     var issuedAt: Int64
+    /// What the callback repeats, so that the app's page takes the token of the sign-in alone that it began; nil for none.
+    package var nonce: String?
 }
 
 /// Where a person goes on after a sign-up.
@@ -16,7 +18,7 @@ package enum SignUpContinuation: Codable, Hashable, Sendable {
     /// The sign-in to an app, in the browser that asked for the sign-up. The link of the mail may be opened in another,
     /// whose person the app does not wait for.
     /// - Parameter browser: the name of that browser, of which no other browser knows the secret.
-    case app(apiToken: String, origin: String?, browser: String)
+    case app(apiToken: String, origin: String?, browser: String, nonce: String?)
 }
 
 /// An app that asks people to sign in, as they see it.
@@ -44,10 +46,16 @@ extension Installation {
     private static let signInPurpose = "signIn"
 
     /// Returns the text of a request, which is valid for `Limits.signInRequestLifetime`.
-    package func signInText(apiToken: String, origin: String?) -> String? {
-        let request = SignInRequest(apiToken: apiToken, origin: origin, issuedAt: environment.now())
+    package func signInText(apiToken: String, origin: String?, nonce: String? = nil) -> String? {
+        let request = SignInRequest(apiToken: apiToken, origin: origin, issuedAt: environment.now(), nonce: nonce)
         guard let content = try? JSONEncoder().encode(request) else { return nil }
         return AuthenticatedToken([UInt8](content)).text(key, purpose: Self.signInPurpose, context: [])
+    }
+
+    /// Returns the query of a `redirectURL`: a request's text, and its nonce for the page that begins the sign-in.
+    package func signInQuery(apiToken: String, origin: String?) -> String? {
+        let nonce = SecretToken.randomName()
+        return signInText(apiToken: apiToken, origin: origin, nonce: nonce).map { "request=\($0)&nonce=\(nonce)" }
     }
 
     /// Returns the request of a text; nil if the installation did not make the text, or if it has expired.

@@ -122,7 +122,9 @@ import Testing
         #expect(done.status == 303)
         let match = try #require(
             location.wholeMatch(
-                of: /https:\/\/app.example.org\/signed-in\?from=nephos&ckWebAuthToken=(\S+)&ckSession=(\S+)#/))
+                of:
+                    /https:\/\/app.example.org\/signed-in\?from=nephos&ckWebAuthToken=(\S+)&ckSession=([^&]+)&ckNonce=\w{64}#/
+            ))
         #expect(match.1 == match.2)
         try await expectSession(String(match.1), "lovelace", token, server)
         await server.close()
@@ -155,11 +157,12 @@ import Testing
         let browser = Browser(server)
         let form = await browser.get(address)
         for target in [
-            address.dropLast(1) + "x", "/sign-in?request=x", "/sign-in?request=", "/sign-in?return=//evil.example.org",
+            address.replacing("&nonce=", with: "x&nonce="), "/sign-in?request=x", "/sign-in?request=",
+            "/sign-in?return=//evil.example.org",
             "/sign-in?return=https://evil.example.org", "/sign-in?return=/share/..%2Fstatus", "/sign-in?return=/status",
             "/sign-in?return=/account%0d%0aX:1",
         ] where target != "/sign-in?request=" {
-            let status = await browser.get(String(target)).status
+            let status = await browser.get(target).status
             #expect(status == 401 || status == 400, "\(target)")
         }
         server.advance(milliseconds: 20 * 60_000)

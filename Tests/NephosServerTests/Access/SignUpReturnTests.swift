@@ -46,8 +46,30 @@ import Testing
         // Mails are sent side by side, so either link may be the first.
         #expect(offer.text.contains(/Continue as (ada|eve)@example\.org/))
         let done = await browser.post(path, from: offer, "action=continue")
-        #expect(done.headers.first { $0.name == "Location" }?.value.hasPrefix(callback) == true)
+        let location = try #require(done.headers.first { $0.name == "Location" }?.value)
+        #expect(location.hasPrefix(callback))
+        let nonce = try #require(signIn.firstMatch(of: /&nonce=([0-9a-f]{64})$/), "\(signIn)").1
+        #expect(location.hasSuffix("&ckNonce=\(nonce)#"))
         await server.close()
+    }
+
+    @Test func `a callback has the nonce of the address that began the sign-in`() async throws {
+        let mailing = try await MailingServer()
+        let apiToken = try await mailing.server.makeAPIToken(callback: "https://app.example.org/signed-in")
+        let paths = try (0..<2).map { _ in try mailing.server.signInPath(apiToken) }
+        for path in paths.reversed() {
+            let browser = await mailing.server.browser(of: "bob")
+            let done = await browser.post(path, from: await browser.get(path), "action=continue")
+            let location = try #require(done.headers.first { $0.name == "Location" }?.value)
+            let nonce = try #require(path.firstMatch(of: /&nonce=(.+)$/)).1
+            #expect(location.hasSuffix("&ckNonce=\(nonce)#"), "\(location)")
+            // What the page's address says of the nonce is not the callback's.
+            let other = path.replacing(nonce, with: "other")
+            let forged = await browser.post(other, from: await browser.get(other), "action=continue")
+            #expect(forged.headers.first { $0.name == "Location" }?.value.hasSuffix("&ckNonce=\(nonce)#") == true)
+        }
+        #expect(paths[0] != paths[1])
+        await mailing.server.close()
     }
 
     @Test func `a sign-up that a share's page began goes on there in every browser`() async throws {

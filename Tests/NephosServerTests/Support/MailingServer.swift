@@ -47,8 +47,7 @@ extension ProductionServer {
 
     /// The path of the `redirectURL` that an app gets.
     func signInPath(_ apiToken: String, origin: String? = nil) throws -> String {
-        let text = try #require(installation.signInText(apiToken: apiToken, origin: origin))
-        return SignInPage.address(ofRequest: text)
+        "\(SignInPage.path)?\(try #require(installation.signInQuery(apiToken: apiToken, origin: origin)))"
     }
 
     /// A browser in which an account has signed in to the server's pages.
