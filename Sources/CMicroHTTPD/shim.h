@@ -119,12 +119,16 @@ static inline void nephos_mhd_drop_query(const char *target) {
     if (query) query[1] = 0;
 }
 
-// Whether the client of a socket has stopped sending, and all that it has sent was read. Reads none of it. Swift's Glibc
-// leaves out POLLRDHUP.
-static inline bool nephos_is_abandoned(int socket) {
+// Whether the client of a socket has stopped sending. Reads nothing. Swift's Glibc leaves out POLLRDHUP.
+static inline bool nephos_has_stopped_sending(int socket) {
     struct pollfd polled = {.fd = socket, .events = 0x2000 /* POLLRDHUP */};
+    return poll(&polled, 1, 0) > 0 && polled.revents & (polled.events | POLLHUP | POLLERR);
+}
+
+// The same, and all that it has sent was read.
+static inline bool nephos_is_abandoned(int socket) {
     int unread = 0;
-    return poll(&polled, 1, 0) > 0 && polled.revents & polled.events && ioctl(socket, FIONREAD, &unread) == 0 && unread == 0;
+    return nephos_has_stopped_sending(socket) && ioctl(socket, FIONREAD, &unread) == 0 && unread == 0;
 }
 
 // How many connections a daemon has; those that it was given a moment ago may be missing.

@@ -46,11 +46,11 @@ const keyColumns = [
   { title: "made", class: "short", cell: (one) => at(one.createdAt) },
 ];
 
-/** The newest events of the audit, which comes in batches, the oldest first. */
+/** A page of the audit, the newest event first: that before a batch, or the newest one. */
 async function audit(batch, accounts, signal) {
   const names = new Map(accounts.map((account) => [account.id, account.name]));
   const named = (text) => text.split(" ").map((word) => names.get(word) ?? word).join(" ");
-  const page = await installation("audit/list", { batch: batch ? Number(batch) : 0 }, signal);
+  const page = await installation("audit/list", { before: batch ? Number(batch) : 0 }, signal);
   const { problem, head, batches } = await installation("audit/verify", {}, signal);
   const columns = [
     { title: "time", class: "short", cell: (one) => at(one.time) },
@@ -63,8 +63,8 @@ async function audit(batch, accounts, signal) {
       : h("p", { class: "good" }, "The log is whole: " + number(batches) + " batches" + (head ? ", the last " : "."),
         head ? h("code", {}, head) : ""),
     h("ul", { class: "inline", "aria-label": "Pages of the audit" },
-      batch ? h("li", {}, link({ view: "installation" }, "Oldest events")) : "",
-      page.next ? h("li", {}, link({ view: "installation", batch: page.next }, "Later events")) : "")];
+      batch ? h("li", {}, link({ view: "installation" }, "Newest events")) : "",
+      page.previous ? h("li", {}, link({ view: "installation", batch: page.previous }, "Earlier events")) : "")];
 }
 
 async function oneAccount(account, signal) {

@@ -131,6 +131,14 @@ final class ConnectionWatch: Sendable {
         }
     }
 
+    /// Whether the client of an open connection has stopped sending. A client that reads an endless body sends nothing, so it
+    /// has gone: what it sent last, as TLS does at its end, need not be read for that.
+    func hasGone(_ connection: WatchedConnection) -> Bool {
+        state.withLock { state in
+            state.connections[connection.descriptor] === connection && nephos_has_stopped_sending(connection.descriptor)
+        }
+    }
+
     /// Ends all connections that are past their deadline or have lost their client. Their threads see the end of the
     /// stream and close the sockets.
     func endLate() {

@@ -5,6 +5,8 @@ package protocol EndlessBody: StreamedBody {
     /// Ends the body.
     /// - Returns: whether a read was waiting and has got the end. Otherwise the client has not taken what was sent.
     func end() -> Bool
+    /// Takes a function that returns whether the client has gone, before the first read. Otherwise the next piece finds out.
+    func watch(_ hasGone: @escaping @Sendable () -> Bool)
 }
 
 /// The endless bodies that are being sent. A stopping server ends them first, so that no stream delays its stop.

@@ -79,6 +79,9 @@ final class ResponseSender: @unchecked Sendable {
     func makeResponse() -> OpaquePointer? {
         let held = Unmanaged.passRetained(self)
         let isEndless = stream.body is any EndlessBody
+        if let body = stream.body as? any EndlessBody, let watched {
+            body.watch { [connections] in connections.hasGone(watched) }
+        }
         let response = MHD_create_response_from_callback(
             stream.length.map { UInt64($0) } ?? Self.unknownLength,
             isEndless ? Self.endlessBlockSize : Self.blockSize, readCallback, held.toOpaque(), freeCallback)

@@ -138,7 +138,10 @@ enum InstallationRoutes {
 
     private static let audit: [Route] = [
         .installation("audit/list", .viewInstallation) { (message: AuditStart, call) async throws(ServiceError) in
-            try await call.installation.audit(after: max(0, message.batch ?? 0))
+            if let before = message.before {
+                return try await call.installation.audit(before: before > 0 ? before : nil)
+            }
+            return try await call.installation.audit(after: max(0, message.batch ?? 0))
         },
         .installation("audit/verify", .viewInstallation) { (message: NotedHead, call) async throws(ServiceError) in
             let noted = message.head.map(AuditHead.init)
@@ -211,7 +214,12 @@ enum InstallationRoutes {
         var role: String
         var container: String?
     }
-    private struct AuditStart: Decodable { var batch: Int64? }
+    private struct AuditStart: Decodable {
+        /// The batch after which a page begins; nil for the first one.
+        var batch: Int64?
+        /// In place of it, the batch before which a page ends; 0 for the newest page.
+        var before: Int64?
+    }
     private struct NotedHead: Decodable { var head: String? }
     private struct RevokedRole: Decodable {
         var account: String

@@ -23,6 +23,8 @@ final class RequestStream: EndlessBody {
         /// The times of the last event or comment, and of the last check of the rights.
         var sent: Int64
         var checked: Int64
+        /// Returns whether the reader has gone; nil if that cannot be known.
+        var hasGone: (@Sendable () -> Bool)?
     }
 
     let filter: RequestFilter
@@ -87,6 +89,16 @@ final class RequestStream: EndlessBody {
         }
         completion?(.success([]))
         return completion != nil
+    }
+
+    func watch(_ hasGone: @escaping @Sendable () -> Bool) { state.withLock { $0.hasGone = hasGone } }
+
+    /// Ends the stream of a reader that has gone.
+    /// - Returns: whether it has.
+    func endIfGone() -> Bool {
+        guard state.withLock({ $0.hasGone })?() == true else { return false }
+        _ = end()
+        return true
     }
 
     /// Ends the stream of a reader without the right to read, if a check is due.

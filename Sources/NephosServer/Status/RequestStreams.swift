@@ -58,14 +58,15 @@ final class RequestStreams: Sendable {
         }
     }
 
-    /// Sends to each reader that waits. Readers at the same position, with the same filter, share a batch.
+    /// Sends to each reader that waits, and ends the streams of those that have gone, for others. Readers at the same
+    /// position, with the same filter, share a batch.
     func sendBatches() {
         let now = environment.now()
         let streams = state.withLock { Array($0.streams.values) }
         if streams.isEmpty { return }
         recent.watch(at: now)
         var batches: [RequestFilter: [Int: RequestBatch]] = [:]
-        for stream in streams {
+        for stream in streams where !stream.endIfGone() {
             if let position = stream.position(at: now) {
                 let batch =
                     batches[stream.filter]?[position] ?? RequestBatch(after: position, of: recent, stream.filter)

@@ -18,6 +18,8 @@ package struct AuditPage: Codable, Sendable {
     package var events: [AuditedEvent] = []
     /// The batch after which the next page begins; nil on the last page.
     package var next: Int64?
+    /// The batch before which the page of earlier events ends; nil without earlier ones, and for pages in their order.
+    package var previous: Int64?
 }
 
 extension Installation {
@@ -91,6 +93,29 @@ extension Installation {
                 page.next = batches.last.flatMap { Int64($0.name) }
                 return page
             }
+            let pending = try reader.installationEntries(.audit, after: "", limit: Limits.entriesPerRead)
+            page.events += try AuditBatch.make(pending, after: .none).events
+            return page
+        }
+    }
+
+    /// Returns a page of events, the oldest first: of the batches before one, or of the last ones with the events that no
+    /// batch has yet.
+    /// - Parameter number: the batch before which the page ends; nil for the newest page.
+    package func audit(before number: Int64?) async throws(ServiceError) -> AuditPage {
+        try await read { reader in
+            let newest = try reader.entry(AuditHead.self, AuditHead.name)?.number ?? 0
+            let last = min(newest, number.map { $0 - 1 } ?? newest)
+            let start = max(0, last - Int64(Limits.auditBatchesPerPage))
+            let batches = try reader.installationEntries(
+                .auditBatch, after: AuditBatch.name(start), limit: Limits.auditBatchesPerPage)
+            var page = AuditPage()
+            for batch in batches where batch.name <= AuditBatch.name(last) {
+                page.events += try AuditBatch.decoded(batch).events
+            }
+            let first = try reader.installationEntries(.auditBatch, after: "", limit: 1).first
+            if let first, first.name <= AuditBatch.name(start) { page.previous = start + 1 }
+            guard number == nil else { return page }
             let pending = try reader.installationEntries(.audit, after: "", limit: Limits.entriesPerRead)
             page.events += try AuditBatch.make(pending, after: .none).events
             return page

@@ -50,22 +50,26 @@ package enum Administrator: Hashable, Sendable {
     /// - Throws: `permissionFailure`, in the same words for containers that do not exist; `notAuthenticated` if the
     ///   sign-in is too old for a change.
     package func check(_ right: AdministrationRight, at now: Int64) throws(ServiceError) {
-        guard case .account(_, let roles, let authenticatedAt) = self else { return }
-        let isAdministrator = roles[StoredRole.everyContainer] == .administrator
-        let isAllowed =
-            switch right {
-            case .view(let container): isAdministrator || roles[container] != nil
-            case .change(let container), .readPrivateRecords(let container):
-                isAdministrator || roles[container] == .developer
-            case .administer, .viewInstallation: isAdministrator
-            }
-        guard isAllowed else {
+        guard case .account(_, _, let authenticatedAt) = self else { return }
+        guard hasRole(for: right) else {
             throw ServiceError(.accessDenied, .permissionFailure, "the account has no role that allows this")
         }
         switch right {
         case .view, .viewInstallation, .readPrivateRecords: return
         case .change, .administer:
             try Self.checkIsRecent(authenticatedAt, at: now)
+        }
+    }
+
+    /// Whether the caller's role allows what a right is about, however long ago the sign-in was.
+    package func hasRole(for right: AdministrationRight) -> Bool {
+        guard case .account(_, let roles, _) = self else { return true }
+        let isAdministrator = roles[StoredRole.everyContainer] == .administrator
+        return switch right {
+        case .view(let container): isAdministrator || roles[container] != nil
+        case .change(let container), .readPrivateRecords(let container):
+            isAdministrator || roles[container] == .developer
+        case .administer, .viewInstallation: isAdministrator
         }
     }
 

@@ -1,6 +1,7 @@
 import Foundation
 import NephosSQLite
 import NephosService
+import NephosTesting
 import Synchronization
 import Testing
 
@@ -274,6 +275,31 @@ import Testing
                 #expect(text.hasSuffix("\r\n0\r\n\r\n"))
             }
             #expect(responder.streams.count == 0)
+        }
+    }
+
+    @Test func `a reader that has gone frees its stream before anything is sent to it, and others go on`() async throws
+    {
+        try await withServer { server, responder in
+            let (gone, finished, other) = (
+                try await openSocket(server), try await openSocket(server), try await openSocket(server)
+            )
+            await waitUntil(responder, waits: 3)
+            // The first comment, which is due at once.
+            responder.streams.sendBatches()
+            await waitUntil(responder, waits: 3)
+            gone.abandon()
+            finished.finishSending()
+            await eventually {
+                responder.streams.sendBatches()
+                return responder.streams.count == 1
+            }
+            guard responder.streams.count == 1 else { return }
+            await ask(responder, ["/a"])
+            responder.streams.sendBatches()
+            await waitUntil(responder, waits: 1)
+            await server.stop()
+            #expect(String(decoding: try await other.rest(), as: UTF8.self).contains(#""endpoint":"/a""#))
         }
     }
 

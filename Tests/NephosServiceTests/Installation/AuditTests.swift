@@ -98,6 +98,32 @@ import Testing
         #expect(events.first { $0.event == "more refusals" }?.count == 1500)
     }
 
+    @Test(arguments: [0, 1, 21])
+    func `pages from the newest to the oldest have each event once, in their order`(batches: Int) async throws {
+        try await makeBatches(batches)
+        _ = try await test.signIn(apiToken: token)
+        let all = try await installation.audit(after: 0)
+        var expected = all.events
+        var next = all.next
+        while let number = next {
+            let page = try await installation.audit(after: number)
+            expected += page.events
+            next = page.next
+        }
+        let newest = try await installation.audit(before: nil)
+        var (found, previous, pages) = (newest.events, newest.previous, 1)
+        while let number = previous {
+            let page = try await installation.audit(before: number)
+            found = page.events + found
+            (previous, pages) = (page.previous, pages + 1)
+        }
+        #expect(found == expected && newest.events.last == expected.last)
+        #expect(pages == max(1, (batches + Limits.auditBatchesPerPage - 1) / Limits.auditBatchesPerPage))
+        #expect(try await installation.audit(before: 1).events.isEmpty)
+        let pending = batches == 0 ? newest.events.count : 1
+        #expect(try await installation.audit(before: .max).events == newest.events.dropLast(pending))
+    }
+
     @Test func `a batch that was changed or removed is found`() async throws {
         try await makeBatches(4)
         #expect(try await installation.verifyAudit(nil).problem == nil)
