@@ -74,6 +74,7 @@ final class SyncEngineCore: Sendable {
     }
 
     private func accountChanged() {
+        if AccountChangeOrigin.isOutside(of: database.session) { return }
         account.exchange(SyncAccount())
         subscription.withLock { $0.forgetSave() }
         if automaticallySync { scheduler.schedule([.fetch, .send]) }

@@ -24,6 +24,8 @@ final class SyncScheduler: Sendable {
     }
 
     private let environment: SyncEngineEnvironment
+    /// The directory of the task that made the engine: the work runs there, whichever task schedules it.
+    private let directory = ServiceDirectory.scoped
     private let state = Locked(State())
 
     init(_ environment: SyncEngineEnvironment) { self.environment = environment }
@@ -63,7 +65,7 @@ final class SyncScheduler: Sendable {
     private func work() async {
         var failures = 0
         while let (work, body, abandoned) = next() {
-            switch await body(work) {
+            switch await ServiceDirectory.$scoped.withValue(directory, operation: { await body(work) }) {
             case .nothingLeft: failures = 0
             case .left(let left, let after):
                 failures += 1

@@ -8,7 +8,7 @@ final class ContainerSession: Sendable {
     /// The clock and randomness of what belongs to the container.
     let environment: SyncEngineEnvironment
     /// The cloud in whose tasks alone the container is used; nil for any task.
-    private let scope: ServiceScope?
+    let scope: ServiceScope?
     /// Where a test finds the states of sync engines; nil outside of tests.
     let engines: EngineStates?
     /// The queue of operations that are added to the container or to one of its databases.

@@ -72,7 +72,8 @@ final class HTTPService: CloudService {
         guard hasAccount, case .refused(let error) = failure, error.serverErrorCode == .authenticationRequired,
             !isSignedOut.exchange(true, ordering: .relaxed)
         else { return }
-        ServiceDirectory.postAccountChanged()
+        // Only containers outside of tests' clouds reach a server.
+        AccountChangeOrigin(scope: nil).post()
     }
 
     private func sent<Request, Response>(

@@ -72,7 +72,8 @@ package final class ServiceDirectory: Sendable {
     }
 
     /// Has every container that would reach the server of the process's variables fail with `refusal` instead: those
-    /// that exist, and those that are created from now on.
+    /// that exist, and those that are created from now on. It lasts as long as the process: between two tests, what the
+    /// first one left running would reach the server.
     package func refuseUnchosen(_ refusal: String) {
         switching.lock()
         let sessions: [ContainerSession] = state.withLock { state in
@@ -111,7 +112,7 @@ package final class ServiceDirectory: Sendable {
             return ((try? before.get())?.account != environment.account, old)
         }
         _ = old
-        if changesAccount { Self.postAccountChanged() }
+        if changesAccount { postAccountChanged() }
     }
 
     /// A name that distinguishes the account of future containers; nil if no account is signed in.
@@ -136,7 +137,7 @@ package final class ServiceDirectory: Sendable {
             return old
         }
         _ = old
-        Self.postAccountChanged()
+        postAccountChanged()
         return id
     }
 
@@ -152,7 +153,7 @@ package final class ServiceDirectory: Sendable {
         }
         for session in sessions ?? [] { session.switchAccount(to: provider(session.identifier)) }
         switching.unlock()
-        if sessions != nil { Self.postAccountChanged() }
+        if sessions != nil { postAccountChanged() }
     }
 
     /// Signs in to the same server as another account, or signs out. The containers of the server continue as that
@@ -168,7 +169,7 @@ package final class ServiceDirectory: Sendable {
         }
         for session in sessions { session.switchAccount(to: environment.service(of: session.identifier)) }
         switching.unlock()
-        Self.postAccountChanged()
+        postAccountChanged()
     }
 
     /// Removes a provider. Does nothing if it was removed before.
@@ -180,14 +181,11 @@ package final class ServiceDirectory: Sendable {
             return true
         }
         // The end of a test concerns no other test.
-        if removed, scope == nil { Self.postAccountChanged() }
+        if removed, scope == nil { postAccountChanged() }
     }
 
-    /// Announces that the account changed, or that the service ended its session.
-    static func postAccountChanged() {
-        NotificationCenter.default.post(name: .CKAccountChanged, object: nil)
-        NotificationCenter.default.post(name: .NSUbiquityIdentityDidChange, object: nil)
-    }
+    /// Announces that the account of the directory's containers changed.
+    private func postAccountChanged() { AccountChangeOrigin(scope: scope, engines: engines).post() }
 
     /// Returns the session for a container identifier, which all container objects with that identifier share.
     func session(for identifier: String) -> ContainerSession {
