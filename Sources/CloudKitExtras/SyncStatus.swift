@@ -2,6 +2,9 @@ public import CloudKit
 public import Foundation
 
 /// How far a sync engine is: for a label such as "3 changes wait, since two minutes". Not part of Apple's API.
+///
+/// Times follow the clock of the engine's container: the cloud's in a test with CloudKitTesting. After a switch of accounts
+/// the status is the new account's.
 public struct SyncStatus: Sendable {
     /// The changes to records and zones that the service does not have yet.
     public var pendingChanges: Int
@@ -28,6 +31,6 @@ extension CKSyncEngine {
             pendingChanges: pending + (state.hasPendingUntrackedChanges ? 1 : 0),
             unfetchedZones: state.zoneIDsWithUnfetchedServerChanges.count, lastFetch: progress.lastFetch,
             lastSend: progress.lastSend, lastError: progress.lastError,
-            lag: progress.behindSince.map { max(0, Date().timeIntervalSince($0)) } ?? 0)
+            lag: progress.behindSince.map { max(0, now.timeIntervalSince($0)) } ?? 0)
     }
 }

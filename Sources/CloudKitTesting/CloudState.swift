@@ -27,6 +27,7 @@ final class CloudState: Sendable {
         var environment = SyncEngineEnvironment(
             sleep: { try await clock.sleep(until: clock.now.advanced(by: .seconds($0)), tolerance: nil) },
             random: { .random(in: 0...1) })
+        environment.now = { clock.date }
         guard let simulated else { return environment }
         environment.random = { simulated.makeRandom() }
         environment.observer = simulated

@@ -60,6 +60,8 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
 
     /// How the last runs ended. Not part of Apple's API.
     package var progress: SyncProgress { core.progress.withLock { $0 } }
+    /// The time by the engine's clock. Not part of Apple's API.
+    package var now: Date { core.environment.now() }
 
     public var description: String { "<CKSyncEngine: \(address(of: self)); database=\(database.databaseScope)>" }
 }
@@ -131,6 +133,8 @@ package protocol SyncEngineObserver: Sendable {
 
 /// The external dependencies of a sync engine; tests replace them.
 package struct SyncEngineEnvironment: Sendable {
+    /// Returns the time.
+    package var now: @Sendable () -> Date = { Date() }
     /// Waits for a number of seconds before a retry.
     package var sleep: @Sendable (_ seconds: Double) async throws -> Void
     /// Returns a random number from 0 to 1: the jitter that spreads the retries of many devices.

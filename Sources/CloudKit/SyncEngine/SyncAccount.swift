@@ -54,6 +54,8 @@ extension SyncEngineCore {
             if previous.recordName == current.recordName { return }
             change = .switchAccounts(previousUser: previous, currentUser: current)
         }
+        // What the engine knows is the former account's.
+        if previous != nil { progress.withLock { $0.reset() } }
         await hand(
             .accountChange(.init(changeType: change)),
             before: { content in
@@ -64,6 +66,7 @@ extension SyncEngineCore {
                     content.reset(user: current?.recordName)
                 }
             })
+        noteWhetherWorkIsLeft()
         await handOutState()
     }
 }

@@ -42,7 +42,7 @@ final class SyncEngineCore: Sendable {
     /// Starts the engine's work.
     func start(for engine: CKSyncEngine) {
         ends.engine = engine
-        if hasSomethingToSend { progress.withLock { $0.changed(at: Date()) } }
+        if hasSomethingToSend { progress.withLock { $0.changed(at: environment.now()) } }
         state.observe { [weak self] addsWork in self?.stateChanged(addsWork: addsWork) }
         ends.accountObserver = NotificationCenter.default.addObserver(
             forName: .CKAccountChanged, object: nil, queue: nil
@@ -69,7 +69,7 @@ final class SyncEngineCore: Sendable {
                 await self?.handOutState()
             }
         }
-        if addsWork { progress.withLock { $0.changed(at: Date()) } }
+        if addsWork { progress.withLock { $0.changed(at: environment.now()) } } else { noteWhetherWorkIsLeft() }
         if addsWork, automaticallySync { scheduler.schedule([.send]) }
     }
 
@@ -82,7 +82,7 @@ final class SyncEngineCore: Sendable {
 
     /// Schedules a fetch, because a notification reported a change on the server.
     func serverChanged() {
-        progress.withLock { $0.wasNotified(at: Date()) }
+        progress.withLock { $0.wasNotified(at: environment.now()) }
         if automaticallySync { scheduler.schedule([.fetch]) }
     }
 

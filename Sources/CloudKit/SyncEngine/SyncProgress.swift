@@ -31,7 +31,19 @@ package struct SyncProgress: Sendable {
     mutating func end(_ work: SyncScheduler.Work, begunAt mark: Int, isWorkLeft: Bool, at now: Date) {
         failures[work.rawValue] = nil
         if work == .fetch { (lastFetch, fetched) = (now, mark) } else { lastSend = now }
+        note(isWorkLeft: isWorkLeft)
+    }
+
+    /// Notes that the engine's state has nothing to send or to fetch any more, unless it has.
+    mutating func note(isWorkLeft: Bool) {
         if !isWorkLeft, fetched == notified { behindSince = nil }
+    }
+
+    /// Forgets everything, because another account is signed in.
+    mutating func reset() {
+        (lastFetch, lastSend, behindSince) = (nil, nil, nil)
+        failures = [:]
+        fetched = notified
     }
 
     mutating func end(_ work: SyncScheduler.Work, failedBy error: CKError, at now: Date) {
@@ -46,13 +58,19 @@ extension SyncEngineCore {
         do throws(CKError) {
             try await body()
         } catch {
-            progress.withLock { $0.end(work, failedBy: error, at: Date()) }
+            progress.withLock { $0.end(work, failedBy: error, at: environment.now()) }
             throw error
         }
         progress.withLock { progress in
             // Read under the lock: a change that comes later waits for it, and then counts as the first one.
-            let isWorkLeft = hasSomethingToSend || state.read { !$0.unfetchedZoneIDs.isEmpty }
-            progress.end(work, begunAt: mark, isWorkLeft: isWorkLeft, at: Date())
+            progress.end(work, begunAt: mark, isWorkLeft: isWorkLeft, at: environment.now())
         }
     }
+
+    /// Ends the lag if the app removed the last change to send, or the state is another account's.
+    func noteWhetherWorkIsLeft() {
+        progress.withLock { $0.note(isWorkLeft: isWorkLeft) }
+    }
+
+    private var isWorkLeft: Bool { hasSomethingToSend || state.read { !$0.unfetchedZoneIDs.isEmpty } }
 }

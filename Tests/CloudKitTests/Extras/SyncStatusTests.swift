@@ -1,6 +1,7 @@
 import CloudKit
 import CloudKitExtras
 import CloudKitLocal
+import Foundation
 import Testing
 
 /// `CKSyncEngine.syncStatus`: what waits, how the last runs ended, since when the sides differ.
@@ -73,6 +74,64 @@ import Testing
         one.onEvent.value = { _ in }
         try await one.engine.sendChanges()
         #expect(one.engine.syncStatus.pendingChanges == 0 && one.engine.syncStatus.lag == 0)
+    }
+
+    @Test func `another account has a status of its own`() async throws {
+        let service = FaultyService(cloud.container(account: "mei"))
+        let one = SyncDevice()
+        one.start(service.container.privateCloudDatabase)
+        try await one.engine.fetchChanges()
+        one.edit(id("a"), "1")
+        await expectFailure(.partialFailure) { try await one.engine.sendChanges() }
+        let before = one.engine.syncStatus
+        #expect(before.lastFetch != nil && before.lastError != nil && before.lag > 0)
+
+        service.target.value = FaultyService(cloud.container(account: "tom")).target.value
+        NotificationCenter.default.post(name: .CKAccountChanged, object: nil)
+        let during = Box<[SyncStatus]>([])
+        one.onEvent.value = { event in
+            if case .accountChange = event { during.value.append(one.engine.syncStatus) }
+        }
+        try await one.engine.fetchChanges()
+        let first = try #require(during.value.first)
+        #expect(first.lastFetch == nil && first.lastError == nil && first.lag == 0 && first.pendingChanges == 0)
+        let after = one.engine.syncStatus
+        #expect(after.lastFetch != nil && after.lastSend == nil && after.lastError == nil && after.lag == 0)
+    }
+
+    @Test func `the lag ends with the last change that is removed`() throws {
+        let now = Box(Date(timeIntervalSince1970: 1000))
+        let one = SyncDevice()
+        var environment = SyncEngineEnvironment(sleep: { _ in })
+        environment.now = { now.value }
+        one.start(cloud.container().privateCloudDatabase, environment: environment)
+        one.edit(id("a"), "1")
+        now.value += 10
+        one.edit(id("b"), "2")
+        now.value += 10
+        #expect(one.engine.syncStatus.lag == 20)
+        one.engine.state.remove(pendingRecordZoneChanges: [.saveRecord(id("a"))])
+        #expect(one.engine.syncStatus.lag == 20)
+        one.engine.state.remove(pendingRecordZoneChanges: [.saveRecord(id("b"))])
+        #expect(one.engine.syncStatus.lag == 0)
+        now.value += 10
+        one.edit(id("c"), "3")
+        now.value += 1
+        #expect(one.engine.syncStatus.lag == 1)
+    }
+
+    @Test func `times are those of the engine's clock`() async throws {
+        let now = Box(Date(timeIntervalSince1970: 1000))
+        let one = SyncDevice()
+        var environment = SyncEngineEnvironment(sleep: { _ in })
+        environment.now = { now.value }
+        one.start(cloud.container().privateCloudDatabase, environment: environment)
+        try await one.engine.fetchChanges()
+        #expect(one.engine.syncStatus.lastFetch == Date(timeIntervalSince1970: 1000))
+        now.value += 5
+        one.engine.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneID: zoneID))])
+        try await one.engine.sendChanges()
+        #expect(one.engine.syncStatus.lastSend == Date(timeIntervalSince1970: 1005))
     }
 
     @Test(.timeLimit(.minutes(15))) func `a notified engine is behind until it has fetched`() async throws {
