@@ -215,6 +215,121 @@ import Testing
         #expect(try await database().records(continuingMatchFrom: next).matchResults.count == 2)
     }
 
+    @Test func `a cut answer's rest fails for its client alone, until the fault is cancelled`() async throws {
+        let cloud = try LocalCloud.current
+        for name in ["a", "b", "c", "d"] { try await database().save(note(name)) }
+        let query = CKQuery(recordType: "Note", predicate: NSPredicate(value: true))
+        // Containers without a device have no client ID.
+        let (one, other) = (cloud.container().privateCloudDatabase, cloud.container().privateCloudDatabase)
+        for isCancelled in [false, true] {
+            let fault = cloud.fail(.query, at: .amidAnswer, with: .networkFailure)
+            let next = try #require(try await one.records(matching: query).queryCursor)
+            #expect(try await other.records(matching: query).matchResults.count == 4)
+            let rest = try #require(try await other.records(matching: query, resultsLimit: 1).queryCursor)
+            #expect(try await other.records(continuingMatchFrom: rest).matchResults.count == 3)
+            if isCancelled {
+                fault.cancel()
+            } else {
+                await #expect(throws: CKError.self) { try await one.records(continuingMatchFrom: next) }
+            }
+            #expect(try await one.records(continuingMatchFrom: next).matchResults.count == 2)
+        }
+    }
+
+    @Test func `the rest of a zone's changes fails if the answer was cut`() async throws {
+        try await database().save(CKRecordZone(zoneID: zoneID))
+        for name in ["a", "b", "c", "d"] { try await database().save(note(name, in: zoneID)) }
+        try LocalCloud.current.fail(.changes, at: .amidAnswer, with: .networkFailure)
+        let (one, other) = (try database(), try database(device: "tablet"))
+        let half = try await one.recordZoneChanges(inZoneWith: zoneID, since: nil)
+        #expect(half.moreComing && half.modificationResultsByID.count == 2)
+        let whole = try await other.recordZoneChanges(inZoneWith: zoneID, since: nil)
+        #expect(whole.modificationResultsByID.count == 4)
+        for fails in [true, false] {
+            do {
+                let rest = try await one.recordZoneChanges(inZoneWith: zoneID, since: half.changeToken)
+                #expect(!fails && rest.modificationResultsByID.count == 2)
+            } catch CKError.networkFailure {
+                #expect(fails)
+            }
+        }
+    }
+
+    @Test func `every conflict has the service's record`() async throws {
+        let cloud = try LocalCloud.current
+        try await database().save(CKRecordZone(zoneID: zoneID))
+        // A new record that refers to another one of its batch.
+        let (list, item) = (note("list", in: zoneID), note("item", in: zoneID))
+        item["list"] = CKRecord.Reference(record: list, action: .deleteSelf)
+        item.setParent(list)
+        cloud.fail(.save, record: "item", with: .serverRecordChanged)
+        let (_, failure) = try await save([list, item])
+        let conflict = failure?.partialErrorsByItemID?[item.recordID] as? CKError
+        #expect(conflict?.code == .serverRecordChanged && conflict?.serverRecord != nil)
+
+        // A share that is saved again.
+        let root = note("root", in: zoneID)
+        let share = CKShare(rootRecord: root)
+        _ = try await database().modifyRecords(saving: [root, share], deleting: [])
+        cloud.fail(.save, type: CKRecord.SystemType.share, with: .serverRecordChanged)
+        share[CKShare.SystemFieldKey.title] = "Notes"
+        let ofShare = await #expect(throws: CKError.self) { try await database().save(share) }
+        #expect(ofShare?.code == .serverRecordChanged && ofShare?.serverRecord is CKShare)
+    }
+
+    @Test func `a conflict without the service's record cannot be asked for`() async throws {
+        let failure = await #expect(throws: CloudFailure.self) {
+            try await withCloud { cloud in
+                let record = note("a")
+                cloud.fail(.delete, with: .serverRecordChanged)
+                cloud.fail(.save, level: .request, with: .serverRecordChanged)
+                cloud.fail(.save, at: .afterCommit, with: .serverRecordChanged)
+                try await database().save(record)
+                try await database().deleteRecord(withID: record.recordID)
+            }
+        }
+        #expect(
+            failure?.problems.map { $0.split(separator: "happened: ").last } == [
+                "only a save has a conflict.", "a conflict is a record's, and not a request's.",
+                "a conflict is found before a commit.",
+            ])
+    }
+
+    @Test func `an item whose answer is lost leaves the answers of its batch true`() async throws {
+        try await database().save(CKRecordZone(zoneID: zoneID))
+        try LocalCloud.current.fail(.save, record: "b", zone: "Notes", at: .afterCommit, with: .quotaExceeded)
+        let records = ["a", "b", "c"].map { note($0, in: zoneID) }
+        let (items, failure) = try await save(records)
+        #expect(failure?.code == .partialFailure)
+        #expect(items == [records[1].recordID: .quotaExceeded])
+        #expect(records.map { $0.recordChangeTag != nil } == [true, false, true])
+        for record in records { _ = try await database().record(for: record.recordID) }
+    }
+
+    @Test(arguments: [true, false])
+    func `an item that was not committed has its batch's error, although its answer was to be lost`(
+        isFault: Bool
+    ) async throws {
+        let cloud = try LocalCloud.current
+        try await database().save(CKRecordZone(zoneID: zoneID))
+        let records = ["a", "b"].map { note($0, in: zoneID) }
+        if isFault {
+            cloud.fail(.save, record: "a", with: .quotaExceeded)
+        } else {
+            // The service refuses it.
+            records[0]["list"] = CKRecord.Reference(
+                recordID: CKRecord.ID(recordName: "none", zoneID: zoneID), action: .deleteSelf)
+        }
+        cloud.fail(.save, record: "b", at: .afterCommit, level: .item, with: .zoneBusy)
+        let (items, _) = try await save(records)
+        #expect(
+            items == [
+                records[0].recordID: isFault ? .quotaExceeded : .referenceViolation,
+                records[1].recordID: .batchRequestFailed,
+            ])
+        await #expect(throws: CKError.self) { try await database().record(for: records[1].recordID) }
+    }
+
     @Test func `a probability follows the seed`() async throws {
         func outcomes(_ seed: UInt64) async throws -> [Bool] {
             try await withCloud(seed: seed) { cloud in

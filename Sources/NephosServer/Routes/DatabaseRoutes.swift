@@ -29,7 +29,7 @@ extension RoutedRequest {
     /// The fault that the request itself asks for; nil for none, and on servers that have no faults.
     fileprivate func fault() throws(ServiceError) -> FaultRule? {
         guard let text = request.fault, access.hasFaults else { return nil }
-        return try FaultRule(text: text)
+        return try FaultRule(ofOneRequest: text)
     }
 
     fileprivate func decoded<Answer: EndpointAnswering>(_ answer: Answer) throws(Refusal) -> Answer.Decoded {

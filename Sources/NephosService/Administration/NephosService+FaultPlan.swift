@@ -25,7 +25,7 @@ extension NephosService {
     ) async throws(ServiceError) -> FaultsResponse {
         let removed = entries(of: context).filter { request.id == nil || $0.id == request.id }
         if let id = request.id, removed.isEmpty { throw .invalid("the container has no fault \(id)") }
-        for entry in removed { faults?.remove(entry.id) }
+        if let id = request.id { faults?.remove(id) } else { faults?.removeAll(ofContainer: context.container) }
         return faults(of: context)
     }
 

@@ -11,7 +11,10 @@ struct FaultCause {
         _ fault: FaultRule, _ batch: some ItemisedRequest, _ place: Int, _ item: FaultItem
     ) async throws(ServiceError) -> Bool {
         switch fault.code {
-        case .serverRecordChanged: return await conflict(batch, place)
+        case .serverRecordChanged:
+            await conflict(batch, place)
+            // If the other device cannot save the record either, the service refuses this save for the same reason.
+            return true
         case .unknownItem: return await delete(batch, place)
         case .zoneNotFound: return await remove(item.zoneName, .deleted)
         case .userDeletedZone: return await remove(item.zoneName, .purged)
@@ -29,19 +32,22 @@ struct FaultCause {
     }
 
     /// Saves the record as another device does: it changes nothing but the record's tag, or creates it.
-    private func conflict(_ batch: some ItemisedRequest, _ place: Int) async -> Bool {
-        guard let request = batch as? ModifyRecordsRequest else { return false }
+    private func conflict(_ batch: some ItemisedRequest, _ place: Int) async {
+        guard let request = batch as? ModifyRecordsRequest else { return }
         let operation = request.operations[place]
-        switch operation.operationType {
-        case .create, .update, .replace: break
-        default: return false
-        }
-        guard operation.record.share == nil else { return false }
         var record = RecordToModify(
             recordName: operation.record.recordName, recordType: operation.record.recordType,
             zoneID: operation.record.zoneID ?? request.zoneID)
+        // An existing share keeps its participants and permissions. It is saved only with its tag.
+        if operation.record.share != nil {
+            record.share = ShareToModify()
+            record.recordChangeTag = operation.record.recordChangeTag
+        }
         if operation.operationType == .create { record.fields = operation.record.fields }
-        return await modify(RecordOperation(operationType: .forceUpdate, record: record))
+        if await modify(RecordOperation(operationType: .forceUpdate, record: record)) { return }
+        // The fields may refer to records that only this batch has.
+        record.fields = RecordFields()
+        _ = await modify(RecordOperation(operationType: .forceUpdate, record: record))
     }
 
     /// Deletes the record as another device does.

@@ -6,11 +6,12 @@ extension NephosService {
     package func answer<Answer: EndpointAnswering>(
         _ answer: Answer, _ request: Answer.Decoded, _ context: RequestContext, fault: FaultRule? = nil
     ) async throws(ServiceError) -> Answer.Response {
-        guard let plan = fault.map(FaultPlan.init(of:)) ?? faults else {
+        guard let plan = fault == nil ? faults : makeFaults() else {
             return try await answer.call(self)(request, context)
         }
-        return try await FaultyAnswer(service: self, plan: plan, path: answer.endpoint.path, context: context)
-            .run(request, answer.call(self))
+        let faulty = FaultyAnswer(
+            service: self, plan: plan, path: answer.endpoint.path, context: context, fault: fault)
+        return try await faulty.run(request, answer.call(self))
     }
 
     /// Does what is no request to an endpoint (a file's transfer, a wait for a notification), unless a fault hinders it.
@@ -19,7 +20,7 @@ extension NephosService {
     ) async throws(ServiceError) -> Value {
         guard let plan = faults else { return try await body() }
         if plan.isOffline(context) { throw .offline }
-        let fault = plan.decide([FaultItem(operation)], context, path: "").any
+        let fault = plan.decide([FaultItem(operation)], context).any
         if let fault, fault.stage == .before { throw fault.error() }
         let value = try await body()
         if let fault { throw fault.error() }
@@ -44,7 +45,9 @@ private struct FaultyAnswer {
     let service: NephosService
     let plan: FaultPlan
     let path: String
-    let context: RequestContext
+    var context: RequestContext
+    /// The fault that the request itself asks for; nil for none.
+    let fault: FaultRule?
 
     func run<Request: Sendable, Response: Sendable>(
         _ request: Request, _ call: (Request, RequestContext) async throws(ServiceError) -> Response
@@ -74,19 +77,18 @@ private struct FaultyAnswer {
         _ request: Request, _ call: (Request, RequestContext) async throws(ServiceError) -> Response
     ) async throws(ServiceError) -> Response {
         let items = (request as? any ItemisedRequest)?.faultItems ?? FaultItems.of(request, path)
-        let decision = plan.decide(items, context, path: path)
+        let decision = plan.decide(items, context, following: follower(FaultPages.markers(of: request)), own: fault)
         if let fault = decision.request, fault.stage == .before { throw fault.error() }
         if let fault = decision.request, fault.stage == .amid {
-            return try await cut(request, fault, call)
+            return try await cut(request, fault, decision.entry, call)
         }
         if plan.isUnfriendly {
-            var plain = context
-            plain.takesEncodedRecords = false
+            var plain = self
+            plain.context.takesEncodedRecords = false
             let readable = Unfriendliness.readable(request)
-            let response = try await FaultyAnswer(service: service, plan: plan, path: path, context: plain)
-                .itemised(readable, items, decision, call)
+            let response = try await plain.itemised(readable, items, decision, call)
             if let fault = decision.request { throw fault.error() }
-            return plan.changed(response, to: readable, plain)
+            return plan.changed(response, to: readable, plain.context)
         }
         let response = try await itemised(request, items, decision, call)
         if let fault = decision.request { throw fault.error() }
@@ -129,6 +131,8 @@ private struct FaultyAnswer {
         }
         if early.isEmpty, late.isEmpty, let request = batch as? Request { return try await call(request, context) }
         early.merge(batch.dependents(of: early)) { own, _ in own }
+        // An item that fails before the commit has no answer to lose.
+        late = late.filter { early[$0.key] == nil }
         let places = items.indices.filter { early[$0] == nil }
         // What a server has encoded cannot be put together with what a fault makes of it.
         var plain = context
@@ -136,6 +140,9 @@ private struct FaultyAnswer {
         var kept: Batch.Answer?
         if !places.isEmpty, let request = batch.keeping(places) as? Request {
             kept = try await call(request, plain) as? Batch.Answer
+        }
+        if let results = (kept as? RecordsResponse)?.records {
+            for (place, result) in zip(places, results) where result.isFailure { late[place] = nil }
         }
         let answer = batch.answer(
             kept, at: places, failures: early.merging(late) { $1 }, requestID: context.requestID)
@@ -158,7 +165,7 @@ private struct FaultyAnswer {
     /// Answers with the first half of a page, and has the request for the next page fail. An answer that has no parts, or
     /// one part, is lost whole.
     private func cut<Request: Sendable, Response: Sendable>(
-        _ request: Request, _ fault: FaultRule,
+        _ request: Request, _ fault: FaultRule, _ entry: Int?,
         _ call: (Request, RequestContext) async throws(ServiceError) -> Response
     ) async throws(ServiceError) -> Response {
         var plain = context
@@ -172,9 +179,15 @@ private struct FaultyAnswer {
         else {
             throw fault.error()
         }
+        let part = try await call(half, plain)
+        guard let follower = follower(FaultPages.next(after: part)) else { throw fault.error() }
         var next = fault
         next.stage = .before
-        plan.cut(FaultPlan.Follower(client: context.clientID ?? "", path: path), next)
-        return try await call(half, plain)
+        plan.cut(CutAnswer(follower: follower, rule: next, entry: entry))
+        return part
+    }
+
+    private func follower(_ markers: [String?]) -> CutAnswer.Follower? {
+        CutAnswer.Follower(context, path: path, markers: markers)
     }
 }

@@ -65,6 +65,29 @@ enum FaultPages {
     }
 }
 
+extension FaultPages {
+    /// How a request asks for the rest of an answer.
+    static func markers(of request: some Sendable) -> [String?] {
+        switch request {
+        case let query as DecodedQuery: [query.request.continuationMarker]
+        default: ChangeTokens.of(request)
+        }
+    }
+
+    /// How a client asks for the rest of a page's answer.
+    static func next(after response: some Sendable) -> [String?] {
+        switch response {
+        case let page as QueryRecordsResponse: [page.continuationMarker]
+        case let page as DatabaseChangesResponse: page.moreComing ? [page.syncToken] : []
+        case let page as RecordZoneChangesResponse:
+            page.zones.map { zone in
+                if case .changes(let changes) = zone, changes.moreComing { changes.syncToken } else { nil }
+            }
+        default: []
+        }
+    }
+}
+
 /// The change tokens of messages.
 enum ChangeTokens {
     static func of(_ message: some Sendable) -> [String?] {

@@ -21,8 +21,8 @@ package final class FaultPlan: Sendable {
         var offline: Set<String> = []
         /// The change tokens that a fault expired; they stay so, as real ones do.
         var expired: Set<String> = []
-        /// The failures of the next pages, by client and path: their first pages were cut.
-        var cut: [Follower: FaultRule] = [:]
+        /// The answers of which a client has a part.
+        var cut: [CutAnswer] = []
         var bounds: ServiceBounds?
         var unfriendliness: Unfriendliness?
         /// When the valid change tokens were last given out, in milliseconds; only with bounds.
@@ -31,22 +31,10 @@ package final class FaultPlan: Sendable {
         var running = 0
     }
 
-    /// A client that has a part of an answer.
-    struct Follower: Hashable {
-        var client: String
-        var path: String
-    }
-
     private let state: Mutex<State>
 
     /// - Parameter seed: decides what happens with a probability.
     package init(seed: UInt64 = 0) { state = Mutex(State(generator: SplitMix(state: seed))) }
-
-    /// The plan of a single fault.
-    convenience init(of rule: FaultRule) {
-        self.init()
-        add(rule)
-    }
 
     /// Adds a fault.
     /// - Returns: its ID.
@@ -59,14 +47,19 @@ package final class FaultPlan: Sendable {
         }
     }
 
-    /// Removes a fault, or all of them.
-    /// - Returns: how many were removed.
-    @discardableResult
-    package func remove(_ id: Int? = nil) -> Int {
+    /// Removes a fault, with what it still has in store for a client.
+    package func remove(_ id: Int) {
         state.withLock { state in
-            let before = state.entries.count
-            state.entries.removeAll { id == nil || $0.id == id }
-            return before - state.entries.count
+            state.entries.removeAll { $0.id == id }
+            state.cut.removeAll { $0.entry == id }
+        }
+    }
+
+    /// Removes the faults of a container.
+    func removeAll(ofContainer container: String) {
+        state.withLock { state in
+            state.entries.removeAll { $0.rule.container == container }
+            state.cut.removeAll { $0.follower.container == container }
         }
     }
 
@@ -149,12 +142,18 @@ package final class FaultPlan: Sendable {
         return state.withLock { $0.expired.contains(token) }
     }
 
-    /// Has a client's next request to an endpoint fail, as its answer was cut.
-    func cut(_ follower: Follower, _ rule: FaultRule) { state.withLock { $0.cut[follower] = rule } }
+    /// Has the request fail that asks for the rest of an answer.
+    func cut(_ answer: CutAnswer) { state.withLock { $0.cut.append(answer) } }
 
     /// Decides what happens to a request, and counts it.
-    func decide(_ items: [FaultItem], _ context: RequestContext, path: String) -> FaultDecision {
-        state.withLock { $0.decide(items, context, path: path) }
+    /// - Parameters:
+    ///   - follower: how the request asks for the rest of an answer.
+    ///   - own: the fault that the request itself asks for; nil for none.
+    func decide(
+        _ items: [FaultItem], _ context: RequestContext, following follower: CutAnswer.Follower? = nil,
+        own: FaultRule? = nil
+    ) -> FaultDecision {
+        state.withLock { $0.decide(items, context, following: follower, own: own) }
     }
 }
 
@@ -162,20 +161,35 @@ package final class FaultPlan: Sendable {
 struct FaultDecision: Sendable {
     /// What the whole request fails with.
     var request: FaultRule?
+    /// The ID of that fault in the plan; nil for one that the request itself asked for.
+    var entry: Int?
     /// What items of it fail with, by their places.
     var items: [Int: FaultRule] = [:]
     var isNothing: Bool { request == nil && items.isEmpty }
 }
 
 extension FaultPlan.State {
-    mutating func decide(_ items: [FaultItem], _ context: RequestContext, path: String) -> FaultDecision {
+    /// The ID of the fault that a request itself asks for. It is in the plan for that request alone.
+    private static let ownID = 0
+
+    mutating func decide(
+        _ items: [FaultItem], _ context: RequestContext, following follower: CutAnswer.Follower?, own: FaultRule?
+    ) -> FaultDecision {
         var decision = FaultDecision()
-        decision.request = cut.removeValue(forKey: .init(client: context.clientID ?? "", path: path))
+        if let follower, let index = cut.firstIndex(where: { $0.follower.isFollowed(by: follower) }) {
+            decision.request = cut.remove(at: index).rule
+            return decision
+        }
+        if let own { entries.insert(FaultPlan.Entry(id: Self.ownID, rule: own), at: 0) }
+        defer { entries.removeAll { $0.id == Self.ownID } }
         // A rule that another one hides is not counted: it waits for the next request.
-        let matching = entries.indices.filter { entries[$0].rule.matches(context) }
+        let matching = entries.indices.filter { entries[$0].rule.problem == nil && entries[$0].rule.matches(context) }
         for index in matching where !entries[index].rule.concernsItems && decision.request == nil {
             let rule = entries[index].rule
-            if items.contains(where: rule.matches), happens(index) { decision.request = rule }
+            if items.contains(where: rule.matches), happens(index) {
+                decision.request = rule
+                decision.entry = entries[index].id == Self.ownID ? nil : entries[index].id
+            }
         }
         if decision.request != nil { return decision }
         for index in matching where entries[index].rule.concernsItems {

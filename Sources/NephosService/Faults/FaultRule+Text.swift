@@ -32,6 +32,7 @@ extension FaultRule: CustomStringConvertible {
     package init(text: String) throws(ServiceError) {
         var rule = FaultRule(.any, .internalError)
         var (operations, codes) = (0, 0)
+        var keys: Set<Substring> = []
         for word in text.split(whereSeparator: \.isWhitespace) {
             if let operation = FaultOperation(rawValue: String(word)) {
                 rule.operation = operation
@@ -40,8 +41,15 @@ extension FaultRule: CustomStringConvertible {
                 rule.code = code
                 codes += 1
             } else {
+                let key = word.prefix { $0 != "=" }
+                guard keys.insert(key).inserted else { throw .invalid("a fault has one \(key)") }
                 try rule.take(word)
             }
+        }
+        let occurrences = keys.intersection(Self.occurrences)
+        if occurrences.count > 1 {
+            throw .invalid(
+                "a fault has one of \(occurrences.sorted().joined(separator: ", ")): it says which requests fail")
         }
         guard operations == 1 else {
             throw .invalid(
@@ -53,6 +61,22 @@ extension FaultRule: CustomStringConvertible {
         if let problem = rule.problem { throw .invalid("'\(text)' can never happen: \(problem)") }
         self = rule
     }
+
+    /// Reads the rule of a request that asks for its own fault.
+    /// - Throws: `ServiceError`, also for a rule that counts requests.
+    package init(ofOneRequest text: String) throws(ServiceError) {
+        try self.init(text: text)
+        switch occurrence {
+        case .nth(1), .every: break
+        case .nth, .first, .probability:
+            throw .invalid(
+                "nth=, first= and probability= count a server's requests, and this fault is one request's: "
+                    + "'nephos faults add' takes them")
+        }
+    }
+
+    /// The words that say which of the matching requests fail.
+    private static let occurrences: Set<Substring> = ["nth", "first", "every", "probability"]
 
     private mutating func take(_ word: Substring) throws(ServiceError) {
         if word == "every" {

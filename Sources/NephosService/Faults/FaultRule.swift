@@ -86,6 +86,7 @@ package struct FaultRule: Hashable, Sendable {
         if let retryAfter, !(0...Self.longestPause).contains(retryAfter) {
             return "a pause is a number of seconds, a day at most"
         }
+        if code == .serverRecordChanged, let problem = conflictProblem { return problem }
         if recordType != nil, ![.any, .save, .query].contains(operation) {
             return "\(operation) names no record type: name the record instead"
         }
@@ -95,9 +96,16 @@ package struct FaultRule: Hashable, Sendable {
         return nil
     }
 
+    /// A conflict has the service's record, and comes about in one way: another device saved the record before.
+    private var conflictProblem: String? {
+        if ![.any, .save].contains(operation) { return "only a save has a conflict" }
+        if isOfItems == false { return "a conflict is a record's, and not a request's" }
+        return stage == .before ? nil : "a conflict is found before a commit"
+    }
+
     func matches(_ item: FaultItem) -> Bool {
         if operation != .any, operation != item.operation { return false }
-        if code == .serverRecordChanged, item.operation == .save, !item.canConflict { return false }
+        if code == .serverRecordChanged, item.operation != .save || !item.canConflict { return false }
         return Self.matches(recordType, item.recordType) && Self.matches(recordName, item.recordName)
             && Self.matches(zoneName, item.zoneName)
     }

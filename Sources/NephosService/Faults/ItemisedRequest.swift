@@ -41,7 +41,10 @@ extension ModifyRecordsRequest: ItemisedRequest {
             var item = FaultItem(
                 deletes ? .delete : .save, recordType: operation.record.recordType,
                 recordName: operation.record.recordName, zoneName: zone(place).zoneName)
-            item.canConflict = [.create, .update, .replace].contains(operation.operationType)
+            // Another device cannot make a share of its own of the same record before this one.
+            item.canConflict =
+                [.update, .replace].contains(operation.operationType)
+                || operation.operationType == .create && operation.record.share == nil
             return item
         }
     }

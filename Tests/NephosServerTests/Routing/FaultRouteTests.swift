@@ -70,6 +70,72 @@ import Testing
         await service.close()
     }
 
+    @Test(arguments: ["nth=2", "first=2", "probability=0.5"])
+    func `a header cannot ask for what counts requests`(word: String) async {
+        let service = NephosService(stores: MemoryStores())
+        let responder = Responder(service)
+        let refused = await send(Self.save, Self.note, to: responder, fault: "save \(word) networkFailure")
+        #expect(refused.status == 400)
+        #expect(refused.text.contains("\(word.prefix { $0 != "=" })=") && refused.text.contains("nephos faults add"))
+        let failed = await send(Self.save, Self.note, to: responder, fault: "save every networkFailure")
+        #expect(failed.status == 503)
+        await service.close()
+    }
+
+    @Test func `a token that a header expired stays so, and an answer that it cut fails at its next page`() async throws
+    {
+        let service = NephosService(stores: MemoryStores())
+        let responder = Responder(service)
+        let database = "/database/1/iCloud.org.example.App/development/private"
+        let key = "?ckAPIToken=secret&ckWebAuthToken=dev:mei"
+        func post(_ path: String, _ body: String, fault: String? = nil) async -> (status: Int, text: String) {
+            await send("\(database)/\(path)\(key)", body, to: responder, fault: fault)
+        }
+        for name in ["a", "b", "c", "d"] {
+            let body = Self.note.replacingOccurrences(of: #""a""#, with: "\"\(name)\"")
+            #expect(await post("records/modify", body).status == 200)
+        }
+        let changes = await post("changes/database", "{}")
+        let token = try #require(changes.text.firstMatch(of: /"syncToken":"([^"]+)"/)?.1)
+        let body = #"{"syncToken":"\#(token)"}"#
+        #expect(await post("changes/database", body, fault: "changes changeTokenExpired").status == 400)
+        #expect(await post("changes/database", body).status == 400)
+        #expect(await post("changes/database", "{}").status == 200)
+
+        let query = #"{"query":{"recordType":"Note"}}"#
+        let half = await post("records/query", query, fault: "query when=amid networkFailure")
+        #expect(half.status == 200 && half.text.matches(of: /"recordName"/).count == 2, "\(half)")
+        let marker = try #require(half.text.firstMatch(of: /"continuationMarker":"([^"]+)"/)?.1)
+        let rest = #"{"query":{"recordType":"Note"},"continuationMarker":"\#(marker)"}"#
+        #expect(await post("records/query", query).status == 200)
+        #expect(await post("records/query", rest).status == 503)
+        #expect(await post("records/query", rest).status == 200)
+        await service.close()
+    }
+
+    @Test func `clearing the faults ends what they have in store`() async throws {
+        let service = NephosService(stores: MemoryStores())
+        let responder = Responder(service)
+        let target =
+            "/database/1/iCloud.org.example.App/development/private/records/query"
+            + "?ckAPIToken=secret&ckWebAuthToken=dev:mei"
+        for name in ["a", "b"] {
+            let body = Self.note.replacingOccurrences(of: #""a""#, with: "\"\(name)\"")
+            #expect(await send(Self.save, body, to: responder).status == 200)
+        }
+        let query = #"{"query":{"recordType":"Note"}}"#
+        for clearing in [#"{"id": 1}"#, "{}"] {
+            _ = await send(
+                "\(Self.administration)/faults/add", #"{"fault": "query when=amid networkFailure"}"#, to: responder)
+            let half = await send(target, query, to: responder)
+            let marker = try #require(half.text.firstMatch(of: /"continuationMarker":"([^"]+)"/)?.1)
+            #expect(await send("\(Self.administration)/faults/clear", clearing, to: responder).status == 200)
+            let rest = #"{"query":{"recordType":"Note"},"continuationMarker":"\#(marker)"}"#
+            #expect(await send(target, rest, to: responder).status == 200)
+        }
+        await service.close()
+    }
+
     @Test func `a production server has neither the routes nor the header`() async throws {
         let server = try await ProductionServer()
         #expect(!Routes.table.contains { $0.path.hasPrefix("/nephos/faults/") })

@@ -28,6 +28,13 @@ import Testing
         ("save colour=red zoneBusy", "'colour=red'"), ("save nth=0 zoneBusy", "count from 1"),
         ("save nth=x zoneBusy", "nth= of a fault is a number from 1"), ("save probability=2 zoneBusy", "at most 1"),
         ("save database=mine zoneBusy", "public, private or shared"), ("save retry=-1 zoneBusy", "number of seconds"),
+        ("save nth=2 first=3 zoneBusy", "a fault has one of first, nth"),
+        ("save every probability=0.5 zoneBusy", "a fault has one of every, probability"),
+        ("save zone=A zone=B zoneBusy", "a fault has one zone"), ("save nth=1 nth=2 zoneBusy", "a fault has one nth"),
+        ("delete serverRecordChanged", "only a save has a conflict"),
+        ("fetch serverRecordChanged", "only a save has a conflict"),
+        ("save level=request serverRecordChanged", "a conflict is a record's"),
+        ("save when=after serverRecordChanged", "a conflict is found before a commit"),
         ("fetch type=Note zoneBusy", "names no record type"), ("query record=a zoneBusy", "names no record"),
     ])
     func `a wrong text is refused with what may stand there`(text: String, reason: String) {
