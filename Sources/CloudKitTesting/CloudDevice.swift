@@ -151,11 +151,29 @@ extension LocalCloud {
     /// The name of the device whose containers `CKContainer.default()` means in a test with `.cloud`.
     public static let defaultDevice = "this device"
 
+    /// Returns the device with a name, which exists from the first call on. At first the account `me` is signed in.
+    public func device(_ name: String = LocalCloud.defaultDevice) -> CloudDevice {
+        madeDevice(name, account: Self.defaultAccount)
+    }
+
     /// Returns the device with a name, which exists from the first call on.
-    /// - Parameter account: the account that is signed in at first; nil for none.
-    public func device(
-        _ name: String = LocalCloud.defaultDevice, account: String? = LocalCloud.defaultAccount
-    ) -> CloudDevice {
+    ///
+    /// The program stops if the device exists and another account is signed in: `CloudDevice.signIn(_:)` switches it.
+    /// - Parameter account: the account that is signed in; nil for none.
+    public func device(_ name: String = LocalCloud.defaultDevice, account: String?) -> CloudDevice {
+        let device = madeDevice(name, account: account)
+        let signedIn = device.account
+        guard signedIn == account else {
+            fatalError(
+                """
+                LocalCloud.device: \(account ?? "no account") is asked for on the device '\(name)', where \
+                \(signedIn ?? "no account") is signed in: device("\(name)").signIn(_:) switches the account.
+                """)
+        }
+        return device
+    }
+
+    private func madeDevice(_ name: String, account: String?) -> CloudDevice {
         let state = state
         if let device = state.devices.withLock({ $0[name] }) { return device }
         let new = CloudDevice(name, account: account, in: self)

@@ -23,6 +23,28 @@ import Testing
         #expect(cloud.device("phone") === phone)
     }
 
+    @Test func `a device that exists is found by its name, and by the account that is signed in`() async throws {
+        let cloud = try LocalCloud.current
+        let (phone, nobody) = (cloud.device("phone", account: "mei"), cloud.device("nobody", account: nil))
+        #expect(cloud.device("phone") === phone && cloud.device("phone", account: "mei") === phone)
+        #expect(cloud.device("nobody") === nobody && cloud.device("nobody", account: nil) === nobody)
+        phone.signIn("tom")
+        #expect(cloud.device("phone", account: "tom") === phone)
+    }
+
+    @Test(arguments: [0, 1])
+    func `asking for another account on a device stops the program and names the rule`(order: Int) async throws {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [order] in
+            try await withCloud { cloud in
+                let accounts = order == 0 ? ["mei", "tom"] : ["tom", nil]
+                for account in accounts { _ = cloud.device("phone", account: account) }
+            }
+        }
+        let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(text.contains("device(\"phone\").signIn(_:) switches the account"), "\(text)")
+        #expect(text.contains(order == 0 ? "where mei is signed in" : "no account is asked for"), "\(text)")
+    }
+
     @Test func `an app's unchanged code runs on each device`() async throws {
         let cloud = try LocalCloud.current
         let (phone, tablet) = (cloud.device("phone", account: "mei"), cloud.device("tablet", account: "tom"))
