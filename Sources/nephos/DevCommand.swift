@@ -26,6 +26,12 @@ struct DevCommand {
             it lacks are refused, as production refuses them.
             """),
         CommandOption(
+            "--limits", "tight",
+            """
+            Allow 5 records per request and 2 KB per record, answer with pages of 3, and
+            let change tokens expire after a minute: finds missing paging and batches.
+            """),
+        CommandOption(
             "--listen", "ADDRESS",
             """
             Listen on this address, such as 0.0.0.0, and not on the loopback alone.
@@ -66,6 +72,8 @@ struct DevCommand {
     private var port: UInt16 = 8484
     private let requiresApproval: Bool
     private let extendsSchema: Bool
+    /// Limits below CloudKit's; nil for CloudKit's.
+    private let bounds: ServiceBounds?
     private let importFile: String?
     private let importAssets: String?
 
@@ -99,6 +107,11 @@ struct DevCommand {
         elsewhere = try Self.elsewhere(arguments)
         requiresApproval = arguments.has("--require-approval") || elsewhere != nil
         extendsSchema = !arguments.has("--as-production")
+        switch arguments["--limits"] {
+        case nil: bounds = nil
+        case "tight": bounds = .tight
+        case let other?: throw UsageError("'\(other)' is unknown: '--limits' takes tight.")
+        }
         importFile = arguments["--import"]
         importAssets = arguments["--import-assets"]
         if importAssets != nil, importFile == nil { throw UsageError("'--import-assets' belongs to '--import FILE'.") }
@@ -145,6 +158,8 @@ struct DevCommand {
         if let importFile {
             try await Self.load(importFile, importAssets, Cloud.Local(responder: responder, service: service))
         }
+        // After the import, which sends more records per request.
+        if let bounds { service.makeFaults().setBounds(bounds) }
         var served = ServedService(service: service, responder: responder, log: settings.log, clients: delivery.clients)
         served.takesAccessToken = elsewhere != nil
         try await served.serve(sockets, until: stops) { server in
