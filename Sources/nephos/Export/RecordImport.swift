@@ -24,7 +24,7 @@ struct RecordImport {
     private var deferred = WaitingOperations()
     /// The number of fields in existing records that the import keeps because the export cannot represent them.
     private var keptFields = 0
-    private var skippedOrphans = 0
+    private var skippedOrphans = SkippedOrphans()
 
     init(_ lines: LineReader, _ cloud: Cloud, _ arguments: Arguments) throws {
         self.lines = lines
@@ -55,9 +55,7 @@ struct RecordImport {
             Console.note(
                 "\(keptFields) fields that the export left out are as they were in the records that were there.")
         }
-        if skippedOrphans > 0 {
-            Console.note("\(skippedOrphans) records are left out, as they refer to records that are missing.")
-        }
+        skippedOrphans.report()
     }
 
     /// The first bytes of a header as `ExportHeader` writes it.
@@ -190,9 +188,12 @@ struct RecordImport {
             }
             let kept = WaitingOperations()
             try waiting.visit { operation, _ in
-                if !targets.block(operation.operation) { try kept.add(operation) }
+                if targets.block(operation.operation) {
+                    skippedOrphans.note(operation)
+                } else {
+                    try kept.add(operation)
+                }
             }
-            skippedOrphans += waiting.count - kept.count
             waiting = kept
         }
     }

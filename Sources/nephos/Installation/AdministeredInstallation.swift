@@ -179,6 +179,12 @@ final class AdministeredInstallation {
         }
         guard status == 200 else {
             let error = try? ErrorDictionary(decoding: answer)
+            if status == 404, error?.serverErrorCode == .notFound, case .server(let connection) = place {
+                throw Cloud.Failure(
+                    message:
+                        "\(connection.place) has no accounts to administer: it is no 'nephos serve'. 'nephos dev' signs in "
+                        + "everybody under any name, without sign-in methods, sessions and roles.")
+            }
             throw Cloud.Failure(message: error?.reason ?? "the server answers with status \(status)")
         }
         return try JSONDecoder().decode(Answer.self, from: Data(answer))

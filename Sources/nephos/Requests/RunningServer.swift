@@ -15,6 +15,11 @@ enum RunningServer {
         let data = arguments["--data"]
         if let socket = arguments["--socket"] ?? data.map(ServeCommand.socketPath) {
             guard !arguments.has("--url") else { throw UsageError("'--data' and '--url' exclude each other.") }
+            if !AdministeredInstallation.isServed(socket) {
+                Console.fail(
+                    "no server answers at \(socket): start it with 'nephos serve', or name a running server with '--url'. "
+                        + "'nephos dev' has no socket; without '--data' its address is \(RemoteSchema.localURL).")
+            }
             return ServerConnection(socket: socket, credentials)
         }
         let text = arguments["--url"] ?? CloudAddress.variable("NEPHOS_URL") ?? RemoteSchema.localURL
