@@ -166,7 +166,7 @@ let package = Package(
                 "NephosWire", "NephosCrypto", "NephosTesting",
             ],
             exclude: ["RealCode", "Encryption/sealed_values.py"]),
-        tests("CloudKitTestingTests", ["CloudKit", "CloudKitTesting"]),
+        tests("CloudKitTestingTests", ["CloudKit", "CloudKitExtras", "CloudKitTesting"]),
         // What both have in common is one folder; Swift6 sees it through a symbolic link.
         appTests("RealCodeSwift5Tests", "Tests/CloudKitTests/RealCode/Swift5", .v5),
         appTests("RealCodeSwift6Tests", "Tests/CloudKitTests/RealCode/Swift6", .v6),

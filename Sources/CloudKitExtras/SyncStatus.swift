@@ -24,7 +24,12 @@ public struct SyncStatus: Sendable {
 extension CKSyncEngine {
     /// The engine's status. A delegate reads it at `didFetchChanges`, `didSendChanges` and `stateUpdate`; a view as often as
     /// it shows it.
+    ///
+    /// The program stops in a strict test cloud (`.cloud(isStrict: true)`), as Apple's API has no such property.
     public var syncStatus: SyncStatus {
+        if refusesAdditions {
+            fatalError("CKSyncEngine.syncStatus: not part of Apple's API, and this cloud is strict.")
+        }
         let progress = progress
         let pending = state.pendingRecordZoneChanges.count + state.pendingDatabaseChanges.count
         return SyncStatus(

@@ -33,6 +33,7 @@ final class LocalService: CloudService {
     }
 
     let keyStore: any DeviceKeyStore
+    var refusesAdditions: Bool { cloud.service.refusesAdditions }
     var hasAccount: Bool { account != nil }
     var environmentName: CloudKitEnvironment.Name { environment }
     var signInAdvice: String { "name one, as in LocalCloud.container(account:) or becomeDefault(account:)" }

@@ -73,8 +73,10 @@ extension LocalCloud {
         environment.sleepUntil = { time in
             try await clock.sleep(until: CloudClock.Instant(microseconds: time * 1000), tolerance: nil)
         }
+        var configuration = ServiceConfiguration()
+        configuration.refusesAdditions = options.isStrict
         let cloud = LocalCloud(
-            environment: environment, configuration: ServiceConfiguration(),
+            environment: environment, configuration: configuration,
             schema: try options.schema.map { try GivenSchema(try text(ofSchema: $0)) })
         let seed = options.seed ?? UInt64.random(in: .min ... .max)
         cloud.attach(

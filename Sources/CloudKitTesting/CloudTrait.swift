@@ -47,15 +47,17 @@ extension Trait where Self == CloudTrait {
     ///   - limits: CloudKit's limits, or tighter ones.
     ///   - isUnfriendly: whether the service does what is legal and rarely seen: empty pages with more to come, children
     ///     before their parents, a record twice; notifications late, twice or lost; queries that lag behind saves.
+    ///   - isStrict: whether what is not part of Apple's API is refused: the additions of `CloudKitExtras`.
     ///   - leavesNothing: whether what is left at the end is a failure: requests without an answer, and what sync
     ///     engines of running apps have not sent, or not fetched although they know of it.
     ///   - seed: the number from which random decisions come; nil for another each time.
     public static func cloud(
-        schema: String? = nil, limits: CloudLimits = .apple, isUnfriendly: Bool = false, leavesNothing: Bool = false,
-        seed: UInt64? = nil
+        schema: String? = nil, limits: CloudLimits = .apple, isUnfriendly: Bool = false, isStrict: Bool = false,
+        leavesNothing: Bool = false, seed: UInt64? = nil
     ) -> Self {
         CloudTrait(
             options: CloudOptions(
-                schema: schema, limits: limits, isUnfriendly: isUnfriendly, leavesNothing: leavesNothing, seed: seed))
+                schema: schema, limits: limits, isUnfriendly: isUnfriendly, isStrict: isStrict,
+                leavesNothing: leavesNothing, seed: seed))
     }
 }

@@ -9,6 +9,7 @@ struct CloudOptions: Sendable {
     var schema: String?
     var limits = CloudLimits.apple
     var isUnfriendly = false
+    var isStrict = false
     /// Whether unanswered requests and unsynchronised changes at the end fail the test.
     var leavesNothing = false
     var seed: UInt64?
@@ -28,18 +29,21 @@ struct CloudOptions: Sendable {
 ///   - limits: CloudKit's limits, or tighter ones.
 ///   - isUnfriendly: whether the service does what is legal and rarely seen: empty pages with more to come, children
 ///     before their parents, a record twice; notifications late, twice or lost; queries that lag behind saves.
+///   - isStrict: whether what is not part of Apple's API is refused: the additions of `CloudKitExtras`.
 ///   - leavesNothing: whether what is left at the end is a failure: requests without an answer, and what sync engines
 ///     of running apps have not sent, or not fetched although they know of it.
 ///   - seed: the number from which random decisions come; nil for another each time.
 /// - Throws: what `body` throws; `LocalCloudError` for a schema that breaks a rule; `CloudFailure` if a fault did not
 ///   happen.
 public func withCloud<Result>(
-    schema: String? = nil, limits: CloudLimits = .apple, isUnfriendly: Bool = false, leavesNothing: Bool = false,
-    seed: UInt64? = nil, isolation: isolated (any Actor)? = #isolation, _ body: (LocalCloud) async throws -> Result
+    schema: String? = nil, limits: CloudLimits = .apple, isUnfriendly: Bool = false, isStrict: Bool = false,
+    leavesNothing: Bool = false, seed: UInt64? = nil, isolation: isolated (any Actor)? = #isolation,
+    _ body: (LocalCloud) async throws -> Result
 ) async throws -> Result {
     let cloud = try await LocalCloud.forTest(
         CloudOptions(
-            schema: schema, limits: limits, isUnfriendly: isUnfriendly, leavesNothing: leavesNothing, seed: seed))
+            schema: schema, limits: limits, isUnfriendly: isUnfriendly, isStrict: isStrict,
+            leavesNothing: leavesNothing, seed: seed))
     let result: Result
     do {
         result = try await cloud.asCurrent { try await body(cloud) }

@@ -60,6 +60,8 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
 
     /// How the last runs ended. Not part of Apple's API.
     package var progress: SyncProgress { core.progress.withLock { $0 } }
+    /// Whether the engine's container refuses what is not part of Apple's API.
+    package var refusesAdditions: Bool { database.session.account.service.refusesAdditions }
     /// The time by the engine's clock. Not part of Apple's API.
     package var now: Date { core.environment.now() }
 

@@ -78,6 +78,7 @@ final class AccountService: CloudService {
     }
 
     var hasAccount: Bool { service.hasAccount }
+    var refusesAdditions: Bool { service.refusesAdditions }
     var signInAdvice: String { service.signInAdvice }
     var environmentName: CloudKitEnvironment.Name { service.environmentName }
     var shareURLRoot: String { service.shareURLRoot }

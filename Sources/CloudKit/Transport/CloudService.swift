@@ -17,6 +17,9 @@ package protocol CloudService: AnyObject, Sendable {
         _ endpoint: Endpoint<Request, Response>, _ request: Request, _ call: ServiceCall
     ) async throws(ServiceFailure) -> Response
 
+    /// Whether the service refuses what is not part of Apple's API.
+    var refusesAdditions: Bool { get }
+
     /// The part of a share's URL before the short GUID.
     var shareURLRoot: String { get }
     /// Whether the service may have the keys of the account if it offers to escrow them. Only a service on this machine
@@ -63,6 +66,9 @@ extension CloudService {
     ) async throws(ServiceFailure) -> Response {
         try await send(endpoint, EmptyRequest(), call)
     }
+
+    /// False: only a test's own service refuses it before a request.
+    package var refusesAdditions: Bool { false }
 
     /// The default store: files in the directory that the process's environment names.
     package var keyStore: any DeviceKeyStore { FileKeyStore.ofProcess }

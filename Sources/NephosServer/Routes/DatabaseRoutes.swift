@@ -12,6 +12,11 @@ extension Route {
                 routed.clients.note(context, answer.endpoint.path, at: routed.service.environment.now())
             }
             do throws(ServiceError) { try answer.admit(context) } catch { throw Refusal(error) }
+            do throws(ServiceError) {
+                try routed.service.checkAdditions(inBody: routed.request.body, context)
+            } catch {
+                throw Refusal(error)
+            }
             let request = try routed.decoded(answer)
             do throws(ServiceError) {
                 let fault = try routed.fault()
@@ -65,6 +70,7 @@ extension RoutedRequest {
             clientID: target.parameter("clientId")?.readings.first,
             requestID: requestID)
         context.takesEncodedRecords = true
+        context.isOfLibrary = request.takesAdditions
         let asks = target.parameter("getCurrentSyncToken")?.readings.first?.lowercased()
         context.wantsSyncToken = asks == "true" || asks == "1"
         context.baseURL = access.baseURL(request)

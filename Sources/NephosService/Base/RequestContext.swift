@@ -38,6 +38,8 @@ package struct RequestContext: Hashable, Sendable {
     package var requestID: String
     /// Whether responses may hold records encoded as JSON. A server sets this, because it only forwards the records.
     package var takesEncodedRecords = false
+    /// Whether a library of ours sends the request, and not another client of CloudKit Web Services.
+    package var isOfLibrary = true
     /// Whether responses with records hold the current `syncToken` of the records' zone's change feed.
     package var wantsSyncToken = false
     /// The prefix of addresses in responses, without a trailing slash, for example `https://cloud.example.org`. Empty

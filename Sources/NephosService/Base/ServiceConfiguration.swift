@@ -2,6 +2,8 @@
 package struct ServiceConfiguration: Sendable {
     /// Whether the service refuses requests that only Apple's Web Services refuse: those with more than 200 operations.
     package var isStrict: Bool
+    /// Whether the service refuses requests that Apple's service does not know (`StrictRules`).
+    package var refusesAdditions = false
 
     /// The number of milliseconds for which change feeds retain tombstones; nil retains them forever. Change tokens
     /// from before a purge are expired.

@@ -6,6 +6,7 @@ extension NephosService {
     package func answer<Answer: EndpointAnswering>(
         _ answer: Answer, _ request: Answer.Decoded, _ context: RequestContext, fault: FaultRule? = nil
     ) async throws(ServiceError) -> Answer.Response {
+        try checkAdditions(in: request, path: answer.endpoint.path, context)
         guard let plan = fault == nil ? faults : makeFaults() else {
             return try await answer.call(self)(request, context)
         }

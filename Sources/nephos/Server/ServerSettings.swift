@@ -29,7 +29,12 @@ struct ServerSettings {
             How long change feeds remember deletions: a number and s, m, h, d or w,
             or forever. Default: 180d
             """),
-        CommandOption("--strict", nil, "Refuse also what only Apple's own Web Services refuse."),
+        CommandOption(
+            "--strict", nil,
+            """
+            Refuse also what Apple's own service refuses or does not know: more than 200
+            operations in a request, and our additions.
+            """),
     ]
 
     /// The options of all parts but the log, for parsing.
@@ -100,6 +105,7 @@ struct ServerSettings {
         var configuration = ServiceConfiguration(
             isStrict: isStrict, deletionRetention: deletionRetention, notifications: outlets)
         configuration.escrowsKeys = escrowsKeys
+        configuration.refusesAdditions = isStrict
         assets.apply(to: &configuration)
         return configuration
     }
