@@ -170,6 +170,11 @@ let package = Package(
         // What both have in common is one folder; Swift6 sees it through a symbolic link.
         appTests("RealCodeSwift5Tests", "Tests/CloudKitTests/RealCode/Swift5", .v5),
         appTests("RealCodeSwift6Tests", "Tests/CloudKitTests/RealCode/Swift6", .v6),
+        // An Xcode project's code, as its own package compiles it.
+        .target(
+            name: "Groceries", dependencies: ["CloudKit"], path: "Examples/FromAMac/Groceries",
+            exclude: ["Views"], sources: ["Model", "Sync"], swiftSettings: [.swiftLanguageMode(.v5)]),
+        appTests("GroceriesTests", "Examples/FromAMac/LinuxTests", .v6, ["Groceries", "CloudKit", "CloudKitTesting"]),
         // The code of the pages in `Documentation`.
         appTests(
             "DocumentationTests", "Tests/DocumentationTests", .v6,
