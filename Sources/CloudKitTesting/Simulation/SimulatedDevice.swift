@@ -41,6 +41,8 @@ struct SimulatedDevice {
     var syncing: Syncing?
     /// Whether something changed on the service that the device was not told.
     var isTold = false
+    /// The fault that cut the last answer.
+    var cut: Int?
     /// Whether the app has not synced since its user signed in. Its user waits for that: an app that has not learned of the
     /// account takes an edit for the other one's.
     var isStranger = false

@@ -46,8 +46,12 @@ final class SimulatedLaunch: DeviceDoor, SyncEngineObserver, Sendable {
     }
 
     private let state: Mutex<State>
+    private let realTimeLimit: Duration
 
-    init(seed: UInt64) { state = Mutex(State(generator: SplitMix(state: seed))) }
+    init(seed: UInt64, realTimeLimit: Duration) {
+        state = Mutex(State(generator: SplitMix(state: seed)))
+        self.realTimeLimit = realTimeLimit
+    }
 
     var hasEnded: Bool { state.withLock { $0.hasEnded } }
     var waiting: [String] { state.withLock { $0.waiting.map(\.text) } }
@@ -213,8 +217,11 @@ final class SimulatedLaunch: DeviceDoor, SyncEngineObserver, Sendable {
     /// Returns once no task of the app moves.
     func rest() async -> Rest {
         while true {
-            let (changes, running, held, isAtEvent) = state.withLock { state in
-                (state.changes, state.running + state.unanswered, state.waiting.count + state.sleeping, state.isAtEvent)
+            let (changes, running, held, isAtEvent, isAsking) = state.withLock { state in
+                (
+                    state.changes, state.running + state.unanswered, state.waiting.count + state.sleeping,
+                    state.isAtEvent, state.unanswered > 0
+                )
             }
             if isAtEvent {
                 // An edit returns meanwhile that caused the event.
@@ -226,15 +233,17 @@ final class SimulatedLaunch: DeviceDoor, SyncEngineObserver, Sendable {
                 // Requests that an app sends at the same time wait together.
                 for _ in 0..<Self.grace where !hasChanged(since: changes) { await Task.yield() }
                 if !hasChanged(since: changes) { return .quiet }
-            } else if !(await waitForChange(since: changes, held > 0 ? Self.shortPatience : Self.patience)) {
+            } else if !(await waitForChange(since: changes, held > 0 && !isAsking ? Self.computingTime : realTimeLimit))
+            {
                 return held > 0 ? .blocked : .stuck
             }
         }
     }
 
     private static let grace = 10
-    private static let shortPatience = Duration.milliseconds(300)
-    private static let patience = Duration.seconds(20)
+    /// The real time in which a task that asks for nothing has got on, even where many tests run. After that it waits for
+    /// another task of the app, whose request is at the door.
+    private static let computingTime = Duration.seconds(2)
 
     private func hasChanged(since changes: Int) -> Bool { state.withLock { $0.changes != changes } }
 

@@ -45,6 +45,8 @@ public struct Simulation: Sendable {
     let disturbances: Set<Disturbance>
     let limits: CloudLimits
     let launch: Launch
+    /// The real time after which an app is stuck that waits for something that is neither the service nor the clock.
+    package var realTimeLimit = Duration.seconds(20)
 
     /// Describes a simulation.
     /// - Parameters:

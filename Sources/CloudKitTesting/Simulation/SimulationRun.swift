@@ -26,7 +26,7 @@ actor SimulationRun {
         generator = SplitMix(state: simulation.seed)
         cloud = try await LocalCloud.forSimulation(seed: simulation.seed, limits: simulation.limits)
         for name in simulation.devices {
-            let launch = SimulatedLaunch(seed: generator.next())
+            let launch = SimulatedLaunch(seed: generator.next(), realTimeLimit: simulation.realTimeLimit)
             launches.append(launch)
             let device = CloudDevice(name, account: account, in: cloud, launch)
             devices[name] = SimulatedDevice(device: device, account: account, launch: launch, launching: Outcome())
@@ -114,7 +114,14 @@ actor SimulationRun {
         if id != nil || device.device.isOffline { devices[name]?.syncing?.isClean = false }
         device.launch.passFirst()
         await rest(name)
-        if let id { faults.remove(id) }
+        if let cut = device.cut { faults.remove(cut) }
+        devices[name]?.cut = nil
+        // The request for the rest of a cut answer fails too, and may be the next.
+        if stage == .amid, faults.entries.contains(where: { $0.id == id && $0.happened > 0 }) {
+            devices[name]?.cut = id
+        } else if let id {
+            faults.remove(id)
+        }
         if request.hasPrefix("records/modify") || request.hasPrefix("zones/modify") { tellOthers(than: device) }
     }
 
@@ -170,7 +177,7 @@ actor SimulationRun {
             }
         }
         device.launch.end()
-        let next = SimulatedLaunch(seed: generator.next())
+        let next = SimulatedLaunch(seed: generator.next(), realTimeLimit: simulation.realTimeLimit)
         launches.append(next)
         device.device.relaunch(next)
         devices[name]?.launch = next

@@ -19,6 +19,8 @@ actor PlainNotes: SimulatedApp {
         case asksForEver
         /// Waits for something that never happens.
         case waitsForEver
+        /// Decides by chance of its own, and loses what its user writes.
+        case actsByChance
     }
 
     private struct Note: Codable {
@@ -74,7 +76,8 @@ actor PlainNotes: SimulatedApp {
             return [name: text]
         }
         // A deleted note's name is not used again: a deletion whose answer was lost is sent twice.
-        let text = random.text()
+        let text = mistake == .actsByChance ? UUID().uuidString : random.text()
+        if mistake == .actsByChance { return ["note \(Int.random(in: 0..<1_000_000))": text] }
         disk.notes["note \(text)"] = Note(text: text, isDirty: true)
         try save()
         return ["note \(text)": text]

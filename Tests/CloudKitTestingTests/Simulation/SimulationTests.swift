@@ -1,3 +1,4 @@
+import CloudKit
 import CloudKitTesting
 import Foundation
 import Testing
@@ -48,7 +49,7 @@ import Testing
 
     @Test(arguments: [PlainNotes.Mistake.dropsFailedSaves, .dropsEditsDuringSaves])
     func `a lost edit is found and repeated with few steps`(mistake: PlainNotes.Mistake) async throws {
-        let failure = try await failure(mistake, shrinkingFor: .seconds(50))
+        let failure = try await failure(mistake, shrinkingFor: .seconds(3600))
         #expect([.lostEdit, .divergence].contains(failure.kind), "\(failure)")
         #expect(failure.steps.count <= 12, "\(failure)")
         // The printed steps fail alike.
@@ -70,6 +71,39 @@ import Testing
     @Test func `another account's data is found`() async throws {
         let failure = try await failure(.keepsDataOfOtherAccount, accounts: ["mei", "tom"])
         #expect(failure.kind == .otherAccount, "\(failure)")
+    }
+
+    @Test func `an app that waits for ever is found`() async throws {
+        var simulation = simulation(seed: 1, .waitsForEver)
+        simulation.realTimeLimit = .milliseconds(200)
+        let failure = await #expect(throws: SimulationFailure.self) {
+            try await simulation.replay([.sync("phone"), .finish("phone"), .sync("phone"), .finish("phone")])
+        }
+        #expect(failure?.kind == .stuck)
+    }
+
+    @Test func `a repetition that differs is reported, and is not shrunk`() async throws {
+        let failure = try await failure(.actsByChance, shrinkingFor: .seconds(3600))
+        #expect(failure.notes.contains { $0.hasPrefix("A repetition differed at line") }, "\(failure)")
+    }
+
+    @Test func `steps that do not apply do nothing`() async throws {
+        let simulation = simulation(seed: 1)
+        let steps: [Simulation.Step] = [
+            .pass("phone"), .fail("phone", .networkFailure), .lose("nowhere"), .edit("nowhere", 1), .finish("pad"),
+            .push("phone"), .signIn("phone", account: "mei"), .crash("nowhere"), .purge(account: "tom"), .check,
+        ]
+        let trace = try await simulation.replay(steps)
+        #expect(!trace.contains { $0.contains("records/modify") })
+    }
+
+    @Test func `a simulation needs devices with different names, and an account`() async throws {
+        for simulation in [
+            simulation(seed: 1, devices: []), simulation(seed: 1, devices: ["a", "a"]),
+            simulation(seed: 1, accounts: []),
+        ] {
+            await #expect(throws: LocalCloudError.self) { try await simulation.run(steps: 1) }
+        }
     }
 
     @Test func `an app that asks for ever is found`() async throws {
