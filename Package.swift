@@ -118,6 +118,7 @@ let package = Package(
         .executableTarget(name: "SharedLists", dependencies: ["CloudKit"], path: "Examples/SharedLists"),
         .executableTarget(name: "ContactList", dependencies: ["CloudKit"], path: "Examples/ContactList"),
         .executableTarget(name: "Photos", dependencies: ["CloudKit"], path: "Examples/Photos"),
+        .target(name: "NotesApp", dependencies: ["CloudKit"], path: "Examples/Notes/Sources"),
         .executableTarget(name: "sync-client", dependencies: ["CloudKit"], path: "Benchmarks/SyncClient"),
         .executableTarget(
             name: "native-client", dependencies: ["CloudKit", "CloudKitLocal"], path: "Benchmarks/NativeClient"),
@@ -175,6 +176,7 @@ let package = Package(
             name: "Groceries", dependencies: ["CloudKit"], path: "Examples/FromAMac/Groceries",
             exclude: ["Views"], sources: ["Model", "Sync"], swiftSettings: [.swiftLanguageMode(.v5)]),
         appTests("GroceriesTests", "Examples/FromAMac/LinuxTests", .v6, ["Groceries", "CloudKit", "CloudKitTesting"]),
+        appTests("NotesAppTests", "Examples/Notes/Tests", .v6, ["CloudKit", "CloudKitTesting", "NotesApp"]),
         // The code of the pages in `Documentation`.
         appTests(
             "DocumentationTests", "Tests/DocumentationTests", .v6,
