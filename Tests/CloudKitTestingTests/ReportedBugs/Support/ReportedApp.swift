@@ -1,0 +1,67 @@
+import CloudKit
+import CloudKitTesting
+import Foundation
+import Synchronization
+
+/// An app with a list of items, of which each subclass has a bug that people reported of an app or a library, unless it is
+/// mended.
+class ReportedApp: SimulatedApp, @unchecked Sendable {
+    // Unchecked, as a class with subclasses: the disk has a lock, the rest is constant.
+
+    let isMended: Bool
+    let container: CKContainer
+    private let file: URL
+    private let state: Mutex<Disk>
+
+    required init(_ device: CloudDevice, isMended: Bool) async throws {
+        self.isMended = isMended
+        container = device.container
+        file = try device.diskDirectory.appendingPathComponent("items.json")
+        let data = FileManager.default.contents(atPath: file.path)
+        state = Mutex(try data.map { try JSONDecoder().decode(Disk.self, from: $0) } ?? Disk())
+    }
+
+    var disk: Disk { state.withLock { $0 } }
+    var database: CKDatabase { container.privateCloudDatabase }
+    var contents: [String: String] { disk.contents }
+
+    /// Changes what is kept, in memory and on the disk.
+    @discardableResult
+    func update<Result: Sendable>(_ body: (inout Disk) throws -> sending Result) throws -> sending Result {
+        try state.withLock { disk in
+            let result = try body(&disk)
+            try JSONEncoder().encode(disk).write(to: file, options: .atomic)
+            return result
+        }
+    }
+
+    /// Adds, changes or deletes one of few items, so that edits meet.
+    func edit(using random: inout SimulationRandom) async throws -> [String: String?] {
+        let (names, text) = (disk.contents.keys.sorted(), random.text())
+        let name = names.randomElement(using: &random)
+        let changes: [String: String?]
+        switch (Int.random(in: 0..<9, using: &random), name) {
+        case (0..<3, let name?): changes = [name: nil]
+        case (3..<6, let name?): changes = [name: text]
+        case (_, let name?) where names.count > 5: changes = [name: text]
+        default: changes = [text: text]
+        }
+        try write(changes)
+        return changes
+    }
+
+    func write(_ changes: [String: String?]) throws {
+        try update { disk in
+            for (name, text) in changes { disk.write(text, to: name) }
+        }
+        didEdit(changes)
+    }
+
+    /// Is told of a finished edit.
+    func didEdit(_ changes: [String: String?]) {}
+
+    func sync() async throws { fatalError("a subclass syncs") }
+
+    func didReceivePush() async {}
+    func permits(_ value: String?, for item: String, edits: [String?]) async -> Bool { false }
+}
