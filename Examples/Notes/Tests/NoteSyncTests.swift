@@ -203,13 +203,15 @@ extension NoteSyncTests {
         let cloud = try LocalCloud.current
         let (phone, pad) = (cloud.device("phone", account: "mei"), try await Device("pad"))
         let app = try NoteSync(directory: phone.diskDirectory)
-        cloud.fail(.save, type: "Note", with: .requestRateLimited, retryAfter: 3600)
+        let fault = cloud.fail(.save, type: "Note", with: .requestRateLimited, retryAfter: 3600)
         try await app.write("Milk")
         await app.start(phone.container.privateCloudDatabase)
-        while cloud.clock.sleeperCount == 0 { await Task.yield() }
+        while fault.count == 0 { await Task.yield() }
         #expect(try await cloud.snapshot().description.contains("Note \"") == false)
-        cloud.clock.advance(by: .seconds(3600))
-        while try await cloud.snapshot().description.contains("Note \"") == false { await Task.yield() }
+        while try await cloud.snapshot().description.contains("Note \"") == false {
+            cloud.clock.advance(by: .seconds(600))
+            await Task.yield()
+        }
         try await pad.app.sync()
         #expect(await pad.texts == ["Milk"])
         phone.terminate()
