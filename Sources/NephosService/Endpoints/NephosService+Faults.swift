@@ -60,17 +60,15 @@ private struct FaultyAnswer {
         if let bounds = plan.bounds {
             try bounds.check(request)
             request = bounds.limited(request)
-            plan.expire(ChangeTokens.of(request), now: service.environment.now())
+            plan.expire(ChangeTokens.of(request), of: context.clientID, now: service.environment.now())
         }
-        if let token = (request as? DatabaseChangesRequest)?.syncToken, plan.hasExpired(token) {
+        if let token = (request as? DatabaseChangesRequest)?.syncToken, plan.hasExpired(token, of: context.clientID) {
             throw .changeTokenExpired
         }
         let response = try await unbounded(request, call)
         // What arrives while a device is offline does not reach it.
         if plan.isOffline(context) { throw .offline }
-        if plan.bounds != nil {
-            plan.note(ChangeTokens.of(response).compactMap(\.self), now: service.environment.now())
-        }
+        plan.note(ChangeTokens.of(response), of: context.clientID, now: service.environment.now())
         return response
     }
 
@@ -104,7 +102,7 @@ private struct FaultyAnswer {
     ) async throws(ServiceError) -> Response {
         guard let batch = request as? any ItemisedRequest else {
             guard let fault = decision.items.values.first else { return try await call(request, context) }
-            if fault.code == .changeTokenExpired { plan.expire((request as? DatabaseChangesRequest)?.syncToken) }
+            if fault.code == .changeTokenExpired { plan.expire((request as? DatabaseChangesRequest)?.syncToken, of: context.clientID) }
             if fault.stage == .before { throw fault.error() }
             _ = try await call(request, context)
             throw fault.error()
@@ -153,12 +151,12 @@ private struct FaultyAnswer {
 
     private func expired(_ batch: some ItemisedRequest) -> [Int: ServiceError] {
         guard let changes = batch as? RecordZoneChangesRequest else { return [:] }
-        let places = changes.zones.indices.filter { plan.hasExpired(changes.zones[$0].syncToken) }
+        let places = changes.zones.indices.filter { plan.hasExpired(changes.zones[$0].syncToken, of: context.clientID) }
         return Dictionary(uniqueKeysWithValues: places.map { ($0, .changeTokenExpired) })
     }
 
     private func expireToken(of batch: some ItemisedRequest, _ place: Int) {
-        plan.expire((batch as? RecordZoneChangesRequest)?.zones[place].syncToken)
+        plan.expire((batch as? RecordZoneChangesRequest)?.zones[place].syncToken, of: context.clientID)
     }
 
     // MARK: A part of an answer

@@ -20,13 +20,13 @@ package final class FaultPlan: Sendable {
         /// The devices that reach no service.
         var offline: Set<String> = []
         /// The change tokens that a fault expired; they stay so, as real ones do.
-        var expired: Set<String> = []
+        var expired: Set<ClientToken> = []
         /// The answers of which a client has a part.
         var cut: [CutAnswer] = []
         var bounds: ServiceBounds?
         var unfriendliness: Unfriendliness?
         /// When the valid change tokens were last given out, in milliseconds; only with bounds.
-        var tokens: [String: Int64] = [:]
+        var tokens: [ClientToken: Int64] = [:]
         /// The requests that the service has not answered yet.
         var running = 0
     }
@@ -114,32 +114,41 @@ package final class FaultPlan: Sendable {
 
     func count(_ change: Int) { state.withLock { $0.running += change } }
 
-    /// Notes the change tokens of an answer, which are valid for a time.
-    func note(_ tokens: [String], now: Int64) {
+    /// A change token that a client has. The service gives the same token again where nothing changed meanwhile.
+    struct ClientToken: Hashable {
+        let client: String?
+        let token: String
+    }
+
+    /// Notes the change tokens of an answer: a client that has them anew has no expired ones.
+    func note(_ tokens: [String?], of client: String?, now: Int64) {
         state.withLock { state in
-            if state.bounds == nil { return }
-            for token in tokens { state.tokens[token] = now }
+            if state.bounds == nil, state.expired.isEmpty { return }
+            for case let token? in tokens {
+                state.expired.remove(ClientToken(client: client, token: token))
+                if state.bounds != nil { state.tokens[ClientToken(client: client, token: token)] = now }
+            }
         }
     }
 
     /// Expires the tokens of a request that were given out too long ago.
-    func expire(_ tokens: [String?], now: Int64) {
+    func expire(_ tokens: [String?], of client: String?, now: Int64) {
         state.withLock { state in
             guard let lifetime = state.bounds?.tokenLifetime else { return }
-            for case let token? in tokens {
+            for case let token? in tokens.map({ $0.map { ClientToken(client: client, token: $0) } }) {
                 if let given = state.tokens[token], given + lifetime < now { state.expired.insert(token) }
             }
         }
     }
 
-    func expire(_ token: String?) {
+    func expire(_ token: String?, of client: String?) {
         guard let token else { return }
-        state.withLock { _ = $0.expired.insert(token) }
+        state.withLock { _ = $0.expired.insert(ClientToken(client: client, token: token)) }
     }
 
-    func hasExpired(_ token: String?) -> Bool {
+    func hasExpired(_ token: String?, of client: String?) -> Bool {
         guard let token else { return false }
-        return state.withLock { $0.expired.contains(token) }
+        return state.withLock { $0.expired.contains(ClientToken(client: client, token: token)) }
     }
 
     /// Has the request fail that asks for the rest of an answer.
