@@ -192,6 +192,9 @@ import Testing
         }
         let fresh = try await database().recordZoneChanges(inZoneWith: zoneID, since: nil)
         #expect(fresh.modificationResultsByID.count == 1)
+        // The same token, as nothing changed meanwhile.
+        let next = try await database().recordZoneChanges(inZoneWith: zoneID, since: fresh.changeToken)
+        #expect(next.modificationResultsByID.isEmpty)
     }
 
     @Test func `a zone that its user deletes is gone`() async throws {

@@ -6,7 +6,11 @@ public actor NoteSync: CKSyncEngineDelegate {
 
     private let file: URL
     private let now: @Sendable () -> Date
+    /// What the user sees.
     private var library: NoteLibrary
+    /// What the disk has: what the engine fetched goes there with the engine's state. After a crash between the two the fetch would
+    /// begin anew, and name no deletions of notes that are there already.
+    private var saved: NoteLibrary
     private var engine: CKSyncEngine?
     /// How many changes go in one request: fewer after the service refused so many.
     private var batchSize = NoteSync.largestBatch
@@ -22,7 +26,8 @@ public actor NoteSync: CKSyncEngineDelegate {
     public init(directory: URL, now: @escaping @Sendable () -> Date = { Date() }) throws {
         file = directory.appendingPathComponent("notes.json")
         self.now = now
-        library = try NoteLibrary(file)
+        saved = try NoteLibrary(file)
+        library = saved
     }
 
     /// Begins to sync with a private database.
@@ -73,10 +78,11 @@ public actor NoteSync: CKSyncEngineDelegate {
 
     /// Changes the library, first on disk: what the user sees survives a crash.
     private func change(_ body: (inout NoteLibrary) -> Void) throws {
-        var changed = library
+        var changed = saved
         body(&changed)
         try changed.save(to: file)
-        library = changed
+        saved = changed
+        body(&library)
         queueUnsent()
     }
 
@@ -95,7 +101,7 @@ public actor NoteSync: CKSyncEngineDelegate {
 
     public func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) {
         switch event {
-        case .stateUpdate(let event): library.engineState = event.stateSerialization
+        case .stateUpdate(let event): save(event.stateSerialization)
         case .accountChange(let event): handle(event, syncEngine)
         case .fetchedDatabaseChanges(let event): handle(event, syncEngine)
         case .fetchedRecordZoneChanges(let event):
@@ -117,7 +123,16 @@ public actor NoteSync: CKSyncEngineDelegate {
             queueUnsent()
         default: return
         }
-        do { try library.save(to: file) } catch { problem = error }
+    }
+
+    private func save(_ state: CKSyncEngine.State.Serialization) {
+        library.engineState = state
+        do {
+            try library.save(to: file)
+            saved = library
+        } catch {
+            problem = error
+        }
     }
 
     public func nextRecordZoneChangeBatch(

@@ -102,7 +102,9 @@ private struct FaultyAnswer {
     ) async throws(ServiceError) -> Response {
         guard let batch = request as? any ItemisedRequest else {
             guard let fault = decision.items.values.first else { return try await call(request, context) }
-            if fault.code == .changeTokenExpired { plan.expire((request as? DatabaseChangesRequest)?.syncToken, of: context.clientID) }
+            if fault.code == .changeTokenExpired {
+                plan.expire((request as? DatabaseChangesRequest)?.syncToken, of: context.clientID)
+            }
             if fault.stage == .before { throw fault.error() }
             _ = try await call(request, context)
             throw fault.error()

@@ -77,8 +77,9 @@ class EngineApp: ReportedApp, CKSyncEngineDelegate, @unchecked Sendable {
             }
             return running.isIncomplete || syncEngine.state.zoneIDsWithUnfetchedServerChanges.contains(Disk.zoneID)
         }
-        do { try update { handle(event, &$0, isIncomplete) } } catch { fatalError("\(error)") }
+        take { handle(event, &$0, isIncomplete) }
         switch event {
+        case .stateUpdate: do { try save() } catch { fatalError("\(error)") }
         case .accountChange, .didFetchChanges: queuePending()
         case .sentRecordZoneChanges(let event):
             let again: [CKError.Code] = [.serverRecordChanged, .batchRequestFailed]

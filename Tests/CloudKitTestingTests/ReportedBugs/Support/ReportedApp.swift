@@ -11,27 +11,41 @@ class ReportedApp: SimulatedApp, @unchecked Sendable {
     let isMended: Bool
     let container: CKContainer
     private let file: URL
-    private let state: Mutex<Disk>
+    /// What the app shows, and what is on the disk: what an engine fetched goes there with the engine's state. A crash between
+    /// the two would leave items of a fetch that begins anew, and names no deletions.
+    private let state: Mutex<(shown: Disk, saved: Disk)>
 
     required init(_ device: CloudDevice, isMended: Bool) async throws {
         self.isMended = isMended
         container = device.container
         file = try device.diskDirectory.appendingPathComponent("items.json")
         let data = FileManager.default.contents(atPath: file.path)
-        state = Mutex(try data.map { try JSONDecoder().decode(Disk.self, from: $0) } ?? Disk())
+        let disk = try data.map { try JSONDecoder().decode(Disk.self, from: $0) } ?? Disk()
+        state = Mutex((disk, disk))
     }
 
-    var disk: Disk { state.withLock { $0 } }
+    var disk: Disk { state.withLock { $0.shown } }
     var database: CKDatabase { container.privateCloudDatabase }
     var contents: [String: String] { disk.contents }
 
     /// Changes what is kept, in memory and on the disk.
     @discardableResult
     func update<Result: Sendable>(_ body: (inout Disk) throws -> sending Result) throws -> sending Result {
-        try state.withLock { disk in
-            let result = try body(&disk)
-            try JSONEncoder().encode(disk).write(to: file, options: .atomic)
+        try state.withLock { state in
+            _ = try body(&state.saved)
+            let result = try body(&state.shown)
+            try JSONEncoder().encode(state.saved).write(to: file, options: .atomic)
             return result
+        }
+    }
+
+    /// Changes what is shown, until `save()` has it on the disk too.
+    func take(_ body: (inout Disk) -> Void) { state.withLock { body(&$0.shown) } }
+
+    func save() throws {
+        try state.withLock { state in
+            state.saved = state.shown
+            try JSONEncoder().encode(state.saved).write(to: file, options: .atomic)
         }
     }
 
