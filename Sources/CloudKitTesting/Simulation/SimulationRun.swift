@@ -5,17 +5,17 @@ import NephosService
 
 /// A run of a simulation, on a cloud of its own.
 actor SimulationRun {
-    private let simulation: Simulation
-    private let cloud: LocalCloud
-    private var devices: [String: SimulatedDevice] = [:]
-    private var launches: [SimulatedLaunch] = []
-    private var ledger = EditLedger()
-    private var generator: SplitMix
-    private var steps: [Simulation.Step] = []
-    private var trace: [String] = []
-    private var notes: [String] = []
-    private var names = TraceNames()
-    private var problem: SimulationOutcome.Problem?
+    let simulation: Simulation
+    let cloud: LocalCloud
+    var devices: [String: SimulatedDevice] = [:]
+    var launches: [SimulatedLaunch] = []
+    var ledger = EditLedger()
+    var generator: SplitMix
+    var steps: [Simulation.Step] = []
+    var trace: [String] = []
+    var notes: [String] = []
+    var names = TraceNames()
+    var problem: SimulationOutcome.Problem?
 
     /// - Throws: `LocalCloudError` if the simulation has no device or account, or a name twice.
     init(_ simulation: Simulation) async throws {
@@ -54,7 +54,7 @@ actor SimulationRun {
         await checkInvariants()
     }
 
-    private func apply(_ step: Simulation.Step) async {
+    func apply(_ step: Simulation.Step) async {
         switch step {
         case .edit(let name, let seed): await edit(name, seed)
         case .sync(let name): await sync(name)
@@ -79,7 +79,7 @@ actor SimulationRun {
         }
     }
 
-    private func edit(_ name: String, _ seed: UInt64) async {
+    func edit(_ name: String, _ seed: UInt64) async {
         guard let device = devices[name], let app = device.app, device.editing == nil, !device.isStranger else {
             return
         }
@@ -93,7 +93,7 @@ actor SimulationRun {
         await rest(name)
     }
 
-    private func sync(_ name: String) async {
+    func sync(_ name: String) async {
         guard let device = devices[name], let app = device.app, device.syncing == nil else { return }
         devices[name]?.syncing = .init(
             outcome: device.start { try await app.sync() }, edits: ledger.count(account: device.account),
@@ -102,7 +102,7 @@ actor SimulationRun {
     }
 
     /// Lets the request that waits longest go on.
-    private func pass(_ name: String, with fault: FaultRule? = nil, _ stage: FaultRule.Stage = .before) async {
+    func pass(_ name: String, with fault: FaultRule? = nil, _ stage: FaultRule.Stage = .before) async {
         guard let device = devices[name], let request = device.launch.waiting.first else { return }
         let faults = cloud.state.faults
         var id: Int?
@@ -125,14 +125,14 @@ actor SimulationRun {
         if request.hasPrefix("records/modify") || request.hasPrefix("zones/modify") { tellOthers(than: device) }
     }
 
-    private func tellOthers(than device: SimulatedDevice) {
+    func tellOthers(than device: SimulatedDevice) {
         for name in simulation.devices where name != device.name && devices[name]?.account == device.account {
             devices[name]?.isTold = true
         }
     }
 
     /// Passes everything until the device has nothing to do.
-    private func finish(_ name: String) async {
+    func finish(_ name: String) async {
         for _ in 0..<Self.longestFinish {
             await collect(name)
             guard let device = devices[name], problem == nil, !device.isIdle || !device.launch.isIdle else { return }
@@ -147,9 +147,9 @@ actor SimulationRun {
         report(.stuck, "'\(name)' sends requests without an end: \(devices[name]?.launch.waiting.first ?? "").")
     }
 
-    private static let longestFinish = 2000
+    static let longestFinish = 2000
 
-    private func push(_ name: String) async {
+    func push(_ name: String) async {
         guard let device = devices[name], let app = device.app, device.isTold, !device.device.isOffline else { return }
         devices[name]?.isTold = false
         _ = device.start { await app.didReceivePush() }
@@ -158,7 +158,7 @@ actor SimulationRun {
 
     // MARK: Launches
 
-    private func launch(_ name: String) async {
+    func launch(_ name: String) async {
         guard let device = devices[name] else { return }
         let (launch, cloudDevice) = (simulation.launch, device.device)
         devices[name]?.launching = device.start { try await launch(cloudDevice) }
@@ -166,7 +166,7 @@ actor SimulationRun {
     }
 
     /// Ends the app as the system does, and launches it again.
-    private func crash(_ name: String) async {
+    func crash(_ name: String) async {
         guard let device = devices[name] else { return }
         if let editing = device.editing {
             // It may have returned just before.
@@ -186,7 +186,7 @@ actor SimulationRun {
         await launch(name)
     }
 
-    private func reinstall(_ name: String) async {
+    func reinstall(_ name: String) async {
         guard let device = devices[name] else { return }
         device.launch.end()
         ledger.noteLoss(device: name, account: device.account)
@@ -194,7 +194,7 @@ actor SimulationRun {
         await crash(name)
     }
 
-    private func signIn(_ name: String, _ account: String) async {
+    func signIn(_ name: String, _ account: String) async {
         guard devices[name]?.account != account else { return }
         // The system lets the app finish what it began as the other account.
         await finish(name)
@@ -208,7 +208,7 @@ actor SimulationRun {
 
     // MARK: The service
 
-    private func advance(_ duration: Duration) async {
+    func advance(_ duration: Duration) async {
         let clock = cloud.clock
         let end = clock.now.advanced(by: duration)
         // One waiting task after the other, so that each run has the same order.
@@ -220,12 +220,12 @@ actor SimulationRun {
         for name in simulation.devices { await rest(name) }
     }
 
-    private func forgetDeletions() async {
+    func forgetDeletions() async {
         await cloud.settle()
         try? await cloud.forgetDeletions()
     }
 
-    private func purge(_ account: String) async {
+    func purge(_ account: String) async {
         // Nil where the account has no zone to remove.
         guard (try? await cloud.removeZones(ofAccount: account, reason: .purged)) != nil else { return }
         ledger.notePurge(account: account, devices: simulation.devices.filter { devices[$0]?.account == account })
@@ -234,7 +234,7 @@ actor SimulationRun {
     // MARK: What the app did
 
     /// Returns once the device moves no more.
-    private func rest(_ name: String) async {
+    func rest(_ name: String) async {
         guard let launch = devices[name]?.launch else { return }
         let rest = await launch.rest()
         if launch.isAtEvent {
@@ -252,7 +252,7 @@ actor SimulationRun {
     }
 
     /// Takes over what has returned.
-    private func collect(_ name: String) async {
+    func collect(_ name: String) async {
         guard let device = devices[name] else { return }
         if case .failure(let error) = device.launching.value {
             report(.launch, "The app cannot be launched on '\(name)': \(error)")
@@ -278,7 +278,7 @@ actor SimulationRun {
         }
     }
 
-    private func note(
+    func note(
         _ result: Result<[String: String?], any Error>, of editing: SimulatedDevice.Editing, _ device: SimulatedDevice
     ) {
         switch result {
@@ -295,7 +295,7 @@ actor SimulationRun {
     }
 
     /// Returns what a device shows; nil if that needs requests behind others.
-    private func read(_ name: String) async -> [String: String]? {
+    func read(_ name: String) async -> [String: String]? {
         guard let device = devices[name], let app = device.app else { return nil }
         let isFree = device.launch.waiting.isEmpty
         let outcome = device.start { try await app.contents }
@@ -307,7 +307,7 @@ actor SimulationRun {
         return try? outcome.value?.get()
     }
 
-    private func checkInvariants() async {
+    func checkInvariants() async {
         for name in simulation.devices where problem == nil {
             guard let device = devices[name], device.isIdle, let app = device.app else { continue }
             let outcome = device.start { try await app.checkInvariants() }
@@ -316,108 +316,7 @@ actor SimulationRun {
         }
     }
 
-    private func report(_ kind: SimulationFailure.Kind, _ text: String) {
+    func report(_ kind: SimulationFailure.Kind, _ text: String) {
         if problem == nil { problem = .init(kind: kind, text: names.numbered(text)) }
     }
-
-    // MARK: The end
-
-    /// Checks what the devices show in the end, and closes the cloud.
-    func finish() async -> SimulationOutcome {
-        if problem == nil { await conclude() }
-        for launch in launches { launch.release() }
-        for device in devices.values { device.device.discard() }
-        cloud.clock.end()
-        await cloud.end()
-        return SimulationOutcome(steps: steps, trace: trace, problem: problem, notes: notes)
-    }
-
-    /// Has every device sync until nothing changes, and checks what they show.
-    private func conclude() async {
-        trace.append("every device is online and syncs")
-        for name in simulation.devices {
-            devices[name]?.device.isOffline = false
-            devices[name]?.launch.endAtEvent(nil)
-        }
-        for name in simulation.devices { await finish(name) }
-        var last: [String: [String: String]] = [:]
-        for round in 0..<Self.rounds where problem == nil {
-            for name in simulation.devices {
-                await sync(name)
-                await finish(name)
-            }
-            await advance(.seconds(60))
-            let shown = await contents()
-            if shown == last, round > 0, disagreement(shown) == nil { break }
-            last = shown
-        }
-        if problem == nil { await check(last) }
-        if problem == nil {
-            for device in devices.values {
-                ledger.noteAgreement(account: device.account, contents: last[device.name] ?? [:])
-            }
-        }
-    }
-
-    private static let rounds = 8
-
-    private func contents() async -> [String: [String: String]] {
-        var shown: [String: [String: String]] = [:]
-        for name in simulation.devices { shown[name] = await read(name) }
-        return shown
-    }
-
-    private func check(_ shown: [String: [String: String]]) async {
-        // What is wrong with one device is more telling than that two disagree.
-        for name in simulation.devices {
-            guard let device = devices[name], let app = device.app, let contents = shown[name] else { continue }
-            for found in ledger.problems(account: device.account, contents: contents) {
-                if await app.permits(found.value, for: found.item, edits: found.edits) { continue }
-                return report(found.kind, "'\(name)': \(found.text)" + lastErrors)
-            }
-        }
-        if let text = disagreement(shown) { report(.divergence, text + lastErrors) }
-    }
-
-    private func disagreement(_ shown: [String: [String: String]]) -> String? {
-        for account in simulation.accounts {
-            let group = simulation.devices.filter { devices[$0]?.account == account }
-            guard let first = group.first, let one = shown[first] else { continue }
-            for name in group.dropFirst() {
-                guard let other = shown[name], other != one else { continue }
-                let item = Set(one.keys).union(other.keys).sorted().first { one[$0] != other[$0] } ?? ""
-                let values = [one[item], other[item]].map { $0?.debugDescription ?? "nothing" }
-                return "'\(first)' and '\(name)' disagree about '\(item)': \(values[0]) and \(values[1])."
-            }
-        }
-        return nil
-    }
-
-    private var lastErrors: String {
-        simulation.devices.compactMap { name in
-            devices[name]?.lastError.map { " The last sync of '\(name)' failed: \($0)" }
-        }
-        .joined()
-    }
-}
-
-/// Numbers identifiers as they appear, so that runs with other ones have the same trace.
-struct TraceNames {
-    private var numbers: [String: Int] = [:]
-
-    /// Returns the text with a number instead of each UUID.
-    mutating func numbered(_ text: String) -> String {
-        guard text.utf8.count >= 36 else { return text }
-        var result = ""
-        var rest = text[...]
-        while let range = rest.range(of: Self.pattern, options: .regularExpression) {
-            let number = numbers[String(rest[range])] ?? numbers.count + 1
-            numbers[String(rest[range])] = number
-            result += rest[..<range.lowerBound] + "#\(number)"
-            rest = rest[range.upperBound...]
-        }
-        return result + rest
-    }
-
-    private static let pattern = "[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
 }
