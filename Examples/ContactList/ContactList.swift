@@ -72,7 +72,7 @@ actor ContactList: CKSyncEngineDelegate {
         case .fetchedRecordZoneChanges(let event):
             for modification in event.modifications { take(modification.record) }
             for deletion in event.deletions { drop(deletion.recordID) }
-            save()
+        // Saved with the state that follows: after a crash before that, the fetch begins again.
         case .sentRecordZoneChanges(let event):
             handle(event, syncEngine)
         case .didFetchChanges:

@@ -51,6 +51,10 @@ public final class CloudDevice: Sendable {
         return Launch(app: app, directory: directory, id: id)
     }
 
+    /// The cloud's clock, for an app that takes its times and pauses from a `Clock`. The program stops for a cloud that
+    /// `LocalCloud()` made.
+    public var clock: CloudClock { cloud.clock }
+
     /// The account of the device's user; nil if none is signed in.
     public var account: String? { state.withLock { $0.account } }
 

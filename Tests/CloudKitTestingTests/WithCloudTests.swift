@@ -20,7 +20,7 @@ private enum App {
 }
 
 @Suite(.cloud) struct WithCloudTests {
-    @Test(arguments: 0..<20)
+    @Test(arguments: 0..<500)
     func `every case has a cloud of its own`(number: Int) async throws {
         #expect(try await !App.has("note"))
         try await App.save("note")

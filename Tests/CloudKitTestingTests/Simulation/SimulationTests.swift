@@ -87,6 +87,31 @@ import Testing
         #expect(failure.notes.contains { $0.hasPrefix("A repetition differed at line") }, "\(failure)")
     }
 
+    /// Saves after a minute of its device's clock.
+    private actor LateApp: SimulatedApp {
+        private let device: CloudDevice
+        private var notes: [String: String] = [:]
+
+        init(_ device: CloudDevice) { self.device = device }
+
+        func edit(using random: inout SimulationRandom) async throws -> [String: String?] {
+            let text = random.text()
+            try await device.clock.sleep(for: .seconds(60))
+            notes["note"] = text
+            return ["note": text]
+        }
+
+        func sync() async throws {}
+        var contents: [String: String] { notes }
+    }
+
+    @Test func `a pause of an app on its device's clock ends as the simulation advances it`() async throws {
+        let simulation = Simulation(seed: 1, devices: ["phone"]) { LateApp($0) }
+        let trace = try await simulation.replay([.edit("phone", 1), .advance(59), .advance(1)])
+        #expect(trace.firstIndex(of: #"  phone: note = "phone 1""#) == 3, "\(trace)")
+        #expect(try await simulation.replay([.edit("phone", 1), .finish("phone")]).contains { $0.contains("note = ") })
+    }
+
     @Test func `steps that do not apply do nothing`() async throws {
         let simulation = simulation(seed: 1)
         let steps: [Simulation.Step] = [
