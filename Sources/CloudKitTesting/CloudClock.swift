@@ -115,18 +115,22 @@ public final class CloudClock: Clock, Sendable {
             return state.nextSleeper
         }
         let launch = SimulatedLaunch.current
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                let sleeper = Sleeper(deadline: deadline.microseconds, continuation: continuation, launch: launch)
-                launch?.sleeps()
-                wake { $0.sleepers[id] = sleeper }
-                // A cancellation before the sleeper was there found none.
-                if Task.isCancelled { cancel(id) } else { startTimer(id) }
+        let slept = await Result.caught {
+            try await withTaskCancellationHandler {
+                try await withCheckedThrowingContinuation { continuation in
+                    let sleeper = Sleeper(deadline: deadline.microseconds, continuation: continuation, launch: launch)
+                    launch?.sleeps()
+                    wake { $0.sleepers[id] = sleeper }
+                    // A cancellation before the sleeper was there found none.
+                    if Task.isCancelled { cancel(id) } else { startTimer(id) }
+                }
+            } onCancel: {
+                cancel(id)
             }
-        } onCancel: {
-            cancel(id)
         }
+        // Nothing of an app moves after its end, also what its end cancelled.
         await launch?.freezeIfEnded()
+        try slept.get()
     }
 
     /// Wakes everyone who waits, with a `CancellationError`: the cloud has ended.
@@ -170,5 +174,12 @@ extension Duration {
         let (seconds, attoseconds) = components
         let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
         return overflow ? (seconds < 0 ? .min / 4 : .max / 4) : whole + attoseconds / 1_000_000_000_000
+    }
+}
+
+extension Result where Failure == any Error {
+    /// The result of a body.
+    fileprivate static func caught(_ body: () async throws -> Success) async -> Self {
+        do { return .success(try await body()) } catch { return .failure(error) }
     }
 }

@@ -30,6 +30,11 @@ final class CloudState: Sendable {
         environment.now = { clock.date }
         guard let simulated else { return environment }
         environment.random = { simulated.makeRandom() }
+        environment.sleep = { seconds in
+            try await SimulatedLaunch.$current.withValue(simulated) {
+                try await clock.sleep(until: clock.now.advanced(by: .seconds(seconds)), tolerance: nil)
+            }
+        }
         environment.observer = simulated
         return environment
     }

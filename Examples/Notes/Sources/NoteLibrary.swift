@@ -39,9 +39,10 @@ struct NoteLibrary: Codable, Sendable {
         deleted.remove(id)
     }
 
+    /// Removes a note that the user sees. It may not be on the disk yet.
     mutating func remove(_ id: String) {
+        entries[id] = nil
         // Even a note that was never sent: the answer to its save may have been lost.
-        guard entries.removeValue(forKey: id) != nil else { return }
         deleted.insert(id)
     }
 

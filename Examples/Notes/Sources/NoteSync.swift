@@ -55,7 +55,10 @@ public actor NoteSync: CKSyncEngineDelegate {
 
     /// Deletes a note; nothing if there is none.
     /// - Throws: the file system's error; the note is still there then.
-    public func remove(_ id: String) throws { try change { $0.remove(id) } }
+    public func remove(_ id: String) throws {
+        guard library.entries[id] != nil else { return }
+        try change { $0.remove(id) }
+    }
 
     /// Fetches and sends, for a button, and for a system that wakes the app.
     /// - Throws: `CKError`.

@@ -9,7 +9,8 @@ public protocol SimulatedApp: AnyObject, Sendable {
     /// each value.
     /// - Returns: the changed items by their names: the new value, or nil for a deletion. Empty if there was nothing
     ///   to do.
-    /// - Throws: what the app reports to its user. The simulation takes the edit as undone.
+    /// - Throws: what the app reports to its user. Such an edit may have an effect or not: until the next check the account's
+    ///   items may be missing.
     func edit(using random: inout SimulationRandom) async throws -> [String: String?]
 
     /// Sends what is pending and fetches what is new, as the app does at its launch or when its user pulls to refresh.

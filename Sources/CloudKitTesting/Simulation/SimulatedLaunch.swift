@@ -20,7 +20,9 @@ final class SimulatedLaunch: DeviceDoor, SyncEngineObserver, Sendable {
         /// How many of the tasks wait for the clock.
         var sleeping = 0
         /// The requests at the door.
-        var waiting: [(id: Int, text: String, turn: Turn)] = []
+        var waiting: [(id: Int, passes: Int, text: String, turn: Turn)] = []
+        /// How many requests have passed.
+        var passes = 0
         /// The tasks of the app after its end.
         var frozen: [Turn] = []
         var nextID = 0
@@ -108,7 +110,14 @@ final class SimulatedLaunch: DeviceDoor, SyncEngineObserver, Sendable {
         change { state in
             isOver = state.isOver
             if isOver { return }
-            if state.hasEnded { state.frozen.append(turn) } else { state.waiting.append((id, request, turn)) }
+            if state.hasEnded {
+                state.frozen.append(turn)
+            } else {
+                // Requests that are sent at the same time arrive in any order.
+                let passes = state.passes
+                let place = state.waiting.firstIndex { $0.passes == passes && request < $0.text }
+                state.waiting.insert((id, passes, request, turn), at: place ?? state.waiting.count)
+            }
         }
         if isOver { turn.resume(returning: false) }
     }
@@ -128,6 +137,7 @@ final class SimulatedLaunch: DeviceDoor, SyncEngineObserver, Sendable {
         change { state in
             if state.waiting.isEmpty || state.hasEnded { return }
             state.unanswered += 1
+            state.passes += 1
             first = state.waiting.removeFirst().turn
         }
         first?.resume(returning: true)
@@ -164,7 +174,7 @@ final class SimulatedLaunch: DeviceDoor, SyncEngineObserver, Sendable {
     func mayHandle(_ event: CKSyncEngine.Event) async -> Bool {
         var isLast = false
         change { state in
-            isLast = state.hasEnded || state.eventsToEnd == 1
+            isLast = state.hasEnded || state.isAtEvent || state.eventsToEnd == 1
             state.isAtEvent = isLast && !state.hasEnded
             state.eventsToEnd = state.eventsToEnd.map { $0 - 1 }
         }

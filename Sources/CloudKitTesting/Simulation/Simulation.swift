@@ -72,16 +72,18 @@ public struct Simulation: Sendable {
     /// Runs random steps.
     /// - Parameter patience: how long a failure is repeated with fewer steps, in real time.
     /// - Returns: what happened, a line each. The same seed and number of steps give the same lines.
-    /// - Throws: `SimulationFailure`; `LocalCloudError` if the simulation has no device or account.
+    /// - Throws: `SimulationFailure`; `LocalCloudError` if the simulation has no device or account; `CancellationError`.
     @discardableResult
     public func run(steps count: Int, shrinkingFor patience: Duration = .seconds(50)) async throws -> [String] {
         let run = try await SimulationRun(self)
         var planner = SimulationPlanner(self)
         for _ in 0..<count {
+            if Task.isCancelled { break }
             if await run.hasProblem { break }
             await run.perform(planner.next(await run.situations))
         }
         let outcome = await run.finish()
+        try Task.checkCancellation()
         guard let problem = outcome.problem else { return outcome.trace }
         throw await SimulationShrinking(self, outcome, problem, patience: patience).failure()
     }
@@ -92,6 +94,7 @@ public struct Simulation: Sendable {
     @discardableResult
     public func replay(_ steps: [Step]) async throws -> [String] {
         let outcome = try await outcome(of: steps)
+        try Task.checkCancellation()
         guard let problem = outcome.problem else { return outcome.trace }
         throw SimulationFailure(
             kind: problem.kind, problem: problem.text, seed: seed, steps: steps, trace: outcome.trace,
@@ -101,6 +104,7 @@ public struct Simulation: Sendable {
     func outcome(of steps: [Step]) async throws -> SimulationOutcome {
         let run = try await SimulationRun(self)
         for step in steps {
+            if Task.isCancelled { break }
             if await run.hasProblem { break }
             await run.perform(step)
         }

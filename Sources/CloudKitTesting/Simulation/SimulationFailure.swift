@@ -16,7 +16,7 @@ public struct SimulationFailure: Error, Sendable, LocalizedError, CustomStringCo
         case otherAccount
         /// An item has a value that no edit made.
         case unknownValue
-        /// The app threw an error where it checked its invariants.
+        /// The app threw an error where it checked its invariants, or where it was to show its items.
         case invariant
         /// The app could not be launched.
         case launch

@@ -1,4 +1,5 @@
 import CloudKit
+import NephosService
 
 /// What can happen to a device.
 struct DeviceSituation: Sendable {
@@ -72,7 +73,9 @@ struct SimulationPlanner {
                 steps += [(6 * weight, .fail(name, code)), (6 * weight, .lose(name)), (2 * weight, .cut(name))]
             }
             if wanted.contains(.quota), request.contains(": save") { steps.append((12, .fail(name, .quotaExceeded))) }
-            if wanted.contains(.expiredTokens), request.hasPrefix("changes/") {
+            if wanted.contains(.expiredTokens), request.hasPrefix("changes/"),
+                !request.hasSuffix(RequestText.withoutToken)
+            {
                 steps.append((3, .fail(name, .changeTokenExpired)))
             }
         }

@@ -32,10 +32,10 @@ extension SimulationRun {
             last = shown
         }
         if problem == nil { await check(last) }
-        if problem == nil {
-            for device in devices.values {
-                ledger.noteAgreement(account: device.account, contents: last[device.name] ?? [:])
-            }
+        await checkInvariants()
+        for account in simulation.accounts where problem == nil {
+            let shown = simulation.devices.lazy.filter { self.devices[$0]?.account == account }.compactMap { last[$0] }
+            if let contents = shown.first { ledger.noteAgreement(account: account, contents: contents) }
         }
     }
 
@@ -43,16 +43,21 @@ extension SimulationRun {
 
     private func contents() async -> [String: [String: String]] {
         var shown: [String: [String: String]] = [:]
-        for name in simulation.devices { shown[name] = await read(name) }
+        for name in simulation.devices {
+            let result = await readResult(name)
+            shown[name] = try? result?.get()
+            if case .failure(let error) = result { report(.invariant, "'\(name)' cannot show its items: \(error)") }
+        }
         return shown
     }
 
     private func check(_ shown: [String: [String: String]]) async {
         // What is wrong with one device is more telling than that two disagree.
         for name in simulation.devices {
-            guard let device = devices[name], let app = device.app, let contents = shown[name] else { continue }
+            guard let device = devices[name], let contents = shown[name] else { continue }
             for found in ledger.problems(account: device.account, contents: contents) {
-                if await app.permits(found.value, for: found.item, edits: found.edits) { continue }
+                let permits = await ask(name) { await $0.permits(found.value, for: found.item, edits: found.edits) }
+                if (try? permits?.get()) ?? false { continue }
                 return report(found.kind, "'\(name)': \(found.text)" + lastErrors)
             }
         }

@@ -106,7 +106,8 @@ actor SimulationRun {
         guard let device = devices[name], let request = device.launch.waiting.first else { return }
         let faults = cloud.state.faults
         var id: Int?
-        if var fault {
+        // A request without a token has none that expires.
+        if var fault, fault.code != .changeTokenExpired || !request.hasSuffix(RequestText.withoutToken) {
             fault.device = name
             fault.stage = stage
             id = faults.add(fault)
@@ -133,8 +134,10 @@ actor SimulationRun {
 
     /// Passes everything until the device has nothing to do.
     func finish(_ name: String) async {
-        for _ in 0..<Self.longestFinish {
+        for count in 0..<Self.longestFinish {
             await collect(name)
+            // An app may try again until its network is back.
+            if count > Self.longestOffline, devices[name]?.device.isOffline ?? false { return }
             guard let device = devices[name], problem == nil, !device.isIdle || !device.launch.isIdle else { return }
             if !device.launch.waiting.isEmpty {
                 await pass(name)
@@ -148,6 +151,7 @@ actor SimulationRun {
     }
 
     static let longestFinish = 2000
+    static let longestOffline = 50
 
     func push(_ name: String) async {
         guard let device = devices[name], let app = device.app, device.isTold, !device.device.isOffline else { return }
@@ -228,7 +232,10 @@ actor SimulationRun {
     func purge(_ account: String) async {
         // Nil where the account has no zone to remove.
         guard (try? await cloud.removeZones(ofAccount: account, reason: .purged)) != nil else { return }
-        ledger.notePurge(account: account, devices: simulation.devices.filter { devices[$0]?.account == account })
+        let affected = simulation.devices.filter { devices[$0]?.account == account }
+        // A sync that runs may end without learning of it.
+        for name in affected { devices[name]?.syncing?.isClean = false }
+        ledger.notePurge(account: account, devices: affected)
     }
 
     // MARK: What the app did
@@ -294,25 +301,35 @@ actor SimulationRun {
         }
     }
 
-    /// Returns what a device shows; nil if that needs requests behind others.
-    func read(_ name: String) async -> [String: String]? {
+    /// Returns what a device shows; nil if that fails, or needs requests behind others.
+    func read(_ name: String) async -> [String: String]? { try? await readResult(name)?.get() }
+
+    func readResult(_ name: String) async -> Result<[String: String], any Error>? {
+        await ask(name) { try await $0.contents }
+    }
+
+    /// Asks the app on a device, and passes the requests of the answer.
+    /// - Returns: nil if there is no app, or if the answer needs requests behind others.
+    func ask<Value: Sendable>(
+        _ name: String, _ body: @escaping @Sendable (any SimulatedApp) async throws -> sending Value
+    ) async -> Result<Value, any Error>? {
         guard let device = devices[name], let app = device.app else { return nil }
         let isFree = device.launch.waiting.isEmpty
-        let outcome = device.start { try await app.contents }
+        let outcome = device.start { try await body(app) }
         _ = await device.launch.rest()
         while isFree, outcome.value == nil, !device.launch.waiting.isEmpty, !device.launch.isAtEvent {
             device.launch.passFirst()
             _ = await device.launch.rest()
         }
-        return try? outcome.value?.get()
+        return outcome.value
     }
 
     func checkInvariants() async {
         for name in simulation.devices where problem == nil {
-            guard let device = devices[name], device.isIdle, let app = device.app else { continue }
-            let outcome = device.start { try await app.checkInvariants() }
-            _ = await device.launch.rest()
-            if case .failure(let error) = outcome.value { report(.invariant, "'\(name)': \(error)") }
+            guard devices[name]?.isIdle ?? false else { continue }
+            if case .failure(let error) = await ask(name, { try await $0.checkInvariants() }) {
+                report(.invariant, "'\(name)': \(error)")
+            }
         }
     }
 

@@ -34,10 +34,10 @@ struct SimulationShrinking {
     ) async -> SimulationOutcome {
         var best = outcome
         var size = max(1, best.steps.count / 2)
-        while ContinuousClock.now < end {
+        while isInTime(end) {
             var start = best.steps.count - size
             let before = best.steps.count
-            while start > -size, ContinuousClock.now < end {
+            while start > -size, isInTime(end) {
                 var steps = best.steps
                 steps.removeSubrange(max(0, start)..<min(steps.count, start + size))
                 if let outcome = await failing(steps) { best = outcome }
@@ -54,7 +54,7 @@ struct SimulationShrinking {
         _ outcome: SimulationOutcome, until end: ContinuousClock.Instant
     ) async -> SimulationOutcome {
         var best = outcome
-        for index in best.steps.indices where ContinuousClock.now < end {
+        for index in best.steps.indices where isInTime(end) {
             guard case .pass(let device) = best.steps[index] else { continue }
             var steps = best.steps
             steps[index] = .finish(device)
@@ -69,7 +69,7 @@ struct SimulationShrinking {
     ) async -> SimulationOutcome {
         var best = outcome
         var pairs = Self.pairs(best.steps.count)
-        while let (first, second) = pairs.popLast(), ContinuousClock.now < end {
+        while let (first, second) = pairs.popLast(), isInTime(end) {
             var steps = best.steps
             steps.remove(at: second)
             steps.remove(at: first)
@@ -84,6 +84,8 @@ struct SimulationShrinking {
         (0..<count).flatMap { first in (first + 1..<max(count, first + 1)).map { (first, $0) } }
     }
 
+    private func isInTime(_ end: ContinuousClock.Instant) -> Bool { ContinuousClock.now < end && !Task.isCancelled }
+
     /// Leaves out all steps of a kind, one kind after the other: most have nothing to do with the problem.
     private func withoutKinds(
         _ outcome: SimulationOutcome, until end: ContinuousClock.Instant
@@ -92,7 +94,7 @@ struct SimulationShrinking {
         let kinds = Dictionary(grouping: best.steps, by: \.kind).sorted {
             ($0.value.count, $0.key) > ($1.value.count, $1.key)
         }
-        for (kind, _) in kinds where ContinuousClock.now < end {
+        for (kind, _) in kinds where isInTime(end) {
             if let outcome = await failing(best.steps.filter { $0.kind != kind }) { best = outcome }
         }
         return best
@@ -100,7 +102,9 @@ struct SimulationShrinking {
 
     /// Returns the outcome of steps that fail in the same way; nil if they do not.
     private func failing(_ steps: [Simulation.Step]) async -> SimulationOutcome? {
-        guard let outcome = try? await simulation.outcome(of: steps), let kind = outcome.problem?.kind else {
+        guard !Task.isCancelled, let outcome = try? await simulation.outcome(of: steps),
+            let kind = outcome.problem?.kind
+        else {
             return nil
         }
         // Which of the two a lost edit is depends on whether its own device shows it.

@@ -2,9 +2,9 @@ import NephosService
 import NephosWire
 
 /// The refusal of a whole request, with the content of its error dictionary.
-struct Refusal: Error {
+package struct Refusal: Error {
     var code: ServerErrorCode
-    var reason: String
+    package var reason: String
     /// The raw value of the `CKError.Code` that a native client reports; nil if the refusal determines none.
     var clientCode: Int?
     var retryAfter: Double?
@@ -35,7 +35,7 @@ struct Refusal: Error {
     }
 
     /// The refusal of a path for which there is no route.
-    static let noHandler = Refusal(.notFound, "could not find handler for endpoint")
+    package static let noHandler = Refusal(.notFound, "could not find handler for endpoint")
 
     /// Returns the refusal of a method that the route of the path does not allow.
     static func methodNotAllowed(_ allowed: String) -> Refusal {

@@ -74,7 +74,8 @@ struct ExportPage: Sendable {
                 return AssetValue(fileChecksum: asset.fileChecksum, size: asset.size, content: name)
             }
             lines.records += line.line + Self.lineEnd
-            let encrypted = try record.fields.decoded().encryptedOrSealed
+            let encrypted = RecordFields(
+                try record.fields.decoded().encryptedOrSealed.entries.filter { !lostFields.contains($0.name) })
             if !encrypted.isEmpty {
                 let line = EncryptedLine(
                     zoneName: zone.name, recordName: row.name, recordType: row.type, fields: encrypted)

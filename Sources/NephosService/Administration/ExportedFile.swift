@@ -26,12 +26,13 @@ final class ExportedFile: @unchecked Sendable {
         name = AssetContent.name(row.hash)
     }
 
-    /// Returns the next piece; nil after the last one. From where the file cannot be read on it has zeros, as the size
-    /// of the archive's file was given before.
-    func next() async -> ExportPiece? {
+    /// Returns the next piece; nil after the last one. From where the file is damaged it has zeros, as the size of the
+    /// archive's file was given before.
+    /// - Throws: `StorageError` and `ThreadError` where another attempt may read the file.
+    func next() async throws -> ExportPiece? {
         if isAtEnd { return nil }
         let count = Int(min(Self.pieceSize, row.size - offset))
-        let bytes = await read(count)
+        let bytes = try await read(count)
         hash.update(bytes)
         let piece = ExportPiece(path: path, size: row.size, offset: offset, bytes: bytes)
         offset += Int64(count)
@@ -42,10 +43,18 @@ final class ExportedFile: @unchecked Sendable {
         return piece
     }
 
-    private func read(_ count: Int) async -> [UInt8] {
-        if !isBroken, let bytes = try? await threads.run({ [self] in try readNow(count) }) { return bytes }
-        isBroken = true
+    private func read(_ count: Int) async throws -> [UInt8] {
+        do {
+            if !isBroken { return try await threads.run { [self] in try readNow(count) } }
+        } catch let error as StorageError where Self.isDamage(error, threads) {
+            isBroken = true
+        }
         return [UInt8](repeating: 0, count: count)
+    }
+
+    /// Whether a file is damaged. A file on another machine may be readable again.
+    static func isDamage(_ error: StorageError, _ threads: BlockingPool) -> Bool {
+        error.code == .damaged || error.code == .inputOutput && threads !== BlockingPool.network
     }
 
     private func readNow(_ count: Int) throws -> [UInt8] {

@@ -43,7 +43,7 @@ struct StoreExport: Sendable {
         while true {
             if !ready.isEmpty { return ready.removeFirst() }
             if let file {
-                if let piece = await file.next() { return piece }
+                if let piece = try await file.next() { return piece }
                 end(file)
             } else if let row = files.popFirst() {
                 file = try await open(row)
@@ -145,20 +145,20 @@ struct StoreExport: Sendable {
 
     /// Opens the file of an asset; nil if it cannot be read, which the lines of its records say.
     private mutating func open(_ row: AssetRow) async throws -> ExportedFile? {
-        do {
-            let file = try await service.stores.usingExisting(id) { [path = path("files/\(row.name)")] store in
-                guard let store, let reader = try await store.assets.open(row.file), reader.size == row.size else {
-                    return ExportedFile?.none
-                }
-                return ExportedFile(reader, row, path, store.assets.files.threads)
+        let log = service.environment.log
+        let file = try await service.stores.usingExisting(id) { [path = path("files/\(row.name)")] store in
+            guard let store else { return ExportedFile?.none }
+            let threads = store.assets.files.threads
+            do {
+                guard let reader = try await store.assets.open(row.file), reader.size == row.size else { return nil }
+                return ExportedFile(reader, row, path, threads)
+            } catch let error as StorageError where ExportedFile.isDamage(error, threads) {
+                log("an export skips the file \(row.file): \(error)")
+                return nil
             }
-            if file == nil { page?.lost.insert(row.name) }
-            return file
-        } catch let error as StorageError where error.code == .inputOutput || error.code == .damaged {
-            service.environment.log("an export skips the file \(row.file): \(error)")
-            page?.lost.insert(row.name)
-            return nil
         }
+        if file == nil { page?.lost.insert(row.name) }
+        return file
     }
 
     private mutating func end(_ file: ExportedFile) {

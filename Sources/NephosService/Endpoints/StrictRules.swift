@@ -34,8 +34,9 @@ enum StrictRules {
     }
 
     private static func spansZones(_ zones: [ZoneIDDictionary?], besides zone: ZoneIDDictionary?) -> Bool {
-        let name = (zone ?? .defaultZone).zoneName
-        return zones.contains { ($0?.zoneName ?? name) != name }
+        let zone = zone ?? .defaultZone
+        let owners = Set((zones + [zone]).compactMap { $0?.ownerRecordName })
+        return owners.count > 1 || zones.contains { ($0 ?? zone).zoneName != zone.zoneName }
     }
 }
 

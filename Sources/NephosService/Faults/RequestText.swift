@@ -7,6 +7,11 @@ package enum RequestText {
             let subject = [item.recordType, item.recordName.map { "\"\($0)\"" }, item.zoneName.map { "in \($0)" }]
             return ([item.operation.rawValue] + subject.compactMap(\.self)).joined(separator: " ")
         }
-        return texts.isEmpty ? path : "\(path): \(texts.joined(separator: ", "))"
+        let text = texts.isEmpty ? path : "\(path): \(texts.joined(separator: ", "))"
+        let tokens = ChangeTokens.of(request)
+        return !tokens.isEmpty && tokens.allSatisfy { $0 == nil } ? text + withoutToken : text
     }
+
+    /// The end of the text of a request that fetches changes from the beginning.
+    package static let withoutToken = " from the beginning"
 }

@@ -21,6 +21,9 @@ package struct SignInMethods: Hashable, Sendable {
     /// The names of the entries of the passkeys that are of this server's site.
     package var passkeys: [String]
 
+    /// The names of the entries that sign the account in.
+    var usable: Set<String> { Set(passkeys + identities.filter(\.isUsable).map(\.id)) }
+
     /// Whether the account could not sign in any more without some methods.
     /// - Parameter ids: the names of their entries.
     func areLast(_ ids: [String]) -> Bool {

@@ -67,7 +67,10 @@ extension Installation {
             if removed.isEmpty, id != nil {
                 throw ServiceError(.notFound, .unknownItem, "the account has no such \(Self.title(kind))")
             }
-            if !removed.isEmpty, methods.areLast(removed) { throw ServiceError.lastSignInMethod }
+            // Unusable methods, such as passkeys of a former site, are removed whatever is left.
+            if !methods.usable.isDisjoint(with: removed), methods.areLast(removed) {
+                throw ServiceError.lastSignInMethod
+            }
             if passkeys.contains(where: removed.contains) {
                 try self.removePasskeys(of: account, id: id, by: actor, in: transaction)
             }

@@ -179,7 +179,8 @@ final class AdministeredInstallation {
         }
         guard status == 200 else {
             let error = try? ErrorDictionary(decoding: answer)
-            if status == 404, error?.serverErrorCode == .notFound, case .server(let connection) = place {
+            // Other answers of the same code name what is missing.
+            if error?.reason == Refusal.noHandler.reason, case .server(let connection) = place {
                 throw Cloud.Failure(
                     message:
                         "\(connection.place) has no accounts to administer: it is no 'nephos serve'. 'nephos dev' signs in "

@@ -1,3 +1,4 @@
+import Glibc
 import NephosHTTP
 import NephosWire
 
@@ -15,6 +16,9 @@ enum RunningServer {
         let data = arguments["--data"]
         if let socket = arguments["--socket"] ?? data.map(ServeCommand.socketPath) {
             guard !arguments.has("--url") else { throw UsageError("'--data' and '--url' exclude each other.") }
+            if access(socket, F_OK) == 0, access(socket, R_OK | W_OK) != 0 {
+                Console.fail("\(socket): \(String(cString: strerror(errno)))")
+            }
             if !AdministeredInstallation.isServed(socket) {
                 Console.fail(
                     "no server answers at \(socket): start it with 'nephos serve', or name a running server with '--url'. "

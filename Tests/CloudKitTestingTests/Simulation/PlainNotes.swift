@@ -13,7 +13,7 @@ actor PlainNotes: SimulatedApp {
         case dropsEditsDuringSaves
         /// Goes on with a change token that has expired.
         case keepsExpiredToken
-        /// Takes another account's data for its own.
+        /// Sends what is there to an account that signs in.
         case keepsDataOfOtherAccount
         /// Ends in an endless loop of requests.
         case asksForEver
@@ -116,7 +116,10 @@ actor PlainNotes: SimulatedApp {
     private func checkAccount() async throws {
         let account = try await container.userRecordID().recordName
         if account == disk.account { return }
-        if disk.account != nil, mistake != .keepsDataOfOtherAccount { disk = Disk() }
+        if disk.account != nil {
+            if mistake != .keepsDataOfOtherAccount { disk = Disk() }
+            for name in disk.notes.keys { disk.notes[name] = Note(text: disk.notes[name]?.text ?? "", isDirty: true) }
+        }
         disk.account = account
         (disk.token, disk.hasZone) = (nil, false)
         try save()
