@@ -49,6 +49,7 @@ import Testing
             }
         }
         let (acknowledged, isOver) = (Shared(0), Shared(false))
+        defer { isOver.value.withLock { $0 = true } }
         let follower = Task { await Self.follow(database, zone) { isOver.value.withLock { $0 } } }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for writer in 0..<Self.writers {
@@ -71,7 +72,8 @@ import Testing
                     proxy.stall(false)
                 }
             }
-            try await group.waitForAll()
+            // Unlike `waitForAll()`, this ends at the first error, and cancels the others.
+            for try await _ in group {}
         }
         proxy.decide { _ in .passes }
         isOver.value.withLock { $0 = true }

@@ -32,13 +32,22 @@ final class ServedInstallation {
 
     /// Starts it without a log of requests.
     func start() async throws {
-        let server = try StartedNephos(
-            ["serve", "--data", data, "--url", url, "--listen", "127.0.0.1:\(port)", "--log", "off"]
-                + storage)
-        let line = try await server.readyLine()
-        try #require(line.hasSuffix("(production)\n"), "\(line)")
-        self.server = server
+        for attempt in 1...Self.attempts {
+            let server = try StartedNephos(
+                ["serve", "--data", data, "--url", url, "--listen", "127.0.0.1:\(port)", "--log", "off"]
+                    + storage)
+            let line = try await server.readyLine()
+            if line.hasSuffix("(production)\n") {
+                self.server = server
+                return
+            }
+            let errors = try await server.finish().errors
+            // A client of another test has the port for a moment.
+            try #require(attempt < Self.attempts && errors.contains("in use"), "\(line) \(errors)")
+        }
     }
+
+    private static let attempts = 50
 
     /// - Returns: what the server logged.
     @discardableResult
