@@ -17,6 +17,13 @@ import Testing
         try await simulation(seed: seed).run(steps: 300)
     }
 
+    @Test func `a note that was never sent is that of the account that syncs first`() async throws {
+        try await simulation(seed: 580).replay([
+            .offline("phone"), .edit("phone", 151_303), .signIn("phone", account: "tom"),
+            .signIn("phone", account: "mei"), .sync("phone"), .signIn("phone", account: "tom"),
+        ])
+    }
+
     @Test(arguments: Defect.allCases) func `a simulation finds the defect`(defect: Defect) async throws {
         for seed in UInt64(1)...20 {
             do {

@@ -76,7 +76,9 @@ struct EditLedger {
     mutating func note(contents: [String: String], device: String, account name: String) {
         guard var account = accounts[name] else { return }
         account.known[device, default: []].formUnion(contents.keys)
-        for index in account.edits.indices where account.edits[index].device != device {
+        // What a device lost it may still show, as its own.
+        for index in account.edits.indices
+        where account.edits[index].device != device && !account.edits[index].isLost {
             let edit = account.edits[index]
             if let value = edit.value, contents[edit.item] == value { account.edits[index].isSent = true }
         }
