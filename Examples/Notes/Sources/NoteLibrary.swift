@@ -3,13 +3,13 @@ import CloudKit
 /// What the app keeps on the device: the notes, what was not sent, and the sync engine's state. They are saved together, so
 /// that a crash between two writes cannot leave a state that is newer than the notes.
 ///
-/// It decides and does nothing else: which of two edits wins, what is sent, and what goes when the service says so.
+/// It decides which of two edits wins, which notes are pending, and which ones a deletion on the service removes.
 struct NoteLibrary: Codable, Sendable {
     struct Entry: Codable, Sendable {
         var note: Note
         /// Of the record as the service last returned it; nil if it never did.
         var systemFields: Data?
-        /// Whether the service may lack the text. The engine forgets what fails, and what was added just before a crash.
+        /// Whether the save is pending. The engine drops failed saves, and a crash drops those added since its last state.
         var isUnsent: Bool
     }
 

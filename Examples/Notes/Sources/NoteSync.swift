@@ -31,7 +31,7 @@ public actor NoteSync: CKSyncEngineDelegate {
     }
 
     /// Begins to sync with a private database.
-    /// - Parameter delegate: who hears from the engine instead of this, and hands it on. For tests.
+    /// - Parameter delegate: receives the engine's events first, and forwards them. For tests.
     public func start(
         _ database: CKDatabase, automaticallySync: Bool = true, delegate: (any CKSyncEngineDelegate)? = nil
     ) {

@@ -1,3 +1,5 @@
+import NephosService
+
 /// An app as a simulation runs it on a device, from a launch to its end: an actor, or a class that protects its state.
 ///
 /// Everything that has to survive the app's end is in the device's `diskDirectory`. A simulation ends apps without a
@@ -65,18 +67,7 @@ public struct SimulationRandom: RandomNumberGenerator, Sendable {
     }
 }
 
-/// A random generator that repeats its numbers for a seed (SplitMix64).
-struct SplitMix: RandomNumberGenerator, Sendable {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var word = state
-        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-        return word ^ (word >> 31)
-    }
-
+extension SplitMix {
     /// Returns an upper-case UUID of version 4.
     mutating func makeUUID() -> String {
         let (high, low) = (next() & ~0xF000 | 0x4000, next() & ~(0xC << 60) | 0x8 << 60)

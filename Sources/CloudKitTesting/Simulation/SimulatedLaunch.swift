@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitLocal
+import NephosService
 import Synchronization
 
 /// An app on a simulated device, from a launch to its end: its tasks, and its requests that wait at the door.

@@ -128,6 +128,7 @@ package final class FaultPlan: Sendable {
                 state.expired.remove(ClientToken(client: client, token: token))
                 if state.bounds != nil { state.tokens[ClientToken(client: client, token: token)] = now }
             }
+            state.evictTokens()
         }
     }
 
@@ -178,6 +179,18 @@ struct FaultDecision: Sendable {
 }
 
 extension FaultPlan.State {
+    private static let tokenLimit = 100_000
+
+    /// Evicts the tokens that were given out first, so that a server that runs for long keeps a bounded number. Evicted tokens
+    /// are valid again.
+    mutating func evictTokens() {
+        if expired.count > Self.tokenLimit { expired = [] }
+        guard tokens.count > Self.tokenLimit else { return }
+        let times = tokens.values.sorted()
+        let median = times[times.count / 2]
+        tokens = tokens.filter { $0.value > median }
+    }
+
     /// The ID of the fault that a request itself asks for. It is in the plan for that request alone.
     private static let ownID = 0
 
@@ -228,10 +241,12 @@ extension FaultPlan.State {
 }
 
 /// A random generator that repeats its numbers for a seed.
-struct SplitMix: RandomNumberGenerator, Sendable {
-    var state: UInt64
+package struct SplitMix: RandomNumberGenerator, Sendable {
+    private var state: UInt64
 
-    mutating func next() -> UInt64 {
+    package init(state: UInt64) { self.state = state }
+
+    package mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var word = state
         word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
