@@ -54,7 +54,9 @@ import Testing
 
     /// Analyses this test's tables alone: the cluster has those of all the tests beside it.
     private func analyze(_ connection: PostgresConnection) throws {
-        let tables = try connection.ask("SELECT tablename FROM pg_tables WHERE schemaname = current_schema").map { $0[0] }
+        let tables = try connection.ask("SELECT tablename FROM pg_tables WHERE schemaname = current_schema").map {
+            $0[0]
+        }
         try connection.execute("ANALYZE \(tables.joined(separator: ", ")); SET plan_cache_mode = force_generic_plan")
     }
 

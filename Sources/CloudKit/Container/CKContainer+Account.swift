@@ -15,7 +15,8 @@ extension CKContainer {
             return await ring.isUnapproved ? .temporarilyUnavailable : .available
         } catch {
             switch error.code {
-            case .notAuthenticated: return .noAccount
+            // The account is signed in here, and the service refuses its credentials: its session is over.
+            case .notAuthenticated: return .temporarilyUnavailable
             case .managedAccountRestricted: return .restricted
             case .accountTemporarilyUnavailable: return .temporarilyUnavailable
             default: throw error

@@ -18,8 +18,10 @@ struct SyncAccount {
 
 extension SyncEngineCore {
     /// Identifies the account once until it changes, and notifies the delegate of a change.
-    /// - Throws: `notAuthenticated` if there is no account; `operationCancelled` if another account has signed in
-    ///   meanwhile.
+    ///
+    /// Credentials that the service refuses are no sign-out: the session may have expired, and the user signs in again.
+    /// - Throws: `notAuthenticated` if there is no account, or if the service refuses its credentials;
+    ///   `operationCancelled` if another account has signed in meanwhile.
     func requireAccount(_ session: AccountSession) async throws(CKError) {
         let context = ErrorContext(containerID: session.identifier)
         if let failure = session.changeFailure { throw failure }
@@ -28,13 +30,10 @@ extension SyncEngineCore {
         case false?: throw session.noAccount(context)
         case nil: break
         }
-        let current: CKRecord.ID?
-        do throws(CKError) {
+        var current: CKRecord.ID?
+        if session.service.hasAccount {
             let name = try await session.currentUser(ServiceCall(scope: .public), context)
             current = CKRecord.ID(unchecked: name, zoneID: .default)
-        } catch {
-            guard error.code == .notAuthenticated else { throw error }
-            current = nil
         }
         // The answer may arrive after an account switch, and then names the former account.
         if let failure = session.changeFailure { throw failure }
@@ -42,6 +41,9 @@ extension SyncEngineCore {
         await noteUser(current)
         if current == nil { throw session.noAccount(context) }
     }
+
+    /// Whether the account is still unknown, so that nothing was fetched or sent.
+    var isAccountUnknown: Bool { account.withLock { $0.isPresent(as: database.account) } == nil }
 
     private func noteUser(_ current: CKRecord.ID?) async {
         let previous = state.read { $0.userRecordName }.map { CKRecord.ID(unchecked: $0, zoneID: .default) }

@@ -77,7 +77,7 @@ final class SyncEngineCore: Sendable {
         if AccountChangeOrigin.isOutside(of: database.session) { return }
         account.exchange(SyncAccount())
         subscription.withLock { $0.forgetSave() }
-        if automaticallySync { scheduler.schedule([.fetch, .send]) }
+        if automaticallySync { scheduler.scheduleNow([.fetch, .send]) }
     }
 
     /// Schedules a fetch, because a notification reported a change on the server.
@@ -85,6 +85,9 @@ final class SyncEngineCore: Sendable {
         progress.withLock { $0.wasNotified(at: environment.now()) }
         if automaticallySync { scheduler.schedule([.fetch]) }
     }
+
+    /// Whether the delegate is deallocated, so that no event is handled and the state cannot advance.
+    var hasNoDelegate: Bool { ends.withLock { $0.delegate == nil || $0.engine == nil } }
 
     // MARK: Delegate callbacks
 
@@ -210,8 +213,8 @@ final class SyncEngineCore: Sendable {
         } else if work.contains(.send), failure != nil {
             left.insert(.send)
         }
-        guard let failure, failure.isRetriedByEngine, failure.code != .operationCancelled,
-            failure.code != .notAuthenticated
+        guard let failure, failure.code != .operationCancelled,
+            isAccountUnknown || failure.isRetriedByEngine && failure.code != .notAuthenticated
         else { return .nothingLeft }
         return .left(left, after: failure.retryAfterSeconds)
     }

@@ -40,7 +40,7 @@ struct SyncFetch: Sendable {
     }
 
     private func checkCancellation() throws(CKError) {
-        if Task.isCancelled { throw .cancelled(nil) }
+        if Task.isCancelled || core.hasNoDelegate { throw .cancelled(nil) }
         if let failure = account.changeFailure { throw failure }
     }
 
@@ -53,8 +53,9 @@ struct SyncFetch: Sendable {
             let group = await nextOptions().operationGroup
             let token = core.state.read { $0.databaseToken }
             if token == nil {
-                // A fetch from the beginning returns every zone, so a zone that it does not return was deleted.
-                core.state.update { $0.doubtfulZoneIDs = $0.knownZoneIDs }
+                // A fetch from the beginning returns every zone but the default zone, so another zone that it does not
+                // return was deleted.
+                core.state.update { $0.doubtfulZoneIDs = $0.knownZoneIDs.subtracting([.default]) }
             }
             let changes: DatabaseChanges
             do {

@@ -16,6 +16,10 @@ final class SyncScheduler: Sendable {
     private struct State {
         var wanted: Work = []
         var isRunning = false
+        /// Whether the task sleeps until the next retry.
+        var isSleeping = false
+        /// The number of failures since the last success.
+        var failures = 0
         var isStopped = false
         var task: Task<Void, Never>?
         var body: (@Sendable (Work) async -> Outcome)?
@@ -45,6 +49,12 @@ final class SyncScheduler: Sendable {
         }
     }
 
+    /// Schedules work that does not wait for the next retry.
+    func scheduleNow(_ work: Work) {
+        schedule(work)
+        state.withLock { if $0.isSleeping { $0.task?.cancel() } }
+    }
+
     /// Cancels all scheduled work and all retries.
     func giveUp() {
         state.withLock { state in
@@ -63,14 +73,18 @@ final class SyncScheduler: Sendable {
     }
 
     private func work() async {
-        var failures = 0
         while let (work, body, abandoned) = next() {
             switch await ServiceDirectory.$scoped.withValue(directory, operation: { await body(work) }) {
-            case .nothingLeft: failures = 0
+            case .nothingLeft: state.withLock { $0.failures = 0 }
             case .left(let left, let after):
-                failures += 1
+                let failures = state.withLock { state in
+                    state.isSleeping = true
+                    state.failures += 1
+                    return state.failures
+                }
                 try? await environment.sleep(wait(failures, after))
                 state.withLock { state in
+                    state.isSleeping = false
                     if state.abandoned == abandoned { state.wanted.formUnion(left) }
                 }
             }
@@ -82,6 +96,11 @@ final class SyncScheduler: Sendable {
             guard let body = state.body, !state.isStopped, !state.wanted.isEmpty else {
                 state.isRunning = false
                 state.task = nil
+                return nil
+            }
+            // Work that was scheduled after the cancellation is not cancelled.
+            if Task.isCancelled {
+                state.task = environment.start { await self.work() }
                 return nil
             }
             defer { state.wanted = [] }

@@ -34,7 +34,7 @@ struct SyncSend: Sendable {
     /// resolve a failure go with the next send, so that the caller of this one learns of the failure.
     private func sendAll() async -> CKError? {
         while true {
-            if Task.isCancelled { return .cancelled(nil) }
+            if Task.isCancelled || core.hasNoDelegate { return .cancelled(nil) }
             if let failure = account.changeFailure { return failure }
             let zones = core.state.read { content in
                 content.database.changes.filter { scope.contains(zone: $0.zoneID) }

@@ -66,8 +66,8 @@ final class HTTPService: CloudService {
         }
     }
 
-    /// Posts `CKAccountChanged` at the first refusal of the account's token, as after a sign-out on the device: from then
-    /// on `accountStatus` is `noAccount`.
+    /// Posts `CKAccountChanged` at the first refusal of the account's token: from then on `accountStatus` is
+    /// `temporarilyUnavailable`, as the user has to sign in again.
     private func noteEndOfSession(_ failure: ServiceFailure) {
         guard hasAccount, case .refused(let error) = failure, error.serverErrorCode == .authenticationRequired,
             !isSignedOut.exchange(true, ordering: .relaxed)
@@ -289,7 +289,7 @@ final class HTTPService: CloudService {
         } catch {
             let path = address.dropFirst(root.count).prefix { $0 != "?" }
             throw .transport(
-                .internalError, "The answer of \(host) to \(path) is not CloudKit's: \(error). \(Self.strangerAdvice)")
+                .networkFailure, "The answer of \(host) to \(path) is not CloudKit's: \(error). \(Self.strangerAdvice)")
         }
     }
 
@@ -300,18 +300,15 @@ final class HTTPService: CloudService {
 
     // MARK: Failures
 
-    /// Converts an unsuccessful response to a failure, by its error dictionary or, without one, by its status.
+    /// Converts an unsuccessful response to a failure, by its error dictionary. A response without one is not the
+    /// service's: a proxy or another program refuses neither the account nor a change, and the request may be retried.
     private func failure(_ response: HTTPResponse) -> ServiceFailure {
         if let error = try? ErrorDictionary(decoding: response.body) { return .refused(error) }
         let code: CKError.Code =
             switch response.status {
-            case 401, 421: .notAuthenticated
-            case 403: .permissionFailure
-            case 413: .limitExceeded
             case 429: .requestRateLimited
-            case 502, 503, 504: .serviceUnavailable
-            case 500...: .internalError
-            default: .serverRejectedRequest
+            case 500...: .serviceUnavailable
+            default: .networkFailure
             }
         return .transport(
             code,

@@ -31,8 +31,9 @@ import Testing
 
     @Test(
         arguments: [
-            (nil, CKAccountStatus.available, nil), (.authenticationRequired, .noAccount, nil),
-            (.authenticationFailed, .noAccount, nil), (.tryAgainLater, .couldNotDetermine, .serviceUnavailable),
+            (nil, CKAccountStatus.available, nil), (.authenticationRequired, .temporarilyUnavailable, nil),
+            (.authenticationFailed, .temporarilyUnavailable, nil),
+            (.tryAgainLater, .couldNotDetermine, .serviceUnavailable),
         ] as [(ServerErrorCode?, CKAccountStatus, CKError.Code?)])
     func `the account status is the service's`(
         server: ServerErrorCode?, status: CKAccountStatus, failure: CKError.Code?

@@ -14,7 +14,8 @@ import Testing
             identifier: "iCloud.test", service: try HTTPService("iCloud.test", environment), environment: .system)
     }
 
-    @Test func `the end of a session is announced as a change of the account, which is then none`() async throws {
+    @Test func `the end of a session is announced as a change of the account, which is then unavailable`() async throws
+    {
         let server = try CannedServer(
             CannedServer.response(
                 421, #"{"uuid":"u","serverErrorCode":"AUTHENTICATION_REQUIRED","reason":"the session is over"}"#,
@@ -32,6 +33,6 @@ import Testing
             #expect(error?.code == .notAuthenticated)
             NotificationCenter.default.removeObserver(observer)
         }
-        #expect(try await container.accountStatus() == .noAccount)
+        #expect(try await container.accountStatus() == .temporarilyUnavailable)
     }
 }

@@ -53,9 +53,9 @@ import Testing
 
     @Test(
         arguments: [
-            (400, .serverRejectedRequest), (401, .notAuthenticated), (403, .permissionFailure),
-            (404, .serverRejectedRequest), (413, .limitExceeded), (421, .notAuthenticated), (429, .requestRateLimited),
-            (500, .internalError), (502, .serviceUnavailable), (503, .serviceUnavailable), (504, .serviceUnavailable),
+            (400, .networkFailure), (401, .networkFailure), (403, .networkFailure), (404, .networkFailure),
+            (413, .networkFailure), (421, .networkFailure), (429, .requestRateLimited), (500, .serviceUnavailable),
+            (502, .serviceUnavailable), (503, .serviceUnavailable), (504, .serviceUnavailable),
         ] as [(Int, CKError.Code)])
     func `an answer without an error dictionary maps by its status`(status: Int, code: CKError.Code) async throws {
         let server = try CannedServer(CannedServer.response(status, "<html>", headers: ["Retry-After: 7"]))
@@ -79,11 +79,11 @@ import Testing
     }
 
     @Test(arguments: ["", "<html>", #"{"records": []}"#, #"{"zones": 7}"#])
-    func `an answer that is not CloudKit's is an internal error`(body: String) async throws {
+    func `an answer that is not CloudKit's is a network failure`(body: String) async throws {
         let server = try CannedServer(CannedServer.response(200, body))
         defer { server.close() }
         let database = try container(at: server).privateCloudDatabase
-        let error = await expectFailure(.internalError) { _ = try await database.allRecordZones() }
+        let error = await expectFailure(.networkFailure) { _ = try await database.allRecordZones() }
         #expect(error?.localizedDescription.contains("another program listens there") == true)
     }
 

@@ -31,7 +31,7 @@ import Testing
             // A session that ended is over at the next request, and the other person's goes on.
             try await production.command("sessions", "end", "ada@example.org")
             await #expect(throws: CKError.self) { try await ada.privateCloudDatabase.record(for: id) }
-            #expect(try await ada.accountStatus() == .noAccount)
+            #expect(try await ada.accountStatus() == .temporarilyUnavailable)
             _ = try await bob.privateCloudDatabase.record(for: id)
             #expect(try await production.server.stop().status == 0)
         }
