@@ -257,7 +257,7 @@ private struct ValueRules {
 
     private func folded(_ text: String, ignoringCase: Bool) -> String {
         let text = ignoresDiacritics ? text.folding(options: .diacriticInsensitive, locale: nil) : text
-        return ignoringCase ? QuerySemantics.equalityForm(text) : text
+        return ignoringCase ? String(decoding: QuerySemantics.equalityForm(text), as: UTF8.self) : text
     }
 
     /// Whether the whole text matches a pattern, in which `*` stands for any text and `?` for one character.

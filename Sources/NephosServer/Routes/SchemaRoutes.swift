@@ -65,9 +65,10 @@ extension RoutedRequest {
         _ command: (NephosService, RequestContext) async throws(ServiceError) -> Answer
     ) async throws(Refusal) -> Answer {
         let path = try AdministrationPath(target.components)
-        let context = RequestContext(
+        var context = RequestContext(
             container: path.container, environment: path.environment, scope: .public, account: nil,
             requestID: requestID)
+        context.isContainerKnown = access.installation != nil
         do throws(ServiceError) {
             return try await command(service, context)
         } catch {

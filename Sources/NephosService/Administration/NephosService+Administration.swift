@@ -74,15 +74,20 @@ extension NephosService {
                     if context.isContainerKnown { return unused }
                     if try await stores.known().contains(where: { $0.container == id.container }) { return unused }
                 }
-                throw try await self.missingContainer(id)
+                throw try await self.missingContainer(id, context)
             }
         } catch {
             throw translate(error, requestID: context.requestID)
         }
     }
 
-    /// The error for a missing container, with a suggestion of the container that the caller may mean.
-    func missingContainer(_ id: StoreID) async throws -> ServiceError {
+    /// The error for a missing container, with a suggestion of the container that the caller may mean. Where containers
+    /// are made before they are used, the caller may have a role of this one alone, and gets no suggestion.
+    func missingContainer(_ id: StoreID, _ context: RequestContext) async throws -> ServiceError {
+        if context.isContainerKnown {
+            return ServiceError(
+                .badRequest, .badContainer, "the container \(id.container) is not used in \(id.environment) yet")
+        }
         let known = try await stores.known()
         let others = known.filter { $0.container == id.container }.map(\.environment)
         let hint =

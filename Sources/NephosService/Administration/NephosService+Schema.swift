@@ -56,7 +56,7 @@ extension NephosService {
             let production = try await self.schema(context.container, .production)
             let id = Self.id(context.container, .development)
             return try await self.stores.usingExisting(id) { store in
-                guard let store else { throw try await self.missingContainer(id) }
+                guard let store else { throw try await self.missingContainer(id, context) }
                 return try await FieldDrop(
                     recordType: request.recordType, field: request.field, environment: self.environment
                 ).run(on: store, production: production)
@@ -94,7 +94,7 @@ extension NephosService {
         try await administer(context, onlyDevelopment: true) {
             let id = Self.id(context.container, .development)
             let development = try await self.stores.usingExisting(id) { store in
-                guard let store else { throw try await self.missingContainer(id) }
+                guard let store else { throw try await self.missingContainer(id, context) }
                 return try await store.engine.read { try Schema($0) }
             }
             var findings: [SchemaFinding]

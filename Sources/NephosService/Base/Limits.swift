@@ -189,6 +189,8 @@ package enum Limits {
     package static let subscriptionSize = 64 * 1024
     /// The maximum number of subscriptions per account and database.
     package static let subscriptionsPerDatabase = 1000
+    /// The maximum number of bytes of an account's subscriptions per database in JSON: a save compares them all.
+    package static let subscriptionsSize = 4 << 20
     /// The maximum number of push tokens per account: each notification has an outbox row for each token. A new token
     /// evicts the least recently seen one.
     package static let pushTokensPerAccount = 100
@@ -221,6 +223,10 @@ package enum Limits {
     /// The number of characters to which the text of a field is truncated in a notification:
     /// `CKSubscription.NotificationInfo.desiredKeys`, Apple's documentation.
     static let notificationTextLength = 100
+    /// The maximum number of bytes of such a text: a character may have any number of combining marks.
+    static let notificationTextSize = 400
+    /// The maximum number of arguments per localized text. A format string names each of them.
+    package static let notificationArguments = 32
     /// The maximum number of bytes per notification: Apple Push Notification service, "Create the JSON payload".
     package static let notificationSize = 4096
     /// The maximum number of bytes per collapse ID, by which a notification replaces an earlier one: Apple Push

@@ -18,6 +18,9 @@ struct QueryBounds: Sendable {
     var tokensPerFilter = 250
     /// The maximum number of values per `IN` list: CKError 27/2023, "Query filter exceeds the limit of values: 250".
     var valuesPerFilter = 250
+    /// The maximum number of values per query with which lists are compared. Each is compared with all elements of a
+    /// list.
+    var listValuesPerQuery = 1000
     /// The maximum number of records or entries that one page examines.
     var candidatesPerPage = 2000
     /// The maximum number of bytes of fields that one page reads. A page may exceed it by one record.

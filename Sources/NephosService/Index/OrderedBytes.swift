@@ -50,12 +50,17 @@ enum OrderedBytes {
     /// are folded by the rules of `QuerySemantics`.
     static func equality(_ value: FieldValue) -> [UInt8]? {
         switch value {
-        case .string(let text): string(QuerySemantics.equalityForm(text), tag: Tag.string)
+        case .string(let text): string(equalityText(text), tag: Tag.string)
         case .reference(let reference): string(reference.recordName, tag: Tag.reference)
         case .int64, .double, .timestamp: order(value)
         case .location(let location): [Tag.location] + coordinate(location.latitude) + coordinate(location.longitude)
         case .bytes, .asset, .list, .sealed: nil
         }
+    }
+
+    /// The form of a string for comparisons by equality, or more of its beginning than an index contains.
+    static func equalityText(_ text: String) -> String {
+        String(decoding: QuerySemantics.equalityForm(text, limit: stringLimit), as: UTF8.self)
     }
 
     /// The index form of a word from the tokenizer.

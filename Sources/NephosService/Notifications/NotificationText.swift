@@ -69,14 +69,16 @@ struct NotificationText {
             if text.utf8.distance(from: text.startIndex, to: next) > Limits.collapseIDLength { break }
             end = next
         }
-        return text.isEmpty ? nil : String(text[..<end])
+        return end == text.startIndex ? nil : String(text[..<end])
     }
 
     /// The arguments of a localized text; nil if it has none. The argument of a field that is missing or has no text is
     /// empty.
     private func texts(_ names: [String]?) -> [String]? {
         guard let names, !names.isEmpty else { return nil }
-        return names.map { name in value(name).map { Self.cut(Self.text($0)) } ?? "" }
+        return names.prefix(Limits.notificationArguments).map { name in
+            value(name).map { Self.cut(Self.text($0)) } ?? ""
+        }
     }
 
     private func value(_ name: String) -> FieldValue? {
@@ -95,13 +97,25 @@ struct NotificationText {
         }
     }
 
-    private static func cut(_ text: String) -> String { String(text.prefix(Limits.notificationTextLength)) }
+    private static func cut(_ text: String) -> String {
+        guard text.utf8.count > Limits.notificationTextSize else {
+            return String(text.prefix(Limits.notificationTextLength))
+        }
+        var end = text.utf8.index(text.startIndex, offsetBy: Limits.notificationTextSize)
+        while text.utf8[end] & 0xC0 == 0x80 { end = text.utf8.index(before: end) }
+        return String(String(text[..<end]).prefix(Limits.notificationTextLength))
+    }
 }
 
 extension NotificationInfoDictionary {
+    /// The arguments of the localized texts.
+    var argumentLists: [[String]] {
+        [alertLocalizationArgs, titleLocalizationArgs, subtitleLocalizationArgs].compactMap(\.self)
+    }
+
     /// The names of all fields whose values a notification needs.
     fileprivate var fieldNames: [String] {
-        let names = [alertLocalizationArgs, titleLocalizationArgs, subtitleLocalizationArgs, additionalFields]
-        return names.flatMap { $0 ?? [] } + [collapseIDKey].compactMap(\.self)
+        let names = argumentLists.flatMap { $0.prefix(Limits.notificationArguments) } + (additionalFields ?? [])
+        return names + [collapseIDKey].compactMap(\.self)
     }
 }

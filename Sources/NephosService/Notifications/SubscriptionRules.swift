@@ -7,7 +7,7 @@ import NephosWire
 /// - Query subscriptions exist in the public and the private database, zone subscriptions in the private database, and
 ///   database subscriptions in the private and the shared database.
 /// - A query subscription needs an existing record type, a condition that a query allows, and a trigger to fire on.
-/// - A notification includes at most three fields.
+/// - A notification includes at most three fields, and each of its localized texts a bounded number of arguments.
 enum SubscriptionRules {
     static func check(_ subscription: SubscriptionDictionary, scope: DatabaseScope) throws(ServiceError) {
         if let id = subscription.subscriptionID { try checkID(id) }
@@ -24,6 +24,12 @@ enum SubscriptionRules {
             throw .invalid(
                 "additionalFields names \(fields.count) fields; a notification sends at most"
                     + " \(Limits.notificationFields) along")
+        }
+        let arguments = subscription.notificationInfo?.argumentLists.map(\.count).max() ?? 0
+        if arguments > Limits.notificationArguments {
+            throw .invalid(
+                "a localized text of the notification has \(arguments) arguments; at most"
+                    + " \(Limits.notificationArguments) are allowed")
         }
     }
 

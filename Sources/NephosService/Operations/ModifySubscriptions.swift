@@ -30,8 +30,8 @@ struct ModifySubscriptions {
     }
 
     func apply(schema: Schema, in transaction: StorageTransaction) throws -> SubscriptionsResponse {
-        var known = try KnownSubscriptions(
-            transaction.subscriptions(owner: caller.subscriptionOwner(account), account: account.id))
+        // Read by the first save alone, because its cost is that of all subscriptions.
+        var known: KnownSubscriptions?
         return SubscriptionsResponse(
             subscriptions: try request.operations.map { operation in
                 do {
@@ -45,7 +45,7 @@ struct ModifySubscriptions {
     }
 
     private func apply(
-        _ operation: SubscriptionOperation, _ schema: Schema, _ known: inout KnownSubscriptions,
+        _ operation: SubscriptionOperation, _ schema: Schema, _ known: inout KnownSubscriptions?,
         _ transaction: StorageTransaction
     ) throws -> SubscriptionResult {
         switch operation {
@@ -54,7 +54,7 @@ struct ModifySubscriptions {
                 try transaction.removeSubscription(
                     owner: caller.subscriptionOwner(account), account: account.id, id: id)
             else { throw ServiceError.subscriptionNotFound }
-            known.remove(id)
+            known?.remove(id)
             return .deleted(subscriptionID: id)
         case .create(let subscription):
             // A save with an existing ID is idempotent (CloudKit Web Services, subscriptions/modify).
@@ -71,7 +71,7 @@ struct ModifySubscriptions {
     }
 
     private func save(
-        _ subscription: SubscriptionDictionary, _ schema: Schema, _ known: inout KnownSubscriptions,
+        _ subscription: SubscriptionDictionary, _ schema: Schema, _ others: inout KnownSubscriptions?,
         _ transaction: StorageTransaction
     ) throws -> SubscriptionDictionary {
         try SubscriptionRules.check(subscription, scope: caller.scope)
@@ -95,6 +95,11 @@ struct ModifySubscriptions {
             throw ServiceError.limitExceeded(
                 "the subscription holds \(row.body.count) bytes; at most \(Limits.subscriptionSize) are allowed")
         }
+        var known =
+            try others
+            ?? KnownSubscriptions(
+                transaction.subscriptions(owner: caller.subscriptionOwner(account), account: account.id))
+        defer { others = known }
         if let same = known.duplicate(of: subscription, zone: zone) {
             throw ServiceError.duplicateSubscription(of: same)
         }
@@ -102,11 +107,17 @@ struct ModifySubscriptions {
             throw ServiceError.limitExceeded(
                 "an account has at most \(Limits.subscriptionsPerDatabase) subscriptions in a database; delete some")
         }
+        let size = known.size(without: id) + row.body.count
+        guard size <= Limits.subscriptionsSize else {
+            throw ServiceError.limitExceeded(
+                "the account's subscriptions in the database would have \(size) bytes; at most \(Limits.subscriptionsSize)"
+                    + " are allowed; delete some")
+        }
         // The type is inserted before the commit, so that the next save notices the subscription.
         watched.insert(row.recordType, in: owner)
         try transaction.insertSubscribedType(row.recordType, owner: owner)
         try transaction.put(row)
-        known.insert(subscription, zone: zone)
+        known.insert(subscription, zone: zone, size: row.body.count)
         return subscription
     }
 
@@ -162,16 +173,26 @@ private struct KnownSubscriptions {
         }
     }
 
-    private var subjects: [ExactString: Subject?] = [:]
-    private var ids: [Subject: String] = [:]
-
-    init(_ rows: [SubscriptionRow]) throws {
-        for row in rows { insert(try SubscriptionRules.dictionary(row), zone: row.zone) }
+    private struct Known {
+        var subject: Subject?
+        /// The number of bytes of the subscription in JSON.
+        var size: Int
     }
 
-    var count: Int { subjects.count }
+    private var byID: [ExactString: Known] = [:]
+    private var ids: [Subject: String] = [:]
+    private var size = 0
 
-    func has(_ id: String) -> Bool { subjects[ExactString(id)] != nil }
+    init(_ rows: [SubscriptionRow]) throws {
+        for row in rows { insert(try SubscriptionRules.dictionary(row), zone: row.zone, size: row.body.count) }
+    }
+
+    var count: Int { byID.count }
+
+    func has(_ id: String) -> Bool { byID[ExactString(id)] != nil }
+
+    /// The number of bytes of the other subscriptions in JSON.
+    func size(without id: String) -> Int { size - (byID[ExactString(id)]?.size ?? 0) }
 
     /// The ID of another existing subscription with the same subject; nil if there is none.
     func duplicate(of subscription: SubscriptionDictionary, zone: Int64) -> String? {
@@ -179,16 +200,19 @@ private struct KnownSubscriptions {
         return subscription.subscriptionID?.hasSameBytes(as: id) ?? false ? nil : id
     }
 
-    mutating func insert(_ subscription: SubscriptionDictionary, zone: Int64) {
+    mutating func insert(_ subscription: SubscriptionDictionary, zone: Int64, size: Int) {
         guard let id = subscription.subscriptionID else { return }
         remove(id)
         let subject = Subject(subscription, zone: zone)
-        subjects[ExactString(id)] = .some(subject)
+        byID[ExactString(id)] = Known(subject: subject, size: size)
+        self.size += size
         if let subject { ids[subject] = id }
     }
 
     mutating func remove(_ id: String) {
-        if let subject = subjects.removeValue(forKey: ExactString(id)) ?? nil { ids[subject] = nil }
+        guard let known = byID.removeValue(forKey: ExactString(id)) else { return }
+        size -= known.size
+        if let subject = known.subject { ids[subject] = nil }
     }
 }
 

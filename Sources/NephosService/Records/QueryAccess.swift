@@ -110,7 +110,7 @@ struct QueryConjunct: Sendable {
         case (.listMemberBeginsWith, .string(let prefix)):
             // Equality folds case and accents. An ASCII prefix is still a prefix after folding.
             let ascii = String(decoding: prefix.utf8.prefix { $0 < 0x80 }, as: UTF8.self)
-            let folded = OrderedBytes.prefix(QuerySemantics.equalityForm(ascii))
+            let folded = OrderedBytes.prefix(OrderedBytes.equalityText(ascii))
             return (.elements(IndexComponent(.equality, key), ByteRange(prefix: folded)), false)
         case (.near, .location(let center)): return (.circle(key, center, filter.distance ?? 0), false)
         case (.containsAllTokens, _), (.containsAnyTokens, _):
@@ -130,7 +130,7 @@ struct QueryConjunct: Sendable {
             guard let bytes = OrderedBytes.equality(value) else { continue }
             var point = QueryAccess.Point(bytes: bytes)
             switch value {
-            case .string(let text): isExact = isExact && OrderedBytes.isWhole(QuerySemantics.equalityForm(text))
+            case .string(let text): isExact = isExact && OrderedBytes.isWhole(OrderedBytes.equalityText(text))
             case .reference(let reference): point.zoneID = reference.zoneID
             default: break
             }

@@ -70,10 +70,16 @@ struct QueryValidation {
     private func checkSize(_ query: Query) throws(ServiceError) {
         var filters = query.filterBy.count
         var bytes = query.filterBy.reduce(0) { $0 + $1.fieldValue.storedSize }
+        var listValues = query.filterBy.reduce(0) { $0 + $1.listValues }
         _ = query.extendedFilter?.mapFilters { filter in
             filters += 1
             bytes += filter.fieldValue.storedSize
+            listValues += filter.listValues
             return filter
+        }
+        if listValues > bounds.listValuesPerQuery {
+            throw .limitExceeded(
+                "the query compares lists with \(listValues) values; at most \(bounds.listValuesPerQuery) are allowed")
         }
         if bytes > bounds.filterBytesPerQuery {
             throw .limitExceeded(
@@ -317,5 +323,15 @@ private struct TypeCheck {
             sort.append(descriptor)
         }
         return sort
+    }
+}
+
+extension Filter {
+    /// The number of values with which the filter compares a list.
+    fileprivate var listValues: Int {
+        guard [.listContainsAny, .listContainsAll].contains(comparator.positive),
+            case .list(_, let values) = fieldValue.value
+        else { return 0 }
+        return values.count
     }
 }

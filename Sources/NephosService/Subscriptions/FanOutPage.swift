@@ -150,6 +150,7 @@ struct FanOutReader {
         let destinations = try destinations(of: row.account)
         // Without a destination, only a subscription that fires once has an effect: it is deleted.
         if destinations == 0, !subscription.firesOnce { return }
+        if isFull(row.account), !subscription.firesOnce { return }
         switch matching.outcome(for: subscription, row, permissions: try permissions(of: row.account)) {
         case .nothing: return
         case .hint:
@@ -158,7 +159,8 @@ struct FanOutReader {
                 try payload(kind, row, zoneID), NotificationText(info: subscription.notificationInfo, record: nil), row,
                 subject: "\(row.owner.rawValue) \(row.id)", number: 1, isFormer: isFormer, destinations)
         case .changes(let changes):
-            for (index, change) in changes.enumerated() where !isFull {
+            for (index, change) in changes.enumerated()
+            where !isFull && (subscription.firesOnce || !isFull(row.account)) {
                 let text = NotificationText(info: subscription.notificationInfo, record: change.record)
                 let kind = NotificationPayload.Kind.query(
                     recordName: change.record.name, reason: NotificationPayload.Reason(change.trigger),
@@ -170,6 +172,9 @@ struct FanOutReader {
         }
     }
 
+    /// Whether more notifications of the event would not fit into the queue of a destination of the account.
+    private func isFull(_ account: Int64) -> Bool { page.counts[account, default: 0] >= Limits.waitingNotifications }
+
     private mutating func add(
         _ payload: NotificationPayload, _ text: NotificationText, _ row: SubscriptionRow, subject: String,
         number: Int64, isLast: Bool = false, isFormer: Bool = false, _ destinations: Int
@@ -179,11 +184,9 @@ struct FanOutReader {
         {
             return
         }
-        let count = page.counts[row.account, default: 0]
-        // More notifications would not fit into a destination's queue. A subscription that fires once is added anyway,
-        // so that it is deleted.
-        if count >= Limits.waitingNotifications, !isLast { return }
-        page.counts[row.account] = count + 1
+        // A subscription that fires once is added anyway, so that it is deleted.
+        if isFull(row.account), !isLast { return }
+        page.counts[row.account, default: 0] += 1
         var payload = payload
         text.fill(&payload)
         page.items.append(

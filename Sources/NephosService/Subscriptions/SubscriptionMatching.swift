@@ -7,6 +7,7 @@ struct SubscriptionMatching {
     let event: ChangeEvent
     /// The event's records in the form that conditions evaluate.
     private let records: [QueryableRow]
+    private let words: [RecordWords]
 
     init(_ event: ChangeEvent, in zone: ZoneKey, record: (RecordRow) throws -> QueryableRow) rethrows {
         self.zone = zone
@@ -16,6 +17,7 @@ struct SubscriptionMatching {
         } else {
             records = []
         }
+        words = records.map { _ in RecordWords() }
     }
 
     enum Outcome: Equatable {
@@ -41,9 +43,11 @@ struct SubscriptionMatching {
         guard let query = subscription.query else { return .nothing }
         let matcher = QueryMatcher(query.condition)
         var told: [RecordChange] = []
-        for (change, record) in zip(changes, records)
+        for (index, change) in changes.enumerated()
         where change.record.type == query.recordType && subscription.firesOn.contains(change.trigger) {
-            guard permissions.mayRead(change.record), matcher.matches(record) else { continue }
+            guard permissions.mayRead(change.record), matcher.matches(records[index], words: words[index]) else {
+                continue
+            }
             told.append(change)
             if subscription.firesOnce { break }
         }

@@ -2,7 +2,8 @@ package import NephosThreads
 
 /// Counts the work of a read, and ends the read at a limit.
 ///
-/// A unit of work is a row, 512 bytes of values, or 20 instructions of SQLite: about a microsecond each. The count is
+/// A unit of work is a row, 512 bytes of values, or 20 instructions of SQLite: about a microsecond each. Comparing values
+/// costs as reading them once more does. The count is
 /// the same on every machine, and counting reads no clock.
 package final class ReadMeter {
     package enum Limit: Sendable {
@@ -67,6 +68,13 @@ package final class ReadMeter {
 
     @inline(__always)
     package func take(bytes: Int) { left &-= bytes }
+
+    /// Counts work of the read's body on values that it has read.
+    /// - Throws: `StorageError` `.tooLong` if the read reaches its limit.
+    package func spend(bytes: Int) throws {
+        left &-= bytes
+        if left < 0 { throw exceeded() }
+    }
 
     /// Counts instructions of the database.
     /// - Returns: whether the running statement has to be interrupted.

@@ -20,6 +20,10 @@ package class StorageReader {
         self.foundZones = foundZones
     }
 
+    /// Counts work of the reader's body on values that it has read.
+    /// - Throws: `StorageError` `.tooLong` if the read reaches its limit.
+    package final func spend(bytes: Int) throws { try connection.meter.spend(bytes: bytes) }
+
     /// Makes every later call fail, because the body has returned.
     package final func invalidate() {
         failure = StorageError(.other, "The reader or transaction was used after its body returned.")

@@ -12,16 +12,24 @@
 ///   record that has the list. A search without a token (only stop words) matches nothing.
 package struct QueryMatcher: Sendable {
     private let condition: Condition
+    /// The number of times that the conditions read a field: a list is compared with each value of its filter.
+    package let comparisons: Int
+    private let searches: Bool
 
     package init(_ expression: QueryExpression) {
         condition = Condition(expression.normalized)
+        comparisons = condition.comparisons
+        searches = condition.searches
     }
 
     package init(_ filters: [Filter]) {
         self.init(.and(filters.map(QueryExpression.filter)))
     }
 
-    package func matches(_ record: some QueryableRecord) -> Bool { condition.matches(record) }
+    /// - Parameter words: the words of the record's fields; nil if no other conditions are evaluated on the record.
+    package func matches(_ record: some QueryableRecord, words: RecordWords? = nil) -> Bool {
+        condition.matches(record, words ?? (searches ? RecordWords() : nil))
+    }
 
     private indirect enum Condition: Sendable {
         case constant(Bool)
@@ -41,15 +49,47 @@ package struct QueryMatcher: Sendable {
             }
         }
 
-        func matches(_ record: some QueryableRecord) -> Bool {
+        func matches(_ record: some QueryableRecord, _ words: RecordWords?) -> Bool {
             switch self {
             case .constant(let value): value
-            case .filter(let filter): filter.matches(record)
-            case .and(let parts): parts.allSatisfy { $0.matches(record) }
-            case .or(let parts): parts.contains { $0.matches(record) }
-            case .not(let inner): !inner.matches(record)
+            case .filter(let filter): filter.matches(record, words)
+            case .and(let parts): parts.allSatisfy { $0.matches(record, words) }
+            case .or(let parts): parts.contains { $0.matches(record, words) }
+            case .not(let inner): !inner.matches(record, words)
             }
         }
+
+        var comparisons: Int {
+            switch self {
+            case .constant: 0
+            case .filter(let filter): filter.comparisons
+            case .and(let parts), .or(let parts): parts.reduce(0) { $0 + $1.comparisons }
+            case .not(let inner): inner.comparisons
+            }
+        }
+
+        var searches: Bool {
+            switch self {
+            case .constant: false
+            case .filter(let filter): filter.searches
+            case .and(let parts), .or(let parts): parts.contains(where: \.searches)
+            case .not(let inner): inner.searches
+            }
+        }
+    }
+}
+
+/// The words of a record's fields, which are found once for all searches in a field.
+package final class RecordWords {
+    private var words: [QueryKey: Set<String>] = [:]
+
+    package init() {}
+
+    fileprivate func words(of key: QueryKey, _ value: FieldValue) -> Set<String> {
+        if let known = words[key] { return known }
+        let found = Set(Tokenizer.tokens(of: value))
+        words[key] = found
+        return found
     }
 }
 
@@ -57,13 +97,13 @@ package struct QueryMatcher: Sendable {
 struct PreparedFilter: Sendable {
     private enum Test: Sendable {
         case never
-        case isAny(of: [PreparedValue])
+        case isAny(of: PreparedValues)
         case isOrdered(FilterComparator, FieldValue)
         case beginsWith([UInt8])
         case isNear(LocationValue, metres: Double)
         case hasTokens([String], all: Bool)
-        case listContainsAny([PreparedValue])
-        case listContainsAll([PreparedValue])
+        case listContainsAny(PreparedValues)
+        case listContainsAll(PreparedValues)
         case listMemberBeginsWith([UInt8])
     }
 
@@ -80,34 +120,43 @@ struct PreparedFilter: Sendable {
     private static func test(_ comparator: FilterComparator, _ value: FieldValue, _ distance: Double?) -> Test {
         switch (comparator, value) {
         case (.equals, .list): .never
-        case (.equals, _): .isAny(of: [PreparedValue(value)])
-        case (.in, .list(_, let values)): .isAny(of: values.map(PreparedValue.init))
+        case (.equals, _): .isAny(of: PreparedValues([value]))
+        case (.in, .list(_, let values)): .isAny(of: PreparedValues(values))
         case (_, _) where comparator.isOrdering: .isOrdered(comparator, value)
         case (.beginsWith, .string(let prefix)): .beginsWith(Array(prefix.utf8))
         case (.near, .location(let center)): .isNear(center, metres: distance ?? 0)
         case (.containsAllTokens, _): .hasTokens(Tokenizer.tokens(of: value), all: true)
         case (.containsAnyTokens, _): .hasTokens(Tokenizer.tokens(of: value), all: false)
         case (.listContains, .list): .never
-        case (.listContains, _): .listContainsAny([PreparedValue(value)])
-        case (.listContainsAny, .list(_, let values)): .listContainsAny(values.map(PreparedValue.init))
-        case (.listContainsAll, .list(_, let values)): .listContainsAll(values.map(PreparedValue.init))
+        case (.listContains, _): .listContainsAny(PreparedValues([value]))
+        case (.listContainsAny, .list(_, let values)): .listContainsAny(PreparedValues(values))
+        case (.listContainsAll, .list(_, let values)): .listContainsAll(PreparedValues(values))
         case (.listMemberBeginsWith, .string(let prefix)): .listMemberBeginsWith(Array(prefix.utf8))
         default: .never
         }
     }
 
-    func matches(_ record: some QueryableRecord) -> Bool {
-        guard let value = record.value(of: key) else { return isNegative }
-        let context = ComparisonContext(zoneID: record.zoneID, key: key)
-        return passes(value, context) != isNegative
+    var comparisons: Int {
+        switch test {
+        case .listContainsAny(let values), .listContainsAll(let values): max(1, values.all.count)
+        default: 1
+        }
     }
 
-    private func passes(_ value: FieldValue, _ context: ComparisonContext) -> Bool {
+    var searches: Bool { if case .hasTokens = test { true } else { false } }
+
+    func matches(_ record: some QueryableRecord, _ words: RecordWords?) -> Bool {
+        guard let value = record.value(of: key) else { return isNegative }
+        let context = ComparisonContext(zoneID: record.zoneID, key: key)
+        return passes(value, context, words) != isNegative
+    }
+
+    private func passes(_ value: FieldValue, _ context: ComparisonContext, _ words: RecordWords?) -> Bool {
         switch test {
         case .never: return false
         case .isAny(let candidates):
-            let value = PreparedValue(value)
-            return candidates.contains { $0.isEqual(to: value, context) }
+            let value = PreparedValue(value, limit: candidates.longest)
+            return candidates.all.contains { $0.isEqual(to: value, context) }
         case .isOrdered(let comparator, let bound):
             guard let order = ValueComparison.order(value, bound) else { return false }
             switch comparator {
@@ -124,14 +173,14 @@ struct PreparedFilter: Sendable {
             return center.distance(to: location) <= metres
         case .hasTokens(let wanted, let all):
             guard !wanted.isEmpty else { return false }
-            let found = Set(Tokenizer.tokens(of: value))
+            let found = words?.words(of: context.key, value) ?? Set(Tokenizer.tokens(of: value))
             return all ? wanted.allSatisfy(found.contains) : wanted.contains(where: found.contains)
         case .listContainsAny(let wanted):
-            guard let elements = Self.elements(of: value) else { return false }
-            return wanted.contains { wanted in elements.contains { $0.isEqual(to: wanted, context) } }
+            guard let elements = Self.elements(of: value, wanted) else { return false }
+            return wanted.all.contains { wanted in elements.contains { $0.isEqual(to: wanted, context) } }
         case .listContainsAll(let wanted):
-            guard let elements = Self.elements(of: value) else { return false }
-            return wanted.allSatisfy { wanted in elements.contains { $0.isEqual(to: wanted, context) } }
+            guard let elements = Self.elements(of: value, wanted) else { return false }
+            return wanted.all.allSatisfy { wanted in elements.contains { $0.isEqual(to: wanted, context) } }
         case .listMemberBeginsWith(let prefix):
             guard case .list(_, let elements) = value else { return false }
             return elements.contains { element in
@@ -141,9 +190,9 @@ struct PreparedFilter: Sendable {
         }
     }
 
-    private static func elements(of value: FieldValue) -> [PreparedValue]? {
+    private static func elements(of value: FieldValue, _ wanted: PreparedValues) -> [PreparedValue]? {
         guard case .list(_, let elements) = value else { return nil }
-        return elements.map(PreparedValue.init)
+        return elements.map { PreparedValue($0, limit: wanted.longest) }
     }
 }
 
@@ -163,14 +212,32 @@ struct ComparisonContext {
     }
 }
 
+/// The values of a filter, prepared for comparisons by equality.
+struct PreparedValues: Sendable {
+    let all: [PreparedValue]
+    /// The length in bytes of the longest form of a string. Of a record's string no more is formed, so that a comparison
+    /// costs as much as the filter is long.
+    let longest: Int
+
+    init(_ values: [FieldValue]) {
+        all = values.map { PreparedValue($0) }
+        longest = all.map(\.form.count).max() ?? 0
+    }
+}
+
 /// A value prepared for comparisons by equality, with its string in `QuerySemantics.equalityForm`.
 struct PreparedValue: Sendable {
     private let value: FieldValue
-    private let form: [UInt8]
+    fileprivate let form: [UInt8]
 
-    init(_ value: FieldValue) {
+    /// - Parameter limit: the number of bytes of the longest form with which the value is compared.
+    init(_ value: FieldValue, limit: Int = .max) {
         self.value = value
-        if case .string(let text) = value { form = Array(QuerySemantics.equalityForm(text).utf8) } else { form = [] }
+        if case .string(let text) = value {
+            form = QuerySemantics.equalityForm(text, limit: limit)
+        } else {
+            form = []
+        }
     }
 
     func isEqual(to other: PreparedValue, _ context: ComparisonContext) -> Bool {

@@ -7,31 +7,71 @@ package enum QuerySemantics {
     /// documentation of CKQuery.
     package static let equalityIgnoresCase = true
 
+    /// The maximum length of a run of combining marks that is normalised as one. A longer run, which no language has, is
+    /// normalised in pieces, because normalisation takes the square of a run's length.
+    static let longestMarkRun = 64
+
     /// Returns the form of a string for comparisons by equality. Two strings are equal if the UTF-8 bytes of their
     /// forms are equal. `BEGINSWITH` and orderings compare the bytes of the strings themselves.
-    package static func equalityForm(_ string: String) -> String {
-        if string.utf8.allSatisfy({ $0 < 0x80 }) { return equalityIgnoresCase ? lowercasedASCII(string) : string }
-        var form = String.UnicodeScalarView()
-        for scalar in string._nfd {
-            equalityIgnoresCase ? appendCaseFolded(scalar, to: &form) : form.append(scalar)
+    /// - Parameter limit: the number of bytes after which the form may end. The result is then a prefix of the form that
+    ///   is longer than `limit`.
+    package static func equalityForm(_ string: String, limit: Int = .max) -> [UInt8] {
+        if string.utf8.allSatisfy({ $0 < 0x80 }) {
+            let bytes = limit < string.utf8.count ? string.utf8.prefix(limit + 1) : string.utf8[...]
+            return equalityIgnoresCase ? bytes.map { $0 &- 0x41 < 26 ? $0 | 0x20 : $0 } : Array(bytes)
         }
-        return String(form)
+        var form: [UInt8] = []
+        forEachDecomposed(string) { scalar in
+            if equalityIgnoresCase {
+                appendCaseFolded(scalar, to: &form)
+            } else {
+                append(scalar, to: &form)
+            }
+            return form.count <= limit
+        }
+        return form
     }
 
-    static func lowercasedASCII(_ string: String) -> String {
-        guard string.utf8.contains(where: { $0 &- 0x41 < 26 }) else { return string }
-        return String(decoding: string.utf8.map { $0 &- 0x41 < 26 ? $0 | 0x20 : $0 }, as: UTF8.self)
+    /// Calls `body` with each scalar of the string's canonical decomposition until it returns false.
+    static func forEachDecomposed(_ string: String, _ body: (Unicode.Scalar) -> Bool) {
+        /// A starter and the combining marks after it, or the next part of a long run of marks.
+        var piece = String.UnicodeScalarView()
+        var marks = 0
+        func take() -> Bool {
+            defer { (piece, marks) = (String.UnicodeScalarView(), 0) }
+            if marks == 0, let scalar = piece.first, scalar.isASCII { return body(scalar) }
+            for scalar in String(piece)._nfd where !body(scalar) { return false }
+            return true
+        }
+        for scalar in string.unicodeScalars {
+            let isMark = isCombiningMark(scalar)
+            if (!isMark || marks == longestMarkRun) && !piece.isEmpty, !take() { return }
+            piece.append(scalar)
+            if isMark { marks += 1 }
+        }
+        _ = take()
     }
 
-    /// Appends the scalar's case-folded form to `text`: "ß" and "SS" both become "ss".
-    static func appendCaseFolded(_ scalar: Unicode.Scalar, to text: inout String.UnicodeScalarView) {
+    /// Whether normalisation may move the scalar before an earlier one.
+    private static func isCombiningMark(_ scalar: Unicode.Scalar) -> Bool {
+        // Tibetan vowel signs that are no marks themselves decompose to marks.
+        scalar.value >= 0x300
+            && (scalar.properties.canonicalCombiningClass != .notReordered || 0xF73...0xF81 ~= scalar.value)
+    }
+
+    /// Appends the UTF-8 bytes of the scalar's case-folded form: "ß" and "SS" both become "ss".
+    static func appendCaseFolded(_ scalar: Unicode.Scalar, to bytes: inout [UInt8]) {
         if scalar.isASCII {
-            let value = scalar.value
-            text.append(value &- 0x41 < 26 ? Unicode.Scalar(UInt8(value | 0x20)) : scalar)
+            let byte = UInt8(scalar.value)
+            bytes.append(byte &- 0x41 < 26 ? byte | 0x20 : byte)
             return
         }
         for upper in scalar.properties.uppercaseMapping.unicodeScalars {
-            text.append(contentsOf: upper.properties.lowercaseMapping.unicodeScalars)
+            for lower in upper.properties.lowercaseMapping.unicodeScalars { append(lower, to: &bytes) }
         }
+    }
+
+    private static func append(_ scalar: Unicode.Scalar, to bytes: inout [UInt8]) {
+        UTF8.encode(scalar).map { bytes.append(contentsOf: $0) }
     }
 }

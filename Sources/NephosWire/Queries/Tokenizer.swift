@@ -1,5 +1,3 @@
-@_spi(_Unicode) import Swift
-
 /// Splits text into the tokens of full-text search. Tokens are runs of letters and digits, folded to ignore case and
 /// diacritics. Stop words are omitted.
 package enum Tokenizer {
@@ -27,19 +25,18 @@ package enum Tokenizer {
             collector.add(bytes)
             return collector.tokens
         }
-        var word = String.UnicodeScalarView()
-        for scalar in text._nfd {
+        var word: [UInt8] = []
+        QuerySemantics.forEachDecomposed(text) { scalar in
             if scalar.isASCII ? isWordASCII(UInt8(scalar.value)) : isWord(scalar) {
                 QuerySemantics.appendCaseFolded(scalar, to: &word)
-            } else if isMark(scalar) {
-                // Skips diacritics, which decomposition separated from their letters.
-                continue
-            } else if !word.isEmpty {
-                collector.add(Array(String(word).utf8))
-                word = String.UnicodeScalarView()
+            } else if !isMark(scalar), !word.isEmpty {
+                // Diacritics, which decomposition separated from their letters, end no word.
+                collector.add(word)
+                word.removeAll(keepingCapacity: true)
             }
+            return true
         }
-        collector.add(Array(String(word).utf8))
+        collector.add(word)
         return collector.tokens
     }
 

@@ -39,6 +39,14 @@ struct QueryRefusalTests {
         try await expectRefusal(Query(recordType: "Users"), .invalidArguments, "Can't query system types")
     }
 
+    @Test func `a query that compares lists with too many values is refused`() async throws {
+        let values = FieldValue.list(of: .string, (0..<250).map { .string("tag \($0)") })
+        let filters = (0..<5).map { _ in Filter(.field("tags"), .listContainsAny, values) }
+        let error = try await cloud().refusal(Query(recordType: "Note", filterBy: filters), zone: "A")
+        #expect(error?.clientCode == .limitExceeded)
+        #expect(error?.reason.contains("compares lists with 1250 values; at most 1000") == true)
+    }
+
     @Test func `unknown or unindexed fields are refused with the remedy`() async throws {
         try await expectRefusal(
             note(.field("missing"), .equals, .int64(1)), .invalidArguments,

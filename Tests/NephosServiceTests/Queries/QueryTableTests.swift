@@ -112,7 +112,7 @@ struct QueryTableTests {
                         continue
                     }
                     let matcher = QueryMatcher([filter])
-                    let expected = known.filter(matcher.matches).map(\.recordName).sorted()
+                    let expected = known.filter { matcher.matches($0) }.map(\.recordName).sorted()
                     let found = try await cloud.all(query, zone: "A").sorted()
                     #expect(found == expected, "\(column) \(comparator) \(filter.fieldValue)")
                     if expected.isEmpty { outcomes.empty += 1 } else { outcomes.matched += 1 }

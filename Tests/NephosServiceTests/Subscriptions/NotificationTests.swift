@@ -1,4 +1,5 @@
 import NephosPostgresTesting
+import NephosStorage
 import NephosWire
 import Testing
 
@@ -231,6 +232,24 @@ struct NotificationTests {
         _ = try await zone.modify([.delete("a")])
         let deletion = try #require(try await device.next())
         #expect(deletion.kind == .query(recordName: "a", reason: .recordDeleted, fields: [:]))
+    }
+
+    @Test func `the texts of a notification are bounded in number and bytes, also of a subscription from before`() {
+        var info = NotificationInfoDictionary()
+        info.alertLocalizationKey = "KEY"
+        info.alertLocalizationArgs = Array(repeating: "text", count: 5000)
+        let text = String(repeating: "e" + String(repeating: "\u{301}", count: 500), count: 101)
+        let row = RecordRow(
+            zone: ZoneKey(owner: .everyone, id: 3), name: "a", type: "Note", sequence: 9, createdAt: 1, createdBy: 4,
+            modifiedAt: 5, modifiedBy: 6,
+            fields: RecordFields([.init(name: "text", field: Field(.string(text)))]).encoded())
+        var payload = NotificationPayload(
+            .database, notificationID: nil, containerIdentifier: "c", userRecordName: nil, subscriptionID: "s",
+            databaseScope: .private, zoneID: nil)
+        NotificationText(info: info, record: row).fill(&payload)
+        let arguments = payload.alert.localizationArgs ?? []
+        #expect(arguments.count == 32)
+        #expect(arguments.allSatisfy { 397...400 ~= $0.utf8.count && text.utf8.starts(with: $0.utf8) })
     }
 
     @Test func `a notification without an alert is silent`() async throws {

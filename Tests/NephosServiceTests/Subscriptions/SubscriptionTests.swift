@@ -147,6 +147,35 @@ struct SubscriptionTests {
         #expect(try await database.subscriptionIDs() == [])
     }
 
+    @Test func `the size of an account's subscriptions in a database is limited`() async throws {
+        let database = try await database()
+        func subscription(_ number: Int) -> SubscriptionDictionary {
+            let text = "\(number) " + String(repeating: "x", count: 60_000)
+            return .query("S\(number)", where: [Filter(.field("text"), .equals, .string(text))])
+        }
+        let fitting = Limits.subscriptionsSize / 61_000
+        for number in 0..<fitting { #expect(try await database.save(subscription(number)).error == nil) }
+        let errors = try await database.modify([.update(subscription(fitting)), .update(subscription(fitting + 1))])
+        #expect(errors.allSatisfy { $0.error == nil || $0.error?.reason.contains("would have") == true })
+        #expect(errors.last?.error?.clientErrorCode == ServiceError.ClientCode.limitExceeded.rawValue)
+        // One that replaces another, and one after a deletion, fit.
+        #expect(try await database.save(subscription(3)).error == nil)
+        _ = try await database.modify([.delete(subscriptionID: "S0"), .delete(subscriptionID: "S1")])
+        #expect(try await database.save(subscription(fitting + 1)).error == nil)
+    }
+
+    @Test func `a localized text has at most 32 arguments`() async throws {
+        let database = try await database()
+        var subscription = SubscriptionDictionary.query("S")
+        subscription.notificationInfo = NotificationInfoDictionary()
+        subscription.notificationInfo?.alertLocalizationKey = "KEY"
+        subscription.notificationInfo?.titleLocalizationArgs = Array(repeating: "text", count: 33)
+        let error = try #require(try await database.save(subscription).error)
+        #expect(error.reason == "a localized text of the notification has 33 arguments; at most 32 are allowed")
+        subscription.notificationInfo?.titleLocalizationArgs = Array(repeating: "text", count: 32)
+        #expect(try await database.save(subscription).error == nil)
+    }
+
     @Test func `one operation's refusal does not affect the others`() async throws {
         let database = try await database()
         let results = try await database.modify([.update(.query("")), .update(.query("S"))])

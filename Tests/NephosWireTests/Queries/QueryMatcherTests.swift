@@ -1,5 +1,8 @@
-import NephosWire
+import Foundation
+import NephosTesting
 import Testing
+
+@testable import NephosWire
 
 @Suite("What a condition matches")
 struct QueryMatcherTests {
@@ -43,6 +46,37 @@ struct QueryMatcherTests {
         #expect(matches("title", .equals, .string("Dusk over Ma\u{301}laga")))
         #expect(QuerySemantics.equalityForm("\u{C5}") == QuerySemantics.equalityForm("a\u{30A}"))
         #expect(QuerySemantics.equalityForm("Straße") == QuerySemantics.equalityForm("STRASSE"))
+    }
+
+    @Test(arguments: 0..<20 as Range<UInt64>)
+    func `a form that ends early is the beginning of the whole form`(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        let scalars: [Unicode.Scalar] = [
+            "a", "B", " ", "ß", "\u{C5}", "\u{301}", "\u{323}", "\u{F73}", "\u{AC01}", "é",
+        ]
+        let text = String(
+            String.UnicodeScalarView((0..<300).map { _ in scalars[Int.random(in: scalars.indices, using: &random)] }))
+        let whole = QuerySemantics.equalityForm(text)
+        for limit in [0, 1, 7, 100, whole.count - 1, whole.count] {
+            let form = QuerySemantics.equalityForm(text, limit: limit)
+            #expect(whole.starts(with: form) && (form.count > limit || form == whole), "seed \(seed), limit \(limit)")
+        }
+        #expect(whole == QuerySemantics.equalityForm(text.precomposedStringWithCanonicalMapping), "seed \(seed)")
+    }
+
+    @Test func `a long run of combining marks is compared in time that grows with its length`() {
+        let marks = String(repeating: "\u{301}\u{323}", count: 300_000)
+        #expect(QuerySemantics.equalityForm("E" + marks) == QuerySemantics.equalityForm("e" + marks))
+        #expect(Tokenizer.tokens(of: "Caf" + "e" + marks) == ["cafe"])
+    }
+
+    @Test func `a list is read once for each of its filter's values, another field once`() {
+        func comparisons(_ comparator: FilterComparator, _ value: FieldValue) -> Int {
+            QueryMatcher([Filter(QueryKey(name: "f"), comparator, value)]).comparisons
+        }
+        #expect(comparisons(.in, strings("a", "b", "c")) == 1)
+        #expect(comparisons(.listContainsAny, strings("a", "b", "c")) == 3)
+        #expect(comparisons(.notListContainsAny, strings("a", "b", "c")) == 3)
     }
 
     @Test func `BEGINSWITH is case-sensitive, and an empty prefix matches every string`() {

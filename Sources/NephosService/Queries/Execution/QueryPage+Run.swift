@@ -32,6 +32,8 @@ extension QueryPage {
         var size = 0
         /// The number of bytes of the examined records' fields.
         private var bytesRead = 0
+        /// The number of bytes that conditions were checked on since the clock was last read.
+        private var bytesChecked = 0
         /// The number of results that an index lacks.
         private var leftOut = 0
         var result = Result()
@@ -169,8 +171,19 @@ extension QueryPage {
 
         /// Whether the page has examined as much as its bounds allow.
         private var isSpent: Bool {
-            looks >= candidatesPerPage || bytesRead >= bytesPerPage || looks & 63 == 63 && page.isLate
+            looks >= candidatesPerPage || bytesRead >= bytesPerPage || isClockDue && page.isLate
         }
+
+        /// Whether so much was examined that the clock has to be read.
+        private var isClockDue: Bool {
+            guard bytesChecked < Self.bytesPerClockRead else {
+                bytesChecked = 0
+                return true
+            }
+            return looks & 63 == 63
+        }
+
+        private static let bytesPerClockRead = 1 << 20
 
         private var isAnswerFull: Bool { result.count - leftOut >= limit || size >= answerSize }
 
@@ -304,7 +317,8 @@ extension QueryPage {
         }
 
         private func matches(_ row: RecordRow, _ zone: QueryZone) throws -> Bool {
-            try Self.matches(row, zone, checks, page)
+            bytesChecked += row.fields.count * checks.matcher.comparisons
+            return try Self.matches(row, zone, checks, page)
         }
 
         private static func matches(
@@ -312,6 +326,7 @@ extension QueryPage {
         ) throws -> Bool {
             let creator = checks.needsUsers ? try page.accounts.userRecordName(id: row.createdBy, page.reader) : nil
             let modifier = checks.needsUsers ? try page.accounts.userRecordName(id: row.modifiedBy, page.reader) : nil
+            try page.reader.spend(bytes: row.fields.count * checks.matcher.comparisons / 2)
             return checks.matcher.matches(
                 QueryableRow(
                     row, zoneID: zone.zoneID, fields: checks.fields, searchableFields: page.query.searchableFields,
