@@ -86,6 +86,7 @@ extension LocalCloud {
             container: container, environment: environment == .production ? .production : .development, scope: .public,
             account: nil, requestID: UUID().uuidString)
         do throws(ServiceError) {
+            let service = service
             try await givenSchema?.define(in: container, of: service)
             return try await command(service, context)
         } catch {

@@ -15,7 +15,8 @@ package import Synchronization
 /// Containers and accounts are created on first use. A cloud lives as long as a reference to it or to one of its
 /// containers.
 public final class LocalCloud: Sendable {
-    package let service: NephosService
+    private let running: Mutex<NephosService>
+    private let makeService: @Sendable () -> NephosService
     /// The schema with which each container begins; nil for none.
     let givenSchema: GivenSchema?
     private let stores: any StoreProvider
@@ -63,15 +64,21 @@ public final class LocalCloud: Sendable {
         var configuration = configuration
         configuration.extendsSchema = configuration.extendsSchema && schema == nil
         configuration.escrowsKeys = true
-        service = NephosService(stores: stores, environment: environment, configuration: configuration)
+        makeService = { [configuration] in
+            NephosService(stores: stores, environment: environment, configuration: configuration)
+        }
+        running = Mutex(makeService())
     }
 
-    /// Creates an empty cloud in memory with the caller's clock and identifiers.
+    /// The service, until it is restarted.
+    package var service: NephosService { running.withLock { $0 } }
+
+    /// Creates an empty cloud in memory with the caller's clock and identifiers, whose service can be restarted.
     /// - Parameter schema: the schema with which each container begins, and to which saves add nothing; nil for none.
     package convenience init(
         environment: ServiceEnvironment, configuration: ServiceConfiguration, schema: GivenSchema?
     ) {
-        self.init(stores: MemoryStores(), environment: environment, configuration: configuration, schema: schema)
+        self.init(stores: KeptMemoryStores(), environment: environment, configuration: configuration, schema: schema)
     }
 
     /// Returns a container as an account accesses it. If `account` is nil, the container is signed out and can only
@@ -199,6 +206,19 @@ public final class LocalCloud: Sendable {
     public func close() async {
         resignDefault()
         await service.close()
+        (stores as? KeptMemoryStores)?.discard()
+    }
+
+    /// Ends the service and starts it again, as a server restarts: what it stored stays, what it only remembers is gone.
+    /// Requests meanwhile fail with `serviceUnavailable`. The faults stay. Only for the stores of a test's cloud.
+    package func restart() async {
+        guard stores is KeptMemoryStores else { fatalError("LocalCloud.restart: the stores of this cloud end with it") }
+        let old = service
+        await old.close()
+        let new = makeService()
+        new.takeOverFaults(of: old)
+        running.withLock { $0 = new }
+        await new.resume()
     }
 }
 

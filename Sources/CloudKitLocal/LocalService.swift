@@ -151,10 +151,11 @@ final class LocalService: CloudService {
     func nextNotification(
         _ token: TokenResponse, received: String?, _ call: ServiceCall
     ) async throws(ServiceFailure) -> NotificationPayload? {
-        guard let plan = cloud.service.faults, plan.isUnfriendly else {
+        let service = cloud.service
+        guard let plan = service.faults, plan.isUnfriendly else {
             return try await poll(token, received: received, call)
         }
-        return try await repeated.next(plan, cloud.service.environment, received) { (received) throws(ServiceFailure) in
+        return try await repeated.next(plan, service.environment, received) { (received) throws(ServiceFailure) in
             try await self.poll(token, received: received, call)
         }
     }
@@ -189,13 +190,14 @@ final class LocalService: CloudService {
             scope: DatabaseScope(call.scope), account: account, clientID: clientID, requestID: UUID().uuidString)
         let answer: Answer
         do throws(ServiceError) {
-            try await cloud.givenSchema?.define(in: container, of: cloud.service)
+            let service = cloud.service
+            try await cloud.givenSchema?.define(in: container, of: service)
             if let operation {
-                answer = try await cloud.service.withFaults(operation, context) { () throws(ServiceError) in
-                    try await request(cloud.service, context)
+                answer = try await service.withFaults(operation, context) { () throws(ServiceError) in
+                    try await request(service, context)
                 }
             } else {
-                answer = try await request(cloud.service, context)
+                answer = try await request(service, context)
             }
         } catch {
             if let device, device.hasEnded { throw .cancelled }

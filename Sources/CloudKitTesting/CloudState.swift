@@ -76,7 +76,10 @@ extension LocalCloud {
         var environment = environment
         environment.now = { clock.now.microseconds / 1000 }
         environment.sleepUntil = { time in
-            try await clock.sleep(until: CloudClock.Instant(microseconds: time * 1000), tolerance: nil)
+            // A pause of the service is none of the app whose request began it.
+            try await SimulatedLaunch.$current.withValue(nil) {
+                try await clock.sleep(until: CloudClock.Instant(microseconds: time * 1000), tolerance: nil)
+            }
         }
         var configuration = ServiceConfiguration()
         configuration.refusesAdditions = options.isStrict

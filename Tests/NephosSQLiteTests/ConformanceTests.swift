@@ -26,6 +26,15 @@ import Testing
     }
 
     @Test(arguments: StorageConformance.checks)
+    func `SQLite in memory that is kept passes every conformance check`(_ check: StorageCheck) async throws {
+        let stores = KeptMemoryStores()
+        let store = StorageUnderTest(keepsData: true, readsDuringWrites: false) {
+            try stores.open(StoreID(container: "iCloud.test", environment: "development"))
+        }
+        try await check.run(store)
+    }
+
+    @Test(arguments: StorageConformance.checks)
     func `SQLite on disk with blocking reads passes every conformance check`(_ check: StorageCheck) async throws {
         let store = try onDisk(.normal)
         let blocking = StorageUnderTest(keepsData: true, readsDuringWrites: true, damage: store.damage) {

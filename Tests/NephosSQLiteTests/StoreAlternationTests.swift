@@ -1,4 +1,5 @@
 import NephosSQLite
+import NephosStorage
 import NephosStorageTesting
 import Testing
 
@@ -11,8 +12,10 @@ import Testing
     }
 
     @Test func `a store in memory keeps its own rows after every outcome of another's transaction`() async throws {
-        let alternation = try await StoreAlternation(MemoryStores())
-        try await alternation.check(StoreAlternation.endings)
-        await alternation.close()
+        for provider in [MemoryStores(), KeptMemoryStores()] as [any StoreProvider] {
+            let alternation = try await StoreAlternation(provider)
+            try await alternation.check(StoreAlternation.endings)
+            await alternation.close()
+        }
     }
 }

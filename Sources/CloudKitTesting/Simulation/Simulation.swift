@@ -23,6 +23,8 @@ public struct Simulation: Sendable {
         case offline
         /// Apps end without a warning, at a request or at an event of a sync engine.
         case crashes
+        /// The service ends and starts again, between requests or before it answers one.
+        case restarts
         /// Change tokens expire.
         case expiredTokens
         /// The app is deleted from a device, and installed again.

@@ -35,6 +35,7 @@ struct SimulationPlanner {
         }
         // Later edits and disturbances hide what an earlier one broke.
         choices.append((8, .check))
+        if simulation.disturbances.contains(.restarts) { choices.append((1, .restart)) }
         if simulation.disturbances.contains(.expiredTokens) { choices.append((2, .forgetDeletions)) }
         if simulation.disturbances.contains(.purges), let account = simulation.accounts.randomElement(using: &generator)
         {
@@ -72,6 +73,7 @@ struct SimulationPlanner {
                 let weight = request.contains(": save") ? 3 : 1
                 steps += [(6 * weight, .fail(name, code)), (6 * weight, .lose(name)), (2 * weight, .cut(name))]
             }
+            if wanted.contains(.restarts) { steps.append((1, .restartDuring(name))) }
             if wanted.contains(.quota), request.contains(": save") { steps.append((12, .fail(name, .quotaExceeded))) }
             if wanted.contains(.expiredTokens), request.hasPrefix("changes/"),
                 !request.hasSuffix(RequestText.withoutToken)

@@ -66,6 +66,10 @@ actor SimulationRun {
         case .cut(let name): await pass(name, with: FaultRule(.any, .networkFailure), .amid)
         case .crash(let name): await crash(name)
         case .crashAtEvent(let name, let event): devices[name]?.launch.endAtEvent(event)
+        case .restart: await cloud.restart()
+        case .restartDuring(let name):
+            await pass(name, with: FaultRule(.any, .networkFailure), .after)
+            await cloud.restart()
         case .offline(let name): devices[name]?.device.isOffline = true
         case .online(let name): devices[name]?.device.isOffline = false
         case .push(let name): await push(name)

@@ -23,6 +23,11 @@ extension Simulation {
         case crash(String)
         /// The app ends without a warning when its sync engine is about to report an event, from 1, and is launched again.
         case crashAtEvent(String, Int)
+        /// The service ends, and starts again with its data.
+        case restart
+        /// The service commits the device's request that waits longest, and ends before it answers and before it does
+        /// what it left for later. It starts again with its data.
+        case restartDuring(String)
         /// The device loses its network.
         case offline(String)
         /// The device has its network again.
@@ -62,6 +67,8 @@ extension Simulation.Step: CustomStringConvertible {
         case .cut(let device): ".cut(\(quoted(device)))"
         case .crash(let device): ".crash(\(quoted(device)))"
         case .crashAtEvent(let device, let event): ".crashAtEvent(\(quoted(device)), \(event))"
+        case .restart: ".restart"
+        case .restartDuring(let device): ".restartDuring(\(quoted(device)))"
         case .offline(let device): ".offline(\(quoted(device)))"
         case .online(let device): ".online(\(quoted(device)))"
         case .push(let device): ".push(\(quoted(device)))"

@@ -43,6 +43,11 @@ package final class NephosService: Sendable {
     /// - Parameter seed: decides what happens with a probability; that of the first call counts.
     package func makeFaults(seed: UInt64 = 0) -> FaultPlan { plan.storeIfNil(FaultPlan(seed: seed)) }
 
+    /// Continues the plan of faults of the service that this one replaces.
+    package func takeOverFaults(of other: NephosService) {
+        if let faults = other.faults { _ = plan.storeIfNil(faults) }
+    }
+
     // MARK: - Lifecycle
 
     /// Opens all existing stores, so that interrupted work continues without waiting for a request.
