@@ -1,10 +1,18 @@
-/// The edits of a simulation's users, from which follows what each account's devices may show in the end.
+/// The edits of a simulation's users, from which follows what the devices may show in the end.
 ///
 /// An edit replaces another one if its user saw the value of the other, or made it on the same device. In the end each item has
 /// the value of an edit that none replaced.
 struct EditLedger {
+    /// Whose devices show an item: those of an account, or those of all accounts that take part in a share.
+    enum Audience: Hashable {
+        case account(String)
+        case share(String)
+    }
+
     /// What a user did with an item.
-    private struct Edit {
+    struct Edit {
+        /// Grows from edit to edit.
+        let number: Int
         /// Nil for what all devices agreed on, and for a device that has lost its data since.
         var device: String?
         let item: String
@@ -26,7 +34,8 @@ struct EditLedger {
         var isPast = false
     }
 
-    private struct Account {
+    /// The edits of the items of an audience.
+    struct Book {
         var edits: [Edit] = []
         /// Whether an edit was interrupted, so that its effect is unknown.
         var hasUnknownEdit = false
@@ -39,7 +48,7 @@ struct EditLedger {
         func seen(_ item: String, _ contents: [String: String]?, _ device: String) -> Int? {
             guard let contents else { return nil }
             let ofItem = edits.indices.filter { edits[$0].item == item }
-            if let value = contents[item] { return ofItem.first { edits[$0].value == value } }
+            if let value = contents[item] { return ofItem.last { edits[$0].value == value } }
             // Who deleted the item, or never had it, saw no deletion by others.
             let own = ofItem.last { edits[$0].device == device }
             if own.map({ edits[$0].value == nil }) ?? false { return nil }
@@ -49,171 +58,171 @@ struct EditLedger {
         }
     }
 
-    private var accounts: [String: Account] = [:]
+    private(set) var books: [Audience: Book] = [:]
+    /// The share of each item that was ever shown in one.
+    private var shares: [String: String] = [:]
+    /// The shares in which each account ever took part.
+    private var parts: [String: Set<String>] = [:]
+    /// The number of edits so far.
+    private(set) var count = 0
+
+    /// Whose devices show an account's item.
+    func audience(of item: String, account: String) -> Audience {
+        shares[item].map(Audience.share) ?? .account(account)
+    }
+
+    /// The audiences to which an account belongs.
+    private func audiences(of account: String) -> [Audience] {
+        [.account(account)] + (parts[account] ?? []).map(Audience.share)
+    }
+
+    /// Whether two accounts take part in the same share.
+    func isShared(between one: String, and other: String) -> Bool {
+        !(parts[one] ?? []).isDisjoint(with: parts[other] ?? [])
+    }
+
+    private mutating func change(_ audience: Audience, _ body: (inout Book) -> Void) {
+        body(&books[audience, default: Book()])
+    }
 
     /// Notes a finished edit.
     /// - Parameter before: what the device showed when it began; nil if that is not known.
     mutating func note(
-        _ changes: [String: String?], device: String, account name: String, before: [String: String]?
+        _ changes: [String: String?], device: String, account: String, before: [String: String]?
     ) {
-        var account = accounts[name] ?? Account()
         for (item, value) in changes.sorted(by: { $0.key < $1.key }) {
-            let seen = account.seen(item, before, device)
-            for index in account.edits.indices where account.edits[index].item == item {
-                if account.edits[index].device == device || seen == index { account.edits[index].isReplaced = true }
+            count += 1
+            let number = count
+            change(audience(of: item, account: account)) { book in
+                let seen = book.seen(item, before, device)
+                for index in book.edits.indices where book.edits[index].item == item {
+                    if book.edits[index].device == device || seen == index { book.edits[index].isReplaced = true }
+                }
+                let isCertain = !book.unaware.contains(device)
+                book.edits.append(
+                    Edit(number: number, device: device, item: item, value: value, isCertain: isCertain))
+                book.known[device, default: []].insert(item)
             }
-            let isCertain = !account.unaware.contains(device)
-            account.edits.append(Edit(device: device, item: item, value: value, isCertain: isCertain))
-            account.known[device, default: []].insert(item)
         }
-        accounts[name] = account
     }
 
     /// Notes an edit whose app ended before it returned.
-    mutating func noteInterruption(account: String) { accounts[account, default: Account()].hasUnknownEdit = true }
-
-    /// Notes what a device shows.
-    mutating func note(contents: [String: String], device: String, account name: String) {
-        guard var account = accounts[name] else { return }
-        account.known[device, default: []].formUnion(contents.keys)
-        // What a device lost it may still show, as its own.
-        for index in account.edits.indices
-        where account.edits[index].device != device && !account.edits[index].isLost {
-            let edit = account.edits[index]
-            if let value = edit.value, contents[edit.item] == value { account.edits[index].isSent = true }
-        }
-        accounts[name] = account
+    mutating func noteInterruption(account: String) {
+        for audience in audiences(of: account) { change(audience) { $0.hasUnknownEdit = true } }
     }
 
-    /// The number of an account's edits so far.
-    func count(account: String) -> Int { accounts[account]?.edits.count ?? 0 }
+    /// Notes what a device shows.
+    mutating func note(_ shown: ShownItems, device: String, account: String) {
+        for (share, items) in shown.shares {
+            parts[account, default: []].insert(share)
+            for item in items where shares[item] != share { move(item, to: share) }
+        }
+        for audience in audiences(of: account) {
+            change(audience) { book in
+                book.known[device, default: []].formUnion(shown.contents.keys)
+                // What a device lost it may still show, as its own.
+                for index in book.edits.indices
+                where book.edits[index].device != device && !book.edits[index].isLost {
+                    let edit = book.edits[index]
+                    if let value = edit.value, shown.contents[edit.item] == value { book.edits[index].isSent = true }
+                }
+            }
+        }
+    }
+
+    /// Notes that an account's item is in a share from now on, with what was done with it before.
+    private mutating func move(_ item: String, to share: String) {
+        var moved = Book()
+        for (audience, book) in books where audience != .share(share) {
+            guard book.edits.contains(where: { $0.item == item }) else { continue }
+            moved.edits += book.edits.filter { $0.item == item }
+            moved.hasUnknownEdit = moved.hasUnknownEdit || book.hasUnknownEdit
+            moved.unaware.formUnion(book.unaware)
+            for (device, items) in book.known where items.contains(item) { moved.known[device] = [item] }
+            books[audience]?.edits.removeAll { $0.item == item }
+        }
+        shares[item] = share
+        change(.share(share)) { book in
+            book.edits = (book.edits + moved.edits).sorted { $0.number < $1.number }
+            book.hasUnknownEdit = book.hasUnknownEdit || moved.hasUnknownEdit
+            book.unaware.formUnion(moved.unaware)
+            book.known.merge(moved.known) { $0.union($1) }
+        }
+    }
 
     /// Notes that a device synced without a fault.
-    /// - Parameter count: the number of the account's edits when it began.
-    mutating func noteSync(device: String, account name: String, edits count: Int) {
-        guard var account = accounts[name] else { return }
-        account.unaware.remove(device)
-        for index in account.edits.indices.prefix(count)
-        where account.edits[index].device == device && !account.edits[index].isLost {
-            account.edits[index].syncs += 1
-            if account.edits[index].syncs > 1 { account.edits[index].isSent = true }
+    /// - Parameter count: the number of edits when it began.
+    mutating func noteSync(device: String, account: String, edits count: Int) {
+        for audience in audiences(of: account) {
+            change(audience) { book in
+                book.unaware.remove(device)
+                for index in book.edits.indices
+                where book.edits[index].number <= count && book.edits[index].device == device
+                    && !book.edits[index].isLost
+                {
+                    book.edits[index].syncs += 1
+                    if book.edits[index].syncs > 1 { book.edits[index].isSent = true }
+                }
+            }
         }
-        accounts[name] = account
     }
 
     /// Notes that an account's user removed the app's data.
-    mutating func notePurge(account name: String, devices: [String]) {
-        guard var account = accounts[name] else { return }
-        // What was not sent is not what the user removed: apps keep it or not.
-        for index in account.edits.indices {
-            if account.edits[index].isSent { account.edits[index].isPurged = true }
-            account.edits[index].isCertain = false
+    /// - Parameters:
+    ///   - devices: the account's.
+    ///   - all: those of all accounts. A share's items may be gone for all of them, or be another account's and stay.
+    mutating func notePurge(account: String, devices: [String], all: [String]) {
+        for audience in audiences(of: account) {
+            change(audience) { book in
+                let isOwn = audience == .account(account)
+                // What was not sent is not what the user removed: apps keep it or not.
+                for index in book.edits.indices {
+                    if isOwn, book.edits[index].isSent { book.edits[index].isPurged = true }
+                    book.edits[index].isCertain = false
+                }
+                book.unaware = Set(isOwn ? devices : all)
+            }
         }
-        account.unaware = Set(devices)
-        accounts[name] = account
     }
 
     /// Notes that a device lost what it had not sent: its user signed out, or deleted the app.
-    mutating func noteLoss(device: String, account name: String) {
-        guard var account = accounts[name] else { return }
-        for index in account.edits.indices
-        where account.edits[index].device == device && !account.edits[index].isSent && !account.edits[index].isPast {
-            account.edits[index].isCertain = false
-            account.edits[index].isLost = true
+    mutating func noteLoss(device: String, account: String) {
+        for audience in audiences(of: account) { change(audience) { $0.noteLoss(device: device) } }
+    }
+
+    /// Notes that all devices of an audience agree, and may. From here on nothing earlier comes back, and nothing is uncertain.
+    mutating func noteAgreement(_ audience: Audience, contents: [String: String]) {
+        guard books[audience] != nil else { return }
+        let number = count
+        change(audience) { book in
+            for index in book.edits.indices {
+                book.edits[index].isReplaced = true
+                book.edits[index].isPast = true
+            }
+            for item in Set(book.edits.map(\.item)).union(contents.keys).sorted() {
+                book.edits.append(
+                    Edit(
+                        number: number, device: nil, item: item, value: contents[item], isCertain: true, isSent: true))
+            }
+            book.hasUnknownEdit = false
+        }
+    }
+}
+
+extension EditLedger.Book {
+    fileprivate mutating func noteLoss(device: String) {
+        for index in edits.indices
+        where edits[index].device == device && !edits[index].isSent && !edits[index].isPast {
+            edits[index].isCertain = false
+            edits[index].isLost = true
             // Who edited what was lost replaced nothing of others.
-            account.edits[index].isReplaced = account.edits[index].isReplaced && account.edits[index].value != nil
-            for other in account.edits.indices
-            where account.edits[other].item == account.edits[index].item && !account.edits[other].isPast {
-                account.edits[other].isReplaced = account.edits[other].isReplaced && other == index
+            edits[index].isReplaced = edits[index].isReplaced && edits[index].value != nil
+            for other in edits.indices where edits[other].item == edits[index].item && !edits[other].isPast {
+                edits[other].isReplaced = edits[other].isReplaced && other == index
             }
         }
         // What the device does next, it does without having seen these.
-        for index in account.edits.indices where account.edits[index].device == device {
-            account.edits[index].device = nil
-        }
-        account.known[device] = nil
-        accounts[name] = account
-    }
-
-    /// Notes that all devices of an account agree, and may. From here on nothing earlier comes back, and nothing is uncertain.
-    mutating func noteAgreement(account name: String, contents: [String: String]) {
-        guard var account = accounts[name] else { return }
-        for index in account.edits.indices {
-            account.edits[index].isReplaced = true
-            account.edits[index].isPast = true
-        }
-        for item in Set(account.edits.map(\.item)).union(contents.keys).sorted() {
-            account.edits.append(
-                Edit(device: nil, item: item, value: contents[item], isCertain: true, isSent: true))
-        }
-        account.hasUnknownEdit = false
-        accounts[name] = account
-    }
-
-    // MARK: The end
-
-    /// An outcome that no order of the edits explains.
-    struct Problem {
-        let kind: SimulationFailure.Kind
-        let item: String
-        let value: String?
-        /// The values of the edits that no later one replaced.
-        let edits: [String?]
-        let text: String
-    }
-
-    /// Returns what is wrong with what an account's devices show.
-    func problems(account name: String, contents: [String: String]) -> [Problem] {
-        let account = accounts[name] ?? Account()
-        let items = Set(contents.keys).union(account.edits.map(\.item)).sorted()
-        return items.compactMap { problem($0, contents[$0], account, name) }
-    }
-
-    private func problem(_ item: String, _ value: String?, _ account: Account, _ name: String) -> Problem? {
-        let edits = account.edits.filter { $0.item == item }
-        let last = edits.filter { !$0.isReplaced && !$0.isPurged }
-        let isPurged = edits.contains(where: \.isPurged)
-        func make(_ kind: SimulationFailure.Kind, _ text: String) -> Problem {
-            Problem(kind: kind, item: item, value: value, edits: last.map(\.value), text: text)
-        }
-        guard let value else {
-            let mayBeGone =
-                last.contains { $0.value == nil } || !last.contains(where: \.isCertain) || account.hasUnknownEdit
-            guard !mayBeGone else { return nil }
-            let lost = last.compactMap(\.value).map(\.debugDescription).joined(separator: " or ")
-            return make(.lostEdit, "'\(item)' is not there: its last edit was \(lost).")
-        }
-        if last.contains(where: { $0.value == value }) { return nil }
-        if !edits.contains(where: { $0.value == value }) {
-            if let owner = owner(of: value, item, not: name) {
-                return make(.otherAccount, "'\(item)' has \(value.debugDescription), which is \(owner)'s.")
-            }
-            // An app that never learned whose an unsent edit is sends it as the account that is signed in.
-            if account.hasUnknownEdit || isAnywhere(value, item) { return nil }
-            return make(.unknownValue, "'\(item)' has \(value.debugDescription), which no edit made.")
-        }
-        if isPurged, edits.contains(where: { $0.value == value && $0.isPurged }) {
-            return make(
-                .purgedItem, "'\(item)' has \(value.debugDescription), although the user removed the app's data.")
-        }
-        if last.isEmpty { return nil }
-        if last.allSatisfy({ $0.value == nil }) {
-            return make(
-                .returnedDeletion, "'\(item)' is there with \(value.debugDescription), although it was deleted.")
-        }
-        guard last.contains(where: \.isCertain) else { return nil }
-        let newest = last.map { $0.value?.debugDescription ?? "a deletion" }.joined(separator: " or ")
-        return make(.lostEdit, "'\(item)' has \(value.debugDescription), which \(newest) replaced.")
-    }
-
-    private func isAnywhere(_ value: String, _ item: String) -> Bool {
-        accounts.values.contains { $0.edits.contains { $0.item == item && $0.value == value } }
-    }
-
-    private func owner(of value: String, _ item: String, not name: String) -> String? {
-        accounts.keys.sorted().first { other in
-            other != name
-                && accounts[other]?.edits.contains { $0.item == item && $0.value == value && $0.isSent } ?? false
-        }
+        for index in edits.indices where edits[index].device == device { edits[index].device = nil }
+        known[device] = nil
     }
 }

@@ -22,6 +22,11 @@ public protocol SimulatedApp: AnyObject, Sendable {
     /// What the user sees: the items by their names.
     var contents: [String: String] { get async throws }
 
+    /// The shares in which the user's account takes part, as their owner or as a participant: by names that are the same on every
+    /// participant's device, with the items that the device shows of each. All participants have to see the same items, whose
+    /// names no account uses for others. None by default.
+    var shares: [String: Set<String>] { get async throws }
+
     /// Is told of a notification that something changed on the service. A simulation loses some. Does nothing by default.
     func didReceivePush() async
 
@@ -38,6 +43,8 @@ public protocol SimulatedApp: AnyObject, Sendable {
 }
 
 extension SimulatedApp {
+    /// No shares.
+    public var shares: [String: Set<String>] { [:] }
     /// Does nothing.
     public func didReceivePush() async {}
     /// Checks nothing.

@@ -8,7 +8,7 @@ import CloudKitLocal
 ///
 /// Two things are scheduled: the requests at the service's door, and the clock. One device moves until its tasks wait for
 /// one of them. Now and then, and in the end, every device is online and syncs until nothing changes. Then the devices of an account have to
-/// agree, and to show what its users did: no edit is lost, no deletion comes back.
+/// agree, and those of all that take part in a share, and to show what their users did: no edit is lost, no deletion comes back.
 ///
 /// Code that awaits what it starts runs the same each time. A failure is repeated with fewer steps, and has them as a
 /// test to paste.
@@ -42,8 +42,10 @@ public struct Simulation: Sendable {
     public let seed: UInt64
     /// The names of the devices.
     public let devices: [String]
-    /// The accounts. The first is signed in on each device in the beginning.
+    /// The accounts. The first is signed in on each device in the beginning, unless `signedIn` names another one.
     public let accounts: [String]
+    /// The accounts that are signed in in the beginning, by the names of their devices.
+    public let signedIn: [String: String]
     let disturbances: Set<Disturbance>
     let limits: CloudLimits
     let launch: Launch
@@ -53,19 +55,23 @@ public struct Simulation: Sendable {
     /// Describes a simulation.
     /// - Parameters:
     ///   - devices: the names of the devices, each other ones.
-    ///   - accounts: the accounts that sign in. Where there is one, `.accountChanges` does nothing.
+    ///   - accounts: the accounts that sign in, the first on each device in the beginning. Where there is one,
+    ///     `.accountChanges` does nothing.
+    ///   - signedIn: the devices on which another one of the accounts is signed in in the beginning.
     ///   - disturbances: what goes wrong.
     ///   - limits: CloudKit's limits, or tighter ones.
     ///   - launch: launches the app on a device, with what is in its `diskDirectory`. `CKContainer.default()` is the device's
     ///     container there and in the app's calls.
     public init(
         seed: UInt64, devices: [String] = ["phone", "pad"], accounts: [String] = [LocalCloud.defaultAccount],
+        signedIn: [String: String] = [:],
         disturbances: Set<Disturbance> = Set(Disturbance.allCases), limits: CloudLimits = .apple,
         launch: @escaping Launch
     ) {
         self.seed = seed
         self.devices = devices
         self.accounts = accounts
+        self.signedIn = signedIn
         self.disturbances = disturbances
         self.limits = limits
         self.launch = launch

@@ -20,7 +20,7 @@ extension SimulationRun {
             devices[name]?.launch.endAtEvent(nil)
         }
         for name in simulation.devices { await finish(name) }
-        var last: [String: [String: String]] = [:]
+        var last: [String: ShownItems] = [:]
         for round in 0..<Self.rounds where problem == nil {
             for name in simulation.devices {
                 await sync(name)
@@ -33,43 +33,81 @@ extension SimulationRun {
         }
         if problem == nil { await check(last) }
         await checkInvariants()
-        for account in simulation.accounts where problem == nil {
-            let shown = simulation.devices.lazy.filter { self.devices[$0]?.account == account }.compactMap { last[$0] }
-            if let contents = shown.first { ledger.noteAgreement(account: account, contents: contents) }
+        for (audience, group) in audiences(last) where problem == nil {
+            guard let one = group.first.flatMap({ last[$0] }) else { continue }
+            ledger.noteAgreement(audience, contents: items(of: audience, in: one))
         }
     }
 
     private static let rounds = 8
 
-    private func contents() async -> [String: [String: String]] {
-        var shown: [String: [String: String]] = [:]
+    private func contents() async -> [String: ShownItems] {
+        var shown: [String: ShownItems] = [:]
         for name in simulation.devices {
             let result = await readResult(name)
             shown[name] = try? result?.get()
             if case .failure(let error) = result { report(.invariant, "'\(name)' cannot show its items: \(error)") }
+            if let shown = shown[name], let device = devices[name] {
+                ledger.note(shown, device: name, account: device.account)
+            }
         }
         return shown
     }
 
-    private func check(_ shown: [String: [String: String]]) async {
+    /// Whose devices have to show the same items, each with these devices.
+    private func audiences(_ shown: [String: ShownItems]) -> [(EditLedger.Audience, [String])] {
+        let groups = Dictionary(grouping: simulation.devices.filter { shown[$0] != nil }) { devices[$0]?.account ?? "" }
+        let shares = Set(shown.values.flatMap(\.shares.keys)).sorted()
+        return groups.sorted { $0.key < $1.key }.map { (.account($0.key), $0.value) }
+            + shares.map { share in
+                // An account takes part on all its devices, also on one that did not learn of it.
+                let parts = groups.filter { $0.value.contains { shown[$0]?.shares[share] != nil } }
+                return (
+                    .share(share), simulation.devices.filter { name in parts.values.contains { $0.contains(name) } }
+                )
+            }
+    }
+
+    /// The items of an audience among those that a device shows.
+    private func items(of audience: EditLedger.Audience, in shown: ShownItems) -> [String: String] {
+        shown.contents.filter { item, _ in
+            switch audience {
+            case .account(let account): ledger.audience(of: item, account: account) == audience
+            case .share: ledger.audience(of: item, account: "") == audience
+            }
+        }
+    }
+
+    private func check(_ shown: [String: ShownItems]) async {
         // What is wrong with one device is more telling than that two disagree.
-        for name in simulation.devices {
-            guard let device = devices[name], let contents = shown[name] else { continue }
-            for found in ledger.problems(account: device.account, contents: contents) {
-                let permits = await ask(name) { await $0.permits(found.value, for: found.item, edits: found.edits) }
-                if (try? permits?.get()) ?? false { continue }
-                return report(found.kind, "'\(name)': \(found.text)" + lastErrors)
+        for (audience, group) in audiences(shown) {
+            for name in group {
+                guard let items = shown[name].map({ items(of: audience, in: $0) }) else { continue }
+                for found in ledger.problems(audience, contents: items) {
+                    let permits = await ask(name) {
+                        await $0.permits(found.value, for: found.item, edits: found.edits)
+                    }
+                    if (try? permits?.get()) ?? false { continue }
+                    return report(found.kind, "'\(name)': \(found.text)" + lastErrors)
+                }
             }
         }
         if let text = disagreement(shown) { report(.divergence, text + lastErrors) }
     }
 
-    private func disagreement(_ shown: [String: [String: String]]) -> String? {
-        for account in simulation.accounts {
-            let group = simulation.devices.filter { devices[$0]?.account == account }
-            guard let first = group.first, let one = shown[first] else { continue }
+    private func disagreement(_ shown: [String: ShownItems]) -> String? {
+        for (audience, group) in audiences(shown) {
+            // An account's devices show the same of its shares too, also of one that has ended.
+            func contents(_ name: String) -> [String: String] {
+                guard let shown = shown[name] else { return [:] }
+                if case .account = audience { return shown.contents }
+                return items(of: audience, in: shown)
+            }
+            guard let first = group.first else { continue }
+            let one = contents(first)
             for name in group.dropFirst() {
-                guard let other = shown[name], other != one else { continue }
+                let other = contents(name)
+                guard other != one else { continue }
                 let item = Set(one.keys).union(other.keys).sorted().first { one[$0] != other[$0] } ?? ""
                 let values = [one[item], other[item]].map { $0?.debugDescription ?? "nothing" }
                 return "'\(first)' and '\(name)' disagree about '\(item)': \(values[0]) and \(values[1])."

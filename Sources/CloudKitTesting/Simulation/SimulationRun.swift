@@ -17,17 +17,22 @@ actor SimulationRun {
     var names = TraceNames()
     var problem: SimulationOutcome.Problem?
 
-    /// - Throws: `LocalCloudError` if the simulation has no device or account, or a name twice.
+    /// - Throws: `LocalCloudError` if the simulation has no device or account, a name twice, or an account that is none of its own.
     init(_ simulation: Simulation) async throws {
         guard !simulation.devices.isEmpty, let account = simulation.accounts.first,
-            Set(simulation.devices).count == simulation.devices.count
-        else { throw LocalCloudError("A simulation needs devices, each with another name, and an account.") }
+            Set(simulation.devices).count == simulation.devices.count,
+            simulation.signedIn.values.allSatisfy(simulation.accounts.contains)
+        else {
+            throw LocalCloudError(
+                "A simulation needs devices, each with another name, and an account; only its accounts sign in.")
+        }
         self.simulation = simulation
         generator = SplitMix(state: simulation.seed)
         cloud = try await LocalCloud.forSimulation(seed: simulation.seed, limits: simulation.limits)
         for name in simulation.devices {
             let launch = SimulatedLaunch(seed: generator.next(), realTimeLimit: simulation.realTimeLimit)
             launches.append(launch)
+            let account = simulation.signedIn[name] ?? account
             let device = CloudDevice(name, account: account, in: cloud, launch)
             devices[name] = SimulatedDevice(device: device, account: account, launch: launch, launching: Outcome())
             await self.launch(name)
@@ -87,7 +92,7 @@ actor SimulationRun {
         guard let device = devices[name], let app = device.app, device.editing == nil, !device.isStranger else {
             return
         }
-        let before = await read(name)
+        let before = await read(name)?.contents
         let label = "\(name) \(steps.count)"
         let outcome = device.start { () -> [String: String?] in
             var random = SimulationRandom(seed: seed, label: label)
@@ -100,7 +105,7 @@ actor SimulationRun {
     func sync(_ name: String) async {
         guard let device = devices[name], let app = device.app, device.syncing == nil else { return }
         devices[name]?.syncing = .init(
-            outcome: device.start { try await app.sync() }, edits: ledger.count(account: device.account),
+            outcome: device.start { try await app.sync() }, edits: ledger.count,
             isClean: !device.device.isOffline)
         await rest(name)
     }
@@ -131,8 +136,11 @@ actor SimulationRun {
     }
 
     func tellOthers(than device: SimulatedDevice) {
-        for name in simulation.devices where name != device.name && devices[name]?.account == device.account {
-            devices[name]?.isTold = true
+        for name in simulation.devices where name != device.name {
+            guard let account = devices[name]?.account else { continue }
+            if account == device.account || ledger.isShared(between: account, and: device.account) {
+                devices[name]?.isTold = true
+            }
         }
     }
 
@@ -238,8 +246,8 @@ actor SimulationRun {
         guard (try? await cloud.removeZones(ofAccount: account, reason: .purged)) != nil else { return }
         let affected = simulation.devices.filter { devices[$0]?.account == account }
         // A sync that runs may end without learning of it.
-        for name in affected { devices[name]?.syncing?.isClean = false }
-        ledger.notePurge(account: account, devices: affected)
+        for name in simulation.devices { devices[name]?.syncing?.isClean = false }
+        ledger.notePurge(account: account, devices: affected, all: simulation.devices)
     }
 
     // MARK: What the app did
@@ -283,9 +291,7 @@ actor SimulationRun {
                 devices[name]?.isStranger = false
                 ledger.noteSync(device: name, account: device.account, edits: syncing.edits)
             }
-            if let contents = await read(name) {
-                ledger.note(contents: contents, device: name, account: device.account)
-            }
+            if let shown = await read(name) { ledger.note(shown, device: name, account: device.account) }
         }
     }
 
@@ -306,10 +312,10 @@ actor SimulationRun {
     }
 
     /// Returns what a device shows; nil if that fails, or needs requests behind others.
-    func read(_ name: String) async -> [String: String]? { try? await readResult(name)?.get() }
+    func read(_ name: String) async -> ShownItems? { try? await readResult(name)?.get() }
 
-    func readResult(_ name: String) async -> Result<[String: String], any Error>? {
-        await ask(name) { try await $0.contents }
+    func readResult(_ name: String) async -> Result<ShownItems, any Error>? {
+        await ask(name) { ShownItems(contents: try await $0.contents, shares: try await $0.shares) }
     }
 
     /// Asks the app on a device, and passes the requests of the answer.

@@ -21,7 +21,7 @@ final class ChildDropped: HandmadeApp, @unchecked Sendable {
     override func record(for name: String, _ disk: Disk) -> CKRecord? {
         let record = super.record(for: name, disk)
         if name != Self.list, disk.items[Self.list] != nil {
-            record?.parent = CKRecord.Reference(recordID: Disk.recordID(Self.list), action: .none)
+            record?.parent = CKRecord.Reference(recordID: disk.recordID(Self.list), action: .none)
         }
         return record
     }

@@ -17,7 +17,12 @@ struct Disk: Codable, Sendable {
     var items: [String: Item] = [:]
     /// After an expired change token: the items that the fetch from the beginning has not returned so far.
     var unconfirmed: Set<String> = []
+    /// The zone of the items, and its owner's record name.
+    var zone = "Items"
+    var owner = CKCurrentUserDefaultName
     var hasZone = false
+    /// Whether the user shares the zone with others.
+    var isShared = false
     var account: String?
     /// The archived change token of the zone.
     var token: Data?
@@ -65,7 +70,7 @@ struct Disk: Codable, Sendable {
     }
 
     /// Forgets the items, as they are no longer the user's or on the service.
-    mutating func forgetItems() { (items, unconfirmed, hasZone, token) = ([:], [], false, nil) }
+    mutating func forgetItems() { (items, unconfirmed, hasZone, isShared, token) = ([:], [], false, false, nil) }
 
     /// Takes all items for pending, as if they were new on the service.
     mutating func sendAllAgain() {
@@ -79,16 +84,16 @@ struct Disk: Codable, Sendable {
 
 /// The items' records.
 extension Disk {
-    static let zoneID = CKRecordZone.ID(zoneName: "Items")
+    var zoneID: CKRecordZone.ID { CKRecordZone.ID(zoneName: zone, ownerName: owner) }
 
-    static func recordID(_ name: String) -> CKRecord.ID { CKRecord.ID(recordName: name, zoneID: zoneID) }
+    func recordID(_ name: String) -> CKRecord.ID { CKRecord.ID(recordName: name, zoneID: zoneID) }
 
     /// Returns the record to save; nil for an item that is deleted or not there.
     func record(for name: String) -> CKRecord? {
         guard let item = items[name], let text = item.text else { return nil }
         let record =
             item.systemFields.flatMap { Disk.decoded($0, CKRecord.init(coder:)) }
-            ?? CKRecord(recordType: "Item", recordID: Disk.recordID(name))
+            ?? CKRecord(recordType: "Item", recordID: recordID(name))
         record["text"] = text
         record["edits"] = item.edits
         return record

@@ -43,10 +43,10 @@ class EngineApp: ReportedApp, CKSyncEngineDelegate, @unchecked Sendable {
     func queue(_ names: [String]) {
         guard let engine, !names.isEmpty else { return }
         let disk = disk
-        if !disk.hasZone { engine.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneID: Disk.zoneID))]) }
+        if !disk.hasZone { engine.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneID: disk.zoneID))]) }
         engine.state.add(
             pendingRecordZoneChanges: names.map { name in
-                let recordID = Disk.recordID(name)
+                let recordID = disk.recordID(name)
                 return disk.items[name]?.text == nil ? .deleteRecord(recordID) : .saveRecord(recordID)
             })
     }
@@ -75,7 +75,7 @@ class EngineApp: ReportedApp, CKSyncEngineDelegate, @unchecked Sendable {
                 running.isIncomplete = event.error != nil && event.error?.code != .changeTokenExpired
             default: break
             }
-            return running.isIncomplete || syncEngine.state.zoneIDsWithUnfetchedServerChanges.contains(Disk.zoneID)
+            return running.isIncomplete || syncEngine.state.zoneIDsWithUnfetchedServerChanges.contains(disk.zoneID)
         }
         take { handle(event, &$0, isIncomplete) }
         switch event {
@@ -95,11 +95,17 @@ class EngineApp: ReportedApp, CKSyncEngineDelegate, @unchecked Sendable {
         case .stateUpdate(let event): disk.engine = event.stateSerialization
         case .accountChange(let event): accountDidChange(event.changeType, &disk)
         case .fetchedDatabaseChanges(let event):
-            if event.deletions.contains(where: { $0.zoneID == Disk.zoneID }) { forgetItems(&disk) }
-            if event.modifications.contains(where: { $0.zoneID == Disk.zoneID }) { disk.hasZone = true }
+            if event.deletions.contains(where: { $0.zoneID == disk.zoneID }) { forgetItems(&disk) }
+            if let change = event.modifications.first(where: { $0.zoneID.zoneName == disk.zone }) {
+                (disk.hasZone, disk.owner) = (true, change.zoneID.ownerName)
+            }
         case .fetchedRecordZoneChanges(let event):
-            for modification in event.modifications { disk.merge(modification.record) }
-            for deletion in event.deletions { disk.didDelete(deletion.recordID.recordName) }
+            for modification in event.modifications where modification.record.recordID.zoneID == disk.zoneID {
+                if modification.record is CKShare { disk.isShared = true } else { disk.merge(modification.record) }
+            }
+            for deletion in event.deletions where deletion.recordID.zoneID == disk.zoneID {
+                disk.didDelete(deletion.recordID.recordName)
+            }
         case .didFetchRecordZoneChanges(let event):
             if event.error?.code == .changeTokenExpired { disk.beginRefetch() }
         case .didFetchChanges: if !isIncomplete { disk.finishRefetch() }

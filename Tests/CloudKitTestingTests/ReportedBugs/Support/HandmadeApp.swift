@@ -49,7 +49,7 @@ class HandmadeApp: ReportedApp, @unchecked Sendable {
 
     /// Returns whether more is coming.
     private func fetchPage() async throws -> Bool {
-        let changes = try await database.recordZoneChanges(inZoneWith: Disk.zoneID, since: disk.serverToken)
+        let changes = try await database.recordZoneChanges(inZoneWith: disk.zoneID, since: disk.serverToken)
         try update { disk in
             for case .success(let modification) in changes.modificationResultsByID.values {
                 merge(modification.record, &disk)
@@ -69,7 +69,7 @@ class HandmadeApp: ReportedApp, @unchecked Sendable {
     func send() async throws {
         if disk.pending.isEmpty { return }
         if !disk.hasZone {
-            try await database.save(CKRecordZone(zoneID: Disk.zoneID))
+            try await database.save(CKRecordZone(zoneID: disk.zoneID))
             try update { $0.hasZone = true }
         }
         var (limit, left, problem) = (400, Set(disk.pending), CKError?.none)
@@ -97,7 +97,7 @@ class HandmadeApp: ReportedApp, @unchecked Sendable {
     func send(_ names: [String]) async throws -> [String: CKError] {
         let disk = disk
         let records = names.compactMap { record(for: $0, disk) }
-        let gone = names.filter { disk.items[$0]?.text == nil }.map(Disk.recordID)
+        let gone = names.filter { disk.items[$0]?.text == nil }.map(disk.recordID)
         let (saves, deletes) = try await database.modifyRecords(
             saving: records, deleting: gone, savePolicy: .ifServerRecordUnchanged, atomically: isAtomic)
         return try update { disk in

@@ -15,10 +15,13 @@ class ReportedApp: SimulatedApp, @unchecked Sendable {
     /// the two would leave items of a fetch that begins anew, and names no deletions.
     private let state: Mutex<(shown: Disk, saved: Disk)>
 
+    /// The file on the device's disk.
+    class var fileName: String { "items.json" }
+
     required init(_ device: CloudDevice, isMended: Bool) async throws {
         self.isMended = isMended
         container = device.container
-        file = try device.diskDirectory.appendingPathComponent("items.json")
+        file = try device.diskDirectory.appendingPathComponent(Self.fileName)
         let data = FileManager.default.contents(atPath: file.path)
         let disk = try data.map { try JSONDecoder().decode(Disk.self, from: $0) } ?? Disk()
         state = Mutex((disk, disk))
