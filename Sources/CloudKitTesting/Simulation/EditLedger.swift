@@ -76,11 +76,6 @@ struct EditLedger {
         [.account(account)] + (parts[account] ?? []).map(Audience.share)
     }
 
-    /// Whether two accounts take part in the same share.
-    func isShared(between one: String, and other: String) -> Bool {
-        !(parts[one] ?? []).isDisjoint(with: parts[other] ?? [])
-    }
-
     private mutating func change(_ audience: Audience, _ body: (inout Book) -> Void) {
         body(&books[audience, default: Book()])
     }

@@ -1,3 +1,4 @@
+public import CloudKit
 import NephosService
 
 /// An app as a simulation runs it on a device, from a launch to its end: an actor, or a class that protects its state.
@@ -27,8 +28,9 @@ public protocol SimulatedApp: AnyObject, Sendable {
     /// names no account uses for others. None by default.
     var shares: [String: Set<String>] { get async throws }
 
-    /// Is told of a notification that something changed on the service. A simulation loses some. Does nothing by default.
-    func didReceivePush() async
+    /// Handles a notification that the service sent to the device, for a subscription of the app's. In a simulation they arrive
+    /// late, some twice, and some get lost. Does nothing by default.
+    func didReceive(_ notification: CKNotification) async
 
     /// Checks what is always true of the app's data.
     /// - Throws: any error, which fails the simulation. Nothing by default.
@@ -46,7 +48,7 @@ extension SimulatedApp {
     /// No shares.
     public var shares: [String: Set<String>] { [:] }
     /// Does nothing.
-    public func didReceivePush() async {}
+    public func didReceive(_ notification: CKNotification) async {}
     /// Checks nothing.
     public func checkInvariants() async throws {}
     /// Permits nothing.

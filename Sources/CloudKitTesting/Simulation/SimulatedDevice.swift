@@ -39,8 +39,10 @@ struct SimulatedDevice {
     var launching: Outcome<any SimulatedApp>
     var editing: Editing?
     var syncing: Syncing?
-    /// Whether something changed on the service that the device was not told.
-    var isTold = false
+    /// The token for which the service keeps the notifications for the device's account; nil before they are asked for.
+    var pushToken: String?
+    /// The notifications that the service sent, and that have not arrived.
+    var notifications: [CKNotification] = []
     /// The fault that cut the last answer.
     var cut: Int?
     /// Whether the app has not synced since its user signed in. Its user waits for that: an app that has not learned of the
@@ -58,7 +60,8 @@ struct SimulatedDevice {
     var situation: DeviceSituation {
         DeviceSituation(
             name: name, account: account, isLaunched: app != nil, isEditing: editing != nil || isStranger,
-            isSyncing: syncing != nil, isOffline: device.isOffline, isTold: isTold, waiting: launch.waiting)
+            isSyncing: syncing != nil, isOffline: device.isOffline, isNotified: !notifications.isEmpty,
+            waiting: launch.waiting)
     }
 
     /// Whether the app has nothing to do.

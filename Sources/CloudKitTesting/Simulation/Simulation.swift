@@ -21,6 +21,8 @@ public struct Simulation: Sendable {
         case quota
         /// Devices are offline for a while.
         case offline
+        /// Notifications get lost or arrive twice.
+        case notifications
         /// Apps end without a warning, at a request or at an event of a sync engine.
         case crashes
         /// The service ends and starts again, between requests or before it answers one.

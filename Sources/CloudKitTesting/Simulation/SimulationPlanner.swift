@@ -11,7 +11,8 @@ struct DeviceSituation: Sendable {
     let isEditing: Bool
     let isSyncing: Bool
     let isOffline: Bool
-    let isTold: Bool
+    /// Whether a notification is on its way.
+    let isNotified: Bool
     /// The requests at the door.
     let waiting: [String]
 }
@@ -58,7 +59,7 @@ struct SimulationPlanner {
         if device.isLaunched, !device.isSyncing { moves.append((25, .sync(name))) }
         if device.isEditing || device.isSyncing || !device.isLaunched { moves.append((20, .finish(name))) }
         if !device.waiting.isEmpty { moves.append((30, .pass(name))) }
-        if device.isTold { moves += [(8, .push(name)), (4, .losePush(name))] }
+        if device.isNotified, !device.isOffline { moves.append((8, .push(name))) }
         return moves
     }
 
@@ -80,6 +81,9 @@ struct SimulationPlanner {
             {
                 steps.append((3, .fail(name, .changeTokenExpired)))
             }
+        }
+        if wanted.contains(.notifications), device.isNotified {
+            steps += [(4, .losePush(name))] + (device.isOffline ? [] : [(2, .repeatPush(name))])
         }
         if wanted.contains(.offline) { steps.append(device.isOffline ? (8, .online(name)) : (2, .offline(name))) }
         if wanted.contains(.crashes) {

@@ -23,8 +23,16 @@ extension SimulationRun {
         var last: [String: ShownItems] = [:]
         for round in 0..<Self.rounds where problem == nil {
             for name in simulation.devices {
+                // What did not get lost has arrived by now.
+                while let count = devices[name]?.notifications.count, count > 0, problem == nil {
+                    await push(name)
+                    await finish(name)
+                    if devices[name]?.notifications.count == count { break }
+                }
                 await sync(name)
                 await finish(name)
+                await cloud.settle()
+                await takeNotifications()
             }
             await advance(.seconds(60))
             let shown = await contents()

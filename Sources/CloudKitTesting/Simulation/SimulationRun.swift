@@ -37,6 +37,7 @@ actor SimulationRun {
             devices[name] = SimulatedDevice(device: device, account: account, launch: launch, launching: Outcome())
             await self.launch(name)
         }
+        await takeNotifications()
     }
 
     var hasProblem: Bool { problem != nil }
@@ -56,6 +57,7 @@ actor SimulationRun {
             notes.append("Step \(steps.count), \(step), took \(duration.formatted()) of real time.")
         }
         for name in simulation.devices { await collect(name) }
+        await takeNotifications()
         await checkInvariants()
     }
 
@@ -78,7 +80,8 @@ actor SimulationRun {
         case .offline(let name): devices[name]?.device.isOffline = true
         case .online(let name): devices[name]?.device.isOffline = false
         case .push(let name): await push(name)
-        case .losePush(let name): devices[name]?.isTold = false
+        case .repeatPush(let name): await push(name, isLast: false)
+        case .losePush(let name): devices[name]?.notifications = []
         case .signIn(let name, let account): await signIn(name, account)
         case .reinstall(let name): await reinstall(name)
         case .advance(let seconds): await advance(.seconds(seconds))
@@ -132,16 +135,6 @@ actor SimulationRun {
         } else if let id {
             faults.remove(id)
         }
-        if request.hasPrefix("records/modify") || request.hasPrefix("zones/modify") { tellOthers(than: device) }
-    }
-
-    func tellOthers(than device: SimulatedDevice) {
-        for name in simulation.devices where name != device.name {
-            guard let account = devices[name]?.account else { continue }
-            if account == device.account || ledger.isShared(between: account, and: device.account) {
-                devices[name]?.isTold = true
-            }
-        }
     }
 
     /// Passes everything until the device has nothing to do.
@@ -164,13 +157,6 @@ actor SimulationRun {
 
     static let longestFinish = 2000
     static let longestOffline = 50
-
-    func push(_ name: String) async {
-        guard let device = devices[name], let app = device.app, device.isTold, !device.device.isOffline else { return }
-        devices[name]?.isTold = false
-        _ = device.start { await app.didReceivePush() }
-        await rest(name)
-    }
 
     // MARK: Launches
 
@@ -217,6 +203,8 @@ actor SimulationRun {
         guard let device = devices[name] else { return }
         ledger.noteLoss(device: name, account: device.account)
         devices[name]?.account = account
+        devices[name]?.pushToken = nil
+        devices[name]?.notifications = []
         devices[name]?.isStranger = true
         SimulatedLaunch.$current.withValue(device.launch) { device.device.signIn(account) }
         await rest(name)

@@ -32,9 +32,11 @@ extension Simulation {
         case offline(String)
         /// The device has its network again.
         case online(String)
-        /// The device is told that something changed on the service.
+        /// The oldest notification that the service sent arrives on the device.
         case push(String)
-        /// The notifications for the device so far get lost.
+        /// The oldest notification that the service sent arrives on the device, and will arrive again.
+        case repeatPush(String)
+        /// The notifications that the service sent to the device get lost.
         case losePush(String)
         /// The device's user signs in with an account.
         case signIn(String, account: String)
@@ -72,6 +74,7 @@ extension Simulation.Step: CustomStringConvertible {
         case .offline(let device): ".offline(\(quoted(device)))"
         case .online(let device): ".online(\(quoted(device)))"
         case .push(let device): ".push(\(quoted(device)))"
+        case .repeatPush(let device): ".repeatPush(\(quoted(device)))"
         case .losePush(let device): ".losePush(\(quoted(device)))"
         case .signIn(let device, let account): ".signIn(\(quoted(device)), account: \(quoted(account)))"
         case .reinstall(let device): ".reinstall(\(quoted(device)))"

@@ -53,6 +53,24 @@ extension NephosService {
         }
     }
 
+    /// Takes the notifications that wait for a token's client out of the service, the oldest first. Waits for none.
+    package func takeNotifications(
+        token: String, _ context: RequestContext
+    ) async throws(ServiceError) -> [[UInt8]] {
+        try await perform(context) { store, _ in
+            let destination = OutboxDestination.courier(token: token).text
+            return try await store.engine.write { transaction in
+                guard let client = try transaction.pushToken(token) else { throw ServiceError.unknownPushToken }
+                let rows = try transaction.outbox(
+                    account: client.account, destination: destination, limit: Limits.notificationsPerRead)
+                for row in rows {
+                    try transaction.removeOutbox(account: client.account, destination: destination, id: row.id)
+                }
+                return rows.map(\.payload)
+            }
+        }
+    }
+
     /// Registers the push token of a device for notifications (CloudKit Web Services, tokens/register).
     package func registerToken(
         _ request: TokenRequest, _ context: RequestContext

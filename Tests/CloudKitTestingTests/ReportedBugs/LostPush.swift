@@ -9,9 +9,13 @@ final class LostPush: HandmadeApp, @unchecked Sendable {
 
     private let isTold = Mutex(true)
 
-    override func didReceivePush() async { isTold.withLock { $0 = true } }
+    override func didReceive(_ notification: CKNotification) async { isTold.withLock { $0 = true } }
 
     override func fetch() async throws {
+        if !disk.isSubscribed {
+            try await database.save(CKDatabaseSubscription(subscriptionID: "items"))
+            try update { $0.isSubscribed = true }
+        }
         let isTold = isTold.withLock { isTold in
             defer { isTold = false }
             return isTold

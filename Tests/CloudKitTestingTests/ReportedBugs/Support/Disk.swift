@@ -21,6 +21,8 @@ struct Disk: Codable, Sendable {
     var zone = "Items"
     var owner = CKCurrentUserDefaultName
     var hasZone = false
+    /// Whether the service notifies of changes.
+    var isSubscribed = false
     /// Whether the user shares the zone with others.
     var isShared = false
     var account: String?

@@ -79,6 +79,6 @@ class ReportedApp: SimulatedApp, @unchecked Sendable {
 
     func sync() async throws { fatalError("a subclass syncs") }
 
-    func didReceivePush() async {}
+    func didReceive(_ notification: CKNotification) async {}
     func permits(_ value: String?, for item: String, edits: [String?]) async -> Bool { false }
 }
