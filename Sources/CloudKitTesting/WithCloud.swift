@@ -28,7 +28,7 @@ struct CloudOptions: Sendable {
 ///     it, and saves add no types and fields to it, as in production. Nil for schemas that saves extend.
 ///   - limits: CloudKit's limits, or tighter ones.
 ///   - isUnfriendly: whether the service does what is legal and rarely seen: empty pages with more to come, children
-///     before their parents, a record twice; notifications late, twice or lost; queries that lag behind saves.
+///     before their parents, a record twice; notifications late, twice, merged or lost; queries that lag behind saves.
 ///   - isStrict: whether what is not part of Apple's API is refused: the additions of `CloudKitExtras`.
 ///   - leavesNothing: whether what is left at the end is a failure: requests without an answer, and what sync engines
 ///     of running apps have not sent, or not fetched although they know of it.

@@ -80,13 +80,36 @@ import Testing
         #expect(empty > 0)
     }
 
+    @Test(.cloud(isUnfriendly: true), arguments: 1...3)
+    func `an unfriendly service gives an empty first page, and all zones after it`(number: Int) async throws {
+        try await database.save(CKRecordZone(zoneID: zoneID))
+        var empty = 0
+        for _ in 0..<30 {
+            var (token, zones, more): (CKServerChangeToken?, [CKRecordZone.ID], Bool) = (nil, [], true)
+            while more {
+                let page = try await database.databaseChanges(since: token)
+                if token == nil, page.modifications.isEmpty, page.moreComing { empty += 1 }
+                zones += page.modifications.map(\.zoneID)
+                (token, more) = (page.changeToken, page.moreComing)
+            }
+            #expect(zones == [zoneID])
+        }
+        // Each time with a probability of 0.7.
+        #expect(empty > 0)
+    }
+
     @Test(.cloud(isUnfriendly: true, seed: 1)) func `the queries of an unfriendly service lag behind`() async throws {
         try await database.save(CKRecordZone(zoneID: zoneID))
         let query = CKQuery(recordType: "Note", predicate: NSPredicate(value: true))
         var lagged = false
         for (number, note) in notes(20).enumerated() {
             try await database.save(note)
-            let (found, _) = try await database.records(matching: query, inZoneWith: zoneID)
+            var (found, cursor) = try await database.records(matching: query, inZoneWith: zoneID)
+            while let next = cursor {
+                let page = try await database.records(continuingMatchFrom: next)
+                found += page.matchResults
+                cursor = page.queryCursor
+            }
             if found.count < number + 1 { lagged = true }
         }
         #expect(lagged)

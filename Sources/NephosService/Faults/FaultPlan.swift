@@ -91,13 +91,8 @@ package final class FaultPlan: Sendable {
     package var isUnfriendly: Bool { state.withLock { $0.unfriendliness != nil } }
 
     /// What happens to a notification.
-    package func delivers() -> (times: Int, late: Bool) {
-        switch state.withLock({ $0.unfriendliness?.delivery() }) {
-        case .lost?: (0, false)
-        case .twice?: (2, false)
-        case .late?: (1, true)
-        case .normal?, nil: (1, false)
-        }
+    package func treatment() -> NotificationTreatment {
+        state.withLock { $0.unfriendliness?.delivery() ?? .normal }
     }
 
     /// Returns what the client gets instead of an answer.

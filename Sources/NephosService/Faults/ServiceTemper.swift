@@ -49,6 +49,13 @@ package struct ServiceBounds: Hashable, Sendable {
     }
 }
 
+/// What an unfriendly service does with a notification.
+package enum NotificationTreatment: Sendable {
+    case normal, lost, twice, late
+    /// Only the newest of several arrives.
+    case merged
+}
+
 /// What a service does that CloudKit's documentation allows and tests rarely see.
 struct Unfriendliness: Sendable {
     private var generator: SplitMix
@@ -59,22 +66,40 @@ struct Unfriendliness: Sendable {
 
     private mutating func chance(_ share: Double) -> Bool { Double.random(in: 0..<1, using: &generator) < share }
 
-    /// What happens to a notification.
-    enum Delivery: Sendable {
-        case normal, lost, twice, late
-    }
-
-    mutating func delivery() -> Delivery {
-        switch Int.random(in: 0..<6, using: &generator) {
+    mutating func delivery() -> NotificationTreatment {
+        switch Int.random(in: 0..<7, using: &generator) {
         case 0: .lost
         case 1: .twice
         case 2: .late
+        case 3: .merged
         default: .normal
         }
     }
 
-    /// Returns the request in a form whose records can be put in another order.
-    static func readable<Request>(_ request: Request) -> Request { FaultPages.limited(request) { $0 } ?? request }
+    /// The token or marker of a client that got an empty first page. The service knows none for that place.
+    private static let beginning = "YmVnaW5uaW5n"
+
+    /// Returns the request in a form whose records can be put in another order, and that the service understands.
+    static func readable<Request>(_ request: Request) -> Request {
+        func unlessBeginning(_ token: String?) -> String? { token == beginning ? nil : token }
+        let readable: any Sendable
+        switch FaultPages.limited(request, { $0 }) {
+        case let query as DecodedQuery:
+            var page = query.request
+            page.continuationMarker = unlessBeginning(page.continuationMarker)
+            readable = DecodedQuery(page)
+        case var changes as RecordZoneChangesRequest:
+            for index in changes.zones.indices {
+                changes.zones[index].syncToken = unlessBeginning(changes.zones[index].syncToken)
+            }
+            readable = changes
+        case var changes as DatabaseChangesRequest:
+            changes.syncToken = unlessBeginning(changes.syncToken)
+            readable = changes
+        default: return request
+        }
+        return readable as? Request ?? request
+    }
 
     /// Returns what the client gets instead of an answer.
     mutating func changed<Response>(
@@ -84,7 +109,7 @@ struct Unfriendliness: Sendable {
         switch (request, response) {
         case (let request as RecordZoneChangesRequest, var page as RecordZoneChangesResponse):
             for place in page.zones.indices where place < request.zones.count {
-                page.zones[place] = self.changed(page.zones[place], since: request.zones[place].syncToken)
+                page.zones[place] = self.changed(page.zones[place], of: request.zones[place])
             }
             changed = page
         case (let request as DatabaseChangesRequest, let page as DatabaseChangesResponse):
@@ -98,10 +123,12 @@ struct Unfriendliness: Sendable {
 
     /// An empty page with more to come, or the records in another order, one of them twice.
     private mutating func changed(
-        _ zone: RecordZoneChangesResponse.Zone, since token: String?
+        _ zone: RecordZoneChangesResponse.Zone, of request: RecordZoneChangesRequest.Zone
     ) -> RecordZoneChangesResponse.Zone {
         guard case .changes(var changes) = zone else { return zone }
-        if let token, chance(0.3) {
+        // A client that asks for deletions from before its first token does so with the first page alone.
+        if request.syncToken != nil || request.deletionsSince == nil, chance(0.3) {
+            let token = request.syncToken ?? Self.beginning
             var empty = RecordZoneChanges(zoneID: changes.zoneID, records: [], syncToken: token, moreComing: true)
             empty.fetchEnd = changes.fetchEnd
             return .changes(empty)
@@ -114,17 +141,20 @@ struct Unfriendliness: Sendable {
     private mutating func changed(
         _ page: DatabaseChangesResponse, since token: String?
     ) -> DatabaseChangesResponse {
-        guard let token, chance(0.3) else { return page }
-        return DatabaseChangesResponse(zones: [], syncToken: token, moreComing: true, fetchEnd: page.fetchEnd)
+        guard chance(0.3) else { return page }
+        return DatabaseChangesResponse(
+            zones: [], syncToken: token ?? Self.beginning, moreComing: true, fetchEnd: page.fetchEnd)
     }
 
     /// An empty page before the next one, or the answer that the query had before.
     private mutating func changed(
         _ page: QueryRecordsResponse, to request: QueryRecordsRequest, _ context: RequestContext
     ) -> QueryRecordsResponse {
-        if let marker = request.continuationMarker {
-            return chance(0.3) ? QueryRecordsResponse(records: [], continuationMarker: marker) : page
+        if chance(0.3), !request.wantsCount {
+            return QueryRecordsResponse(
+                records: [], continuationMarker: request.continuationMarker ?? Self.beginning)
         }
+        if request.continuationMarker != nil { return page }
         let key = "\(context.account ?? "") \(context.scope) " + String(decoding: request.encoded(), as: UTF8.self)
         defer { answers[key] = page }
         guard let former = answers[key], chance(0.5) else { return page }
