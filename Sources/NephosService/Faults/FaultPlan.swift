@@ -29,12 +29,18 @@ package final class FaultPlan: Sendable {
         var tokens: [ClientToken: Int64] = [:]
         /// The requests that the service has not answered yet.
         var running = 0
+        /// How many change tokens are kept.
+        let tokenLimit: Int
     }
 
     private let state: Mutex<State>
 
-    /// - Parameter seed: decides what happens with a probability.
-    package init(seed: UInt64 = 0) { state = Mutex(State(generator: SplitMix(state: seed))) }
+    /// - Parameters:
+    ///   - seed: decides what happens with a probability.
+    ///   - tokenLimit: how many change tokens of clients are kept.
+    package init(seed: UInt64 = 0, tokenLimit: Int = 100_000) {
+        state = Mutex(State(generator: SplitMix(state: seed), tokenLimit: tokenLimit))
+    }
 
     /// Adds a fault.
     /// - Returns: its ID.
@@ -174,13 +180,11 @@ struct FaultDecision: Sendable {
 }
 
 extension FaultPlan.State {
-    private static let tokenLimit = 100_000
-
     /// Evicts the tokens that were given out first, so that a server that runs for long keeps a bounded number. Evicted tokens
     /// are valid again.
     mutating func evictTokens() {
-        if expired.count > Self.tokenLimit { expired = [] }
-        guard tokens.count > Self.tokenLimit else { return }
+        if expired.count > tokenLimit { expired = [] }
+        guard tokens.count > tokenLimit else { return }
         let times = tokens.values.sorted()
         let median = times[times.count / 2]
         tokens = tokens.filter { $0.value > median }

@@ -117,6 +117,25 @@ import Testing
         #expect(try await simulation.replay([.edit("phone", 1), .finish("phone")]).contains { $0.contains("note = ") })
     }
 
+    /// A note that both devices have, and an edit of the pad's, of whose sync some requests pass before the user removes the
+    /// app's data.
+    private func stepsOfPurge(_ passes: Int) -> [Simulation.Step] {
+        [
+            .edit("phone", 1), .sync("phone"), .finish("phone"), .sync("pad"), .finish("pad"), .edit("pad", 2),
+            .sync("pad"),
+        ] + Array(repeating: .pass("pad"), count: passes) + [.purge(account: "mei"), .finish("pad"), .check]
+    }
+
+    @Test(arguments: 0..<4) func `a purge during a sync leaves nothing, whichever request it precedes`(
+        passes: Int
+    ) async throws {
+        try await simulation(seed: 1).replay(stepsOfPurge(passes))
+        let failure = await #expect(throws: SimulationFailure.self) {
+            try await ReportedBug.undonePurge.simulation(seed: 1, isMended: false).replay(stepsOfPurge(passes))
+        }
+        #expect(failure?.kind == .purgedItem)
+    }
+
     @Test func `steps that do not apply do nothing`() async throws {
         let simulation = simulation(seed: 1)
         let steps: [Simulation.Step] = [
