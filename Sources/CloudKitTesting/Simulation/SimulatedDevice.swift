@@ -30,7 +30,7 @@ struct SimulatedDevice {
         /// The number of the account's edits when it began.
         let edits: Int
         /// Whether nothing went wrong with it so far.
-        var isClean = true
+        var isWithoutFault = true
     }
 
     let device: CloudDevice

@@ -228,7 +228,7 @@ final class SimulatedLaunch: DeviceDoor, SyncEngineObserver, Sendable {
     /// Returns once no task of the app moves.
     func rest() async -> Rest {
         while true {
-            let (changes, running, held, isAtEvent, isAsking) = state.withLock { state in
+            let (changes, running, waiting, isAtEvent, isAsking) = state.withLock { state in
                 (
                     state.changes, state.running + state.unanswered, state.waiting.count + state.sleeping,
                     state.isAtEvent, state.unanswered > 0
@@ -240,13 +240,14 @@ final class SimulatedLaunch: DeviceDoor, SyncEngineObserver, Sendable {
                 if hasChanged(since: changes) { continue }
                 return .quiet
             }
-            if running <= held {
+            if running <= waiting {
                 // Requests that an app sends at the same time wait together.
                 for _ in 0..<Self.grace where !hasChanged(since: changes) { await Task.yield() }
                 if !hasChanged(since: changes) { return .quiet }
-            } else if !(await waitForChange(since: changes, held > 0 && !isAsking ? Self.computingTime : realTimeLimit))
+            } else if !(await waitForChange(
+                since: changes, waiting > 0 && !isAsking ? Self.computingTime : realTimeLimit))
             {
-                return held > 0 ? .blocked : .stuck
+                return waiting > 0 ? .blocked : .stuck
             }
         }
     }

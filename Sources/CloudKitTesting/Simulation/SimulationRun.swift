@@ -109,7 +109,7 @@ actor SimulationRun {
         guard let device = devices[name], let app = device.app, device.syncing == nil else { return }
         devices[name]?.syncing = .init(
             outcome: device.start { try await app.sync() }, edits: ledger.count,
-            isClean: !device.device.isOffline)
+            isWithoutFault: !device.device.isOffline)
         await rest(name)
     }
 
@@ -124,7 +124,7 @@ actor SimulationRun {
             fault.stage = stage
             id = faults.add(fault)
         }
-        if id != nil || device.device.isOffline { devices[name]?.syncing?.isClean = false }
+        if id != nil || device.device.isOffline { devices[name]?.syncing?.isWithoutFault = false }
         device.launch.passFirst()
         await rest(name)
         if let cut = device.cut { faults.remove(cut) }
@@ -234,7 +234,7 @@ actor SimulationRun {
         guard (try? await cloud.removeZones(ofAccount: account, reason: .purged)) != nil else { return }
         let affected = simulation.devices.filter { devices[$0]?.account == account }
         // A sync that runs may end without learning of it.
-        for name in simulation.devices { devices[name]?.syncing?.isClean = false }
+        for name in simulation.devices { devices[name]?.syncing?.isWithoutFault = false }
         ledger.notePurge(account: account, devices: affected, all: simulation.devices)
     }
 
@@ -275,7 +275,7 @@ actor SimulationRun {
             } else {
                 devices[name]?.lastError = nil
             }
-            if case .success = result, syncing.isClean {
+            if case .success = result, syncing.isWithoutFault {
                 devices[name]?.isStranger = false
                 ledger.noteSync(device: name, account: device.account, edits: syncing.edits)
             }
