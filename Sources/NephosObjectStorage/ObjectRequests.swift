@@ -24,11 +24,39 @@ package final class ObjectRequests: Sendable {
     /// - Throws: `StorageError` with the answer of the object storage.
     package func check() throws { _ = try list(after: "", under: "", limit: 1) }
 
+    /// Checks that objects can be stored, read and deleted, with an object of a random name.
+    /// - Throws: `StorageError` with what failed. The object may remain if it could not be deleted, and is named.
+    package func checkWrites() throws {
+        let key = "nephos-check-\(SecretToken.randomName())"
+        let (content, hash) = (Array(key.utf8), StreamingHash(.sha256))
+        hash.update(content)
+        do { try put(key, .bytes(content), hash: hash.finish()) } catch {
+            // The object may be stored even if the request failed.
+            try? delete(key)
+            throw error
+        }
+        let failures = [
+            failure {
+                guard try get(key, at: 0, count: content.count)?.bytes != content else { return }
+                throw StorageError(.inputOutput, "The object \(key) does not read as it was stored")
+            },
+            failure { try delete(key) },
+        ].compactMap(\.self)
+        guard failures.isEmpty else { throw StorageError(.inputOutput, failures.joined(separator: "; ")) }
+    }
+
+    private func failure(of body: () throws -> Void) -> String? {
+        do { try body() } catch { return (error as? StorageError)?.message ?? "\(error)" }
+        return nil
+    }
+
     /// Stores a file as an object.
     /// - Parameter hash: the SHA-256 hash of the file.
-    func put(_ key: String, file: String, hash: [UInt8]) throws {
+    func put(_ key: String, file: String, hash: [UInt8]) throws { try put(key, .file(path: file), hash: hash) }
+
+    private func put(_ key: String, _ body: HTTPRequestBody, hash: [UInt8]) throws {
         var request = request(.put, key)
-        request.body = .file(path: file)
+        request.body = body
         request.headers += [("Content-Type", "application/octet-stream"), ("x-amz-content-sha256", Self.hex(hash))]
         _ = try send(request, while: "storing the object \(key)")
     }

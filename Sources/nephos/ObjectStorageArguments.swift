@@ -101,12 +101,16 @@ struct ObjectStorageArguments {
     }
 
     /// Checks that the bucket can be accessed, and returns the requests for it; nil without an object storage.
+    /// - Parameter writes: whether an object is stored, read and deleted too.
     /// - Throws: `StorageError` with the answer of the object storage.
-    func requests() async throws -> ObjectRequests? {
+    func requests(checking writes: Bool = false) async throws -> ObjectRequests? {
         guard let objects else { return nil }
         let requests = ObjectRequests(objects)
         try await BlockingPool.network.run {
-            do { try requests.check() } catch let error as StorageError {
+            do {
+                try requests.check()
+                if writes { try requests.checkWrites() }
+            } catch let error as StorageError {
                 throw StorageError(
                     error.code,
                     "The bucket '\(objects.bucket)' at \(objects.endpoint) cannot be used: \(error.message).")

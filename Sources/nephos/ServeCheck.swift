@@ -7,8 +7,9 @@ import NephosServer
 import NephosService
 import NephosStorage
 
-/// `nephos serve --check`: the settings in force with their sources, and whether a server could start with them. It
-/// writes nothing and takes no lock, so it may run beside the server.
+/// `nephos serve --check`: the settings in force with their sources, and whether a server could start and work with them.
+/// It takes no lock, and changes nothing beside one object of its own in the object storage, so it may run beside the
+/// server.
 struct ServeCheck {
     enum Finding {
         case passed(String)
@@ -44,7 +45,7 @@ struct ServeCheck {
         let failures = findings.compactMap { if case .failed(let text) = $0 { text } else { nil } }
         guard let first = failures.first else { return }
         let more = failures.count > 1 ? ", and \(failures.count - 1) more" : ""
-        Console.fail("the server would not start: \(first)\(more)")
+        Console.fail("the server would not start, or not work: \(first)\(more)")
     }
 
     // MARK: Settings
@@ -159,8 +160,8 @@ struct ServeCheck {
         guard command.settings.objectStorage.objects != nil else { return [] }
         let result = waiting { [settings = command.settings] () async -> Finding in
             do {
-                _ = try await settings.objectStorage.requests()
-                return .passed("the object storage is reached; whether this user may write there is not checked")
+                _ = try await settings.objectStorage.requests(checking: true)
+                return .passed("the object storage is reached; an object was stored, read and deleted there")
             } catch { return .failed(Self.reason(error)) }
         }
         return [result]

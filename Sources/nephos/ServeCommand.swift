@@ -26,7 +26,8 @@ struct ServeCommand {
             "--check", nil,
             """
             Check the settings and what they name, and print them, but start nothing
-            and change nothing. As root the checks run as the user whose DIR is.
+            and change nothing, except for an object of its own in object storage. As
+            root the checks run as the user whose DIR is.
             """),
         CommandOption("--help", nil, "Show this help."),
     ]

@@ -109,6 +109,23 @@ struct ObjectAssetStoreTests {
         #expect(try store().files(after: "", limit: 10) == [])
     }
 
+    @Test func `a check of writes leaves nothing, and says which request was refused`() throws {
+        let requests = ObjectRequests(service.options())
+        func objects() throws -> [String] { try requests.list(after: "", under: "", limit: 10).keys }
+        try requests.checkWrites()
+        #expect(try service.requests() == ["PUT", "GET", "DELETE"])
+        #expect(try objects() == [])
+        for (faults, action) in [
+            (["denied"], "storing"), ([nil, "denied"], "reading"), ([nil, nil, "denied"], "deleting"),
+        ] {
+            try service.setFaults(faults)
+            let error = #expect(throws: StorageError.self) { try requests.checkWrites() }
+            let message = try #require(error?.message)
+            #expect(message.contains("403 AccessDenied, while \(action) the object nephos-check-"), "\(message)")
+            #expect(try objects().count == (action == "deleting" ? 1 : 0))
+        }
+    }
+
     @Test func `a failed upload uses no quota, and is removed once the service is reachable`() throws {
         defer { try? FileManager.default.removeItem(at: spool) }
         let store = store()

@@ -4,7 +4,7 @@
     object_storage.py                       (with that environment's Python) serves, and says where in a line of JSON
 
 It ends when its standard input does. POST /faults takes a JSON array: what happens to the next requests, one each: null for
-nothing, "500", "slow" (no answer for two seconds), "cut" (half of the answer's body), "again" (the answer to the last list).
+nothing, "500", "denied", "slow" (no answer for two seconds), "cut" (half of the answer's body), "again" (the answer to the last list).
 """
 
 import json
@@ -50,6 +50,10 @@ class Faults:
         if fault == "500":
             start_response("500 Internal Server Error", [("Content-Length", "0"), ("Connection", "close")])
             return []
+        if fault == "denied":
+            body = b"<Error><Code>AccessDenied</Code></Error>"
+            start_response("403 Forbidden", [("Content-Length", str(len(body))), ("Connection", "close")])
+            return [body]
         if fault == "slow":
             time.sleep(2)
         if fault == "again":
