@@ -19,6 +19,9 @@ static const uint8_t devices_js[] = {
 static const uint8_t dom_js[] = {
 #embed "dashboard/dom.js"
 };
+static const uint8_t faults_js[] = {
+#embed "dashboard/faults.js"
+};
 static const uint8_t index_html[] = {
 #embed "dashboard/index.html"
 };
@@ -107,6 +110,7 @@ static const CWebFile dashboard[] = {
     FILE_OF("charts.js", charts_js),
     FILE_OF("devices.js", devices_js),
     FILE_OF("dom.js", dom_js),
+    FILE_OF("faults.js", faults_js),
     FILE_OF("index.html", index_html),
     FILE_OF("installation.js", installation_js),
     FILE_OF("live.js", live_js),

@@ -32,6 +32,7 @@ export const isProduction = () => sessionStorage.getItem(tokenKey) !== null;
 
 /** Forgets the session, and ends it at the server. */
 export function signOut() {
+  granted.clear();
   if (isProduction()) once("POST", "/nephos/1/installation/sessions/sign-out", "{}").catch(() => {});
   sessionStorage.removeItem(tokenKey);
 }
@@ -39,6 +40,7 @@ export function signOut() {
 export async function signIn(account, password) {
   const answer = await once("POST", "/nephos/1/installation/sessions/sign-in",
     JSON.stringify({ account, password, administration: true, label: "Dashboard" }));
+  granted.clear();
   sessionStorage.setItem(tokenKey, JSON.parse(answer).ckWebAuthToken);
 }
 
@@ -85,6 +87,17 @@ export async function read(method, path, body, signal) {
   }
 }
 
+const granted = new Map();
+
+/** What the caller may do, also in a container. The server decides, and is asked once for each. */
+export async function rights(container = "", signal) {
+  if (!granted.has(container)) {
+    const answer = await read("GET", "/status/rights?container=" + encodeURIComponent(container), undefined, signal);
+    granted.set(container, parse(answer));
+  }
+  return granted.get(container);
+}
+
 const path = (place, action) =>
   "/nephos/1/" + [place.container, place.environment].map(encodeURIComponent).join("/") + "/" + action;
 
@@ -92,6 +105,9 @@ const path = (place, action) =>
 export async function ask(place, action, message, signal) {
   return parse(await read("POST", path(place, action), JSON.stringify(message), signal));
 }
+
+/** A change by the administration, sent once. */
+export const order = async (place, action, message) => parse(await once("POST", path(place, action), JSON.stringify(message)));
 
 /** A read of what belongs to the installation of a production server. */
 export const installation = async (action, message, signal) =>

@@ -1,5 +1,5 @@
 // The views, by the address: /dashboard?view=…
-import { isProduction, Problem, signIn, signOut } from "./api.js";
+import { isProduction, Problem, rights, signIn, signOut } from "./api.js";
 import { field, h, link } from "./dom.js";
 import { follow } from "./live.js";
 import * as overview from "./overview.js";
@@ -10,12 +10,14 @@ import * as record from "./record.js";
 import * as schema from "./schema.js";
 import * as people from "./people.js";
 import * as devices from "./devices.js";
+import * as faults from "./faults.js";
 import * as installation from "./installation.js";
 
-const views = { overview, requests, request, records, record, schema, people, devices, installation };
-const menu = [["overview", "Overview"], ["requests", "Requests"], ["records", "Records"], ["schema", "Schema"], ["people", "People"],
-  ["devices", "Devices"]];
-const ofContainer = ["records", "schema", "people", "devices"];
+const views = { overview, requests, request, records, record, schema, people, devices, faults, installation };
+/** The entries, with the right that a view needs of all. */
+const menu = [["overview", "Overview"], ["requests", "Requests", "viewInstallation"], ["records", "Records"], ["schema", "Schema"],
+  ["people", "People"], ["devices", "Devices"], ["faults", "Faults", "faults"]];
+const ofContainer = ["records", "schema", "people", "devices", "faults"];
 /** Which entry of the menu a view belongs to, where it is not its own. */
 const parents = { request: "requests", record: "records" };
 
@@ -28,9 +30,9 @@ let current = new AbortController();
 /** The parameters of the address. */
 const parameters = () => Object.fromEntries(new URLSearchParams(location.search));
 
-function showMenu(name, { container, environment }) {
-  const own = isProduction() ? [...menu, ["installation", "Administration"]] : menu;
-  const entries = own.map(([view, title]) => {
+function showMenu(name, { container, environment }, may) {
+  const own = isProduction() ? [...menu, ["installation", "Administration", "viewInstallation"]] : menu;
+  const entries = own.filter(([, , right]) => !right || may[right]).map(([view, title]) => {
     const made = link(ofContainer.includes(view) ? { view, container, environment } : { view }, title);
     if (view === (parents[name] ?? name)) made.setAttribute("aria-current", view === name ? "page" : "true");
     return h("li", {}, made);
@@ -47,7 +49,6 @@ function signInForm() {
     event.preventDefault();
     try {
       await signIn(account.value, password.value);
-      follow();
       show();
     } catch (error) {
       problem.textContent = error.message;
@@ -69,6 +70,15 @@ function shownProblem(error) {
     h("button", { type: "button", onclick: () => show() }, "Try again")].filter(Boolean);
 }
 
+let isFollowing = false;
+
+/** Follows the requests of the server, if the caller may see them. */
+function startFollowing(may) {
+  if (isFollowing || !may.viewInstallation) return;
+  isFollowing = true;
+  follow().finally(() => { isFollowing = false; });
+}
+
 /** Shows the view of the address, and moves the focus to where it was, or else to the view's heading. */
 async function show({ movesFocus = true } = {}) {
   current.abort();
@@ -77,7 +87,6 @@ async function show({ movesFocus = true } = {}) {
   const asked = parameters();
   const name = Object.hasOwn(views, asked.view ?? "") ? asked.view : "overview";
   const focused = main.contains(document.activeElement) ? document.activeElement.id : "";
-  showMenu(name, asked);
   const title = views[name].title(asked);
   document.title = title + " · Nephos";
   const heading = h("h1", { tabindex: "-1" }, title);
@@ -85,12 +94,17 @@ async function show({ movesFocus = true } = {}) {
   const late = setTimeout(() => {
     if (!signal.aborted) main.replaceChildren(heading, h("p", { class: "quiet" }, "Waiting for the server …"));
   }, patience);
-  let content;
+  let content, may = {};
   try {
-    content = await views[name].content(asked, signal, go);
+    may = await rights(asked.container, signal);
+    if (signal.aborted) return;
+    showMenu(name, asked, may);
+    startFollowing(may);
+    content = await views[name].content(asked, signal, go, may);
   } catch (error) {
     if (signal.aborted) return;
     content = shownProblem(error);
+    showMenu(name, asked, may);
   } finally {
     clearTimeout(late);
   }
@@ -119,5 +133,4 @@ document.addEventListener("click", (event) => {
 });
 addEventListener("popstate", () => show());
 
-follow();
 show({ movesFocus: false });

@@ -56,7 +56,7 @@ function lists(here, known, answer) {
   ].filter(Boolean);
 }
 
-export async function content(parameters, signal, go) {
+export async function content(parameters, signal, go, may) {
   const here = await place(parameters, signal);
   if (!here) return nothing("devices", go);
   const there = { container: here.container, environment: here.environment };
@@ -74,6 +74,6 @@ export async function content(parameters, signal, go) {
   signal.addEventListener("abort", () => clearInterval(timer));
   return [h("form", { class: "row", "aria-label": "Which container", onsubmit: (event) => event.preventDefault(),
     onchange: changes({ view: "devices", ...there }, go) }, placeControls(here)),
-  h("h2", {}, "Requests since this page was opened"), top, bottom,
-  h("p", {}, link({ view: "requests" }, "All requests"))];
+  may.viewInstallation ? [h("h2", {}, "Requests since this page was opened"), top] : "", bottom,
+  may.viewInstallation ? h("p", {}, link({ view: "requests" }, "All requests")) : ""];
 }

@@ -36,11 +36,14 @@ async function question(here, parameters, known, signal, go) {
     isAsked ? [h("h3", {}, nameIn(known, who) + " and " + nameIn(known, owner) + "’s record " + record), await explanation(here, parameters, signal)] : ""];
 }
 
+/** In place of a link that would be refused. */
+const plain = (parameters, ...text) => h("span", {}, ...text);
+
 const participants = (share) => share.participants.length ? h("ul", { class: "plain" }, share.participants.map((one) =>
   h("li", {}, one.name + ": " + [one.type, one.permission, one.acceptanceStatus].filter(Boolean).join(", ").toLowerCase()))) : "—";
 
-const shareColumns = (place, known) => [
-  { title: "what", cell: (share) => share.rootRecordName ? link({ view: "record", ...place, database: "private", account: share.account,
+const shareColumns = (place, known, may) => [
+  { title: "what", cell: (share) => share.rootRecordName ? (may.readPrivateRecords ? link : plain)({ view: "record", ...place, database: "private", account: share.account,
     zone: share.zoneName, record: share.rootRecordName }, share.rootRecordName) : "the zone " + share.zoneName },
   { title: "owner", cell: (share) => nameIn(known, share.account) },
   { title: "zone", cell: (share) => share.zoneName },
@@ -48,8 +51,8 @@ const shareColumns = (place, known) => [
   { title: "participants", cell: participants },
 ];
 
-function accountColumns(place, zones) {
-  const records = (account, zone) => link({ view: "records", ...place, database: "private", account: account.name, zone }, zone);
+function accountColumns(place, zones, may) {
+  const records = (account, zone) => (may.readPrivateRecords ? link : plain)({ view: "records", ...place, database: "private", account: account.name, zone }, zone);
   return [
     { title: "account", cell: (account) => shownName(account) },
     { title: "zones", cell: (account) => h("ul", { class: "inline" }, [...zones.filter((zone) => zone.account === account.name)
@@ -58,7 +61,7 @@ function accountColumns(place, zones) {
   ];
 }
 
-export async function content(parameters, signal, go) {
+export async function content(parameters, signal, go, may) {
   const here = await place(parameters, signal);
   if (!here) return nothing("people", go);
   const there = { container: here.container, environment: here.environment };
@@ -72,8 +75,8 @@ export async function content(parameters, signal, go) {
       onchange: changes({ view: "people", ...there }, go) }, placeControls(here)),
     await question(here, parameters, known, signal, go),
     h("h2", {}, "Accounts"),
-    known.length ? table("Accounts", accountColumns(there, zones), known) : h("p", { class: "quiet" }, "No account yet."), more,
+    known.length ? table("Accounts", accountColumns(there, zones, may), known) : h("p", { class: "quiet" }, "No account yet."), more,
     h("h2", {}, "Shares"),
-    shares.length ? table("Shares", shareColumns(there, known), shares) : h("p", { class: "quiet" }, "No share yet."),
+    shares.length ? table("Shares", shareColumns(there, known, may), shares) : h("p", { class: "quiet" }, "No share yet."),
   ];
 }

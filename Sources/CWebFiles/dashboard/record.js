@@ -12,7 +12,7 @@ async function show(here, signal) {
     recordName: here.record }, signal);
   const record = answer.record ?? answer.records[0];
   if (record.serverErrorCode) throw new Problem(404, record);
-  return { record, referredBy: answer.referredBy, isComplete: answer.isComplete ?? true, mayChange: answer.mayChange ?? true };
+  return { record, referredBy: answer.referredBy, isComplete: answer.isComplete ?? true };
 }
 
 const toRecord = (here, name, text) => link({ ...here, view: "record", record: name }, text ?? name);
@@ -138,14 +138,15 @@ function referrers(here, { referredBy, isComplete }) {
 }
 
 /** The accounts as which one may save here, the likeliest first; null if nobody may. */
-function writers(here, { record, mayChange }, known) {
-  if (isProduction()) return here.database === "public" && mayChange ? { names: ["yourself"], first: "yourself" } : null;
+function writers(here, record, known, may) {
+  if (!may.change) return null;
+  if (isProduction()) return here.database === "public" ? { names: ["yourself"], first: "yourself" } : null;
   if (here.database === "private") return { names: [here.account], first: here.account };
   const creator = known.find((account) => account.userRecordName === record.created?.userRecordName);
   return known.length ? { names: known.map((account) => account.name), first: (creator ?? known[0]).name } : null;
 }
 
-export async function content(parameters, signal, go) {
+export async function content(parameters, signal, go, may) {
   const { container, environment, database = "private", account, zone = defaultZone, record: name } = parameters;
   const here = { container, environment, database, account: database === "private" ? account : undefined, zone, record: name };
   const shown = await show(here, signal);
@@ -158,7 +159,7 @@ export async function content(parameters, signal, go) {
     document.getElementById(focus)?.focus();
   };
   said.id = "saved";
-  const context = { here, record, reload, writers: writers(here, shown, known) };
+  const context = { here, record, reload, writers: writers(here, record, known, may) };
   const fields = Object.keys(record.fields ?? {}).sort();
   const names = new Map(known.map((one) => [one.userRecordName, shownName(one)]));
   return [said,
@@ -167,7 +168,7 @@ export async function content(parameters, signal, go) {
     fields.length ? table("Fields", [{ title: "field", cell: (one) => one },
       { title: "type", class: "short", cell: (one) => typeName(record.fields[one]) },
       { title: "value", cell: (one) => fieldRow(context, one) }], fields) : h("p", { class: "quiet" }, "The record has no fields."),
-    context.writers ? "" : h("p", { class: "quiet" }, !shown.mayChange ? "Your role does not permit changes."
+    context.writers ? "" : h("p", { class: "quiet" }, !may.change ? "Your role does not permit changes."
       : isProduction() ? "On a production server nobody edits another’s records here."
       : "No account exists that could edit the record."),
     h("h2", {}, "System fields"), systemFields(here, record, names, here.account && nameIn(known, here.account)),

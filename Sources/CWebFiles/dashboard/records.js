@@ -15,24 +15,25 @@ const comparators = [["EQUALS", "="], ["NOT_EQUALS", "≠"], ["LESS_THAN", "<"],
 export const title = ({ type }) => type ? "Records of " + type : "Records";
 
 /** The address's parameters, with what they leave open. */
-async function scope(parameters, signal) {
+async function scope(parameters, signal, may) {
   const found = await place(parameters, signal);
   if (!found) return null;
   const known = await accounts(found, signal);
-  const database = parameters.database ?? (known.length ? "private" : "public");
+  const database = parameters.database ?? (known.length && may.readPrivateRecords ? "private" : "public");
   const account = database === "private" ? parameters.account ?? known[0]?.name : undefined;
   const names = account === undefined ? [defaultZone] : await zones(found, account, signal);
   const zone = parameters.zone ?? names[0];
-  return { found, known, names,
+  const databases = may.readPrivateRecords ? ["private", "public"] : ["public"];
+  return { found, known, names, databases,
     here: { container: found.container, environment: found.environment, database, account, zone, type: parameters.type } };
 }
 
-function scopeForm({ found, known, names, here }, go) {
+function scopeForm({ found, known, names, databases, here }, go) {
   const isPrivate = here.database === "private";
   const types = [["", "any"], ...new Set([...found.types, here.type].filter(Boolean))];
   return h("form", { class: "row", "aria-label": "Which records", onchange: changes({ view: "records", ...here }, go),
     onsubmit: (event) => event.preventDefault() },
-  placeControls(found), field("Database", select("database", ["private", "public"], here.database)),
+  placeControls(found), field("Database", select("database", [...new Set([...databases, here.database])], here.database)),
   isPrivate ? accountControl("account", "Account", known, here.account) : "",
   isPrivate ? field("Zone", select("zone", [...new Set([...names, here.zone])], here.zone)) : "",
   field("Record type", select("type", types, here.type)));
@@ -146,8 +147,8 @@ function summary(parameters, answer) {
       + " records; the next page looks at more." : ""));
 }
 
-export async function content(parameters, signal, go) {
-  const chosen = await scope(parameters, signal);
+export async function content(parameters, signal, go, may) {
+  const chosen = await scope(parameters, signal, may);
   if (!chosen) return nothing("records", go);
   const { found, known, here } = chosen;
   const forms = [scopeForm(chosen, go)];

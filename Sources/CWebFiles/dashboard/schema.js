@@ -36,7 +36,7 @@ function findings(report) {
 }
 
 /** What a deployment would change, and the button that does it. */
-async function deploymentSection(here, signal, go) {
+async function deploymentSection(here, signal, go, may) {
   const region = h("div", { role: "status" });
   const report = await deployment(here, signal);
   const isEmpty = !report.isRefused && !(report.changes ?? []).length;
@@ -55,12 +55,12 @@ async function deploymentSection(here, signal, go) {
   };
   return [h("h2", {}, "Deployment"),
     h("p", {}, report.isRefused ? "Production would not take this schema:" : "A deployment would change production:"), ...findings(report),
-    report.isRefused ? "" : h("form", { class: "row", onsubmit: submit, "aria-label": "Deployment" },
+    report.isRefused ? "" : !may.change ? h("p", { class: "quiet" }, "Your role does not permit the deployment.") : h("form", { class: "row", onsubmit: submit, "aria-label": "Deployment" },
       h("label", { class: "check" }, confirm, "Deploy to production of " + here.container + ". What production has gained stays there."),
       h("button", { class: "main" }, "Deploy")), region];
 }
 
-export async function content(parameters, signal, go) {
+export async function content(parameters, signal, go, may) {
   const here = await place(parameters, signal);
   if (!here) return nothing("schema", go);
   const isDevelopment = here.environment === "development";
@@ -70,7 +70,7 @@ export async function content(parameters, signal, go) {
   return [
     h("form", { class: "row", "aria-label": "Which schema", onsubmit: (event) => event.preventDefault(),
       onchange: changes({ view: "schema", ...parameters }, go) }, placeControls(here)),
-    isDevelopment ? await deploymentSection(here, signal, go) : "",
+    isDevelopment ? await deploymentSection(here, signal, go, may) : "",
     h("h2", {}, "Record types"),
     [...types].map(([name, type]) => typeSection(name, type, others.get(name), isDevelopment)),
     h("h2", {}, "Indexes in use"),

@@ -43,7 +43,7 @@ extension Route {
                     [context] (message) async throws(ServiceError) in
                     try await routed.checkReads(message, of: context.container, route: path)
                     let answer = try await routed.withSignInNames(try await call(routed.service)(message, context))
-                    return .json(routed.withRights(answer, in: context.container).encoded())
+                    return .json(answer.encoded())
                 }
             } catch {
                 throw Refusal(error)

@@ -48,13 +48,4 @@ extension RoutedRequest {
         }
         return accounts as? Answer ?? answer
     }
-
-    /// Returns an answer with what the caller's role allows in its container, for the controls of the dashboard.
-    func withRights<Answer>(_ answer: Answer, in container: String) -> Answer {
-        guard access.installation != nil, let administrator, var record = answer as? ShowRecordResponse else {
-            return answer
-        }
-        record.mayChange = administrator.hasRole(for: .change(container: container))
-        return record as? Answer ?? answer
-    }
 }

@@ -2,10 +2,12 @@ import NephosService
 import NephosWire
 
 /// The routes of what the server does, which the dashboard shows: `/status`, the content, and `/status/requests`, the last
-/// requests, at once, one of them, or as a stream. They are not part of CloudKit Web Services.
+/// requests, at once, one of them, or as a stream; and `/status/rights`, which of it the caller may use. They are not part
+/// of CloudKit Web Services.
 enum StatusRoutes {
     private static let (statusPath, requestsPath) = ("/status", "/status/requests")
     private static let (requestPath, streamPath) = ("/status/requests/show", "/status/requests/stream")
+    private static let rightsPath = "/status/rights"
 
     /// Whether a route reads the recent requests. Its own requests are not recorded.
     static func isStatus(_ route: Route) -> Bool { route.path.hasPrefix(statusPath) }
@@ -18,6 +20,7 @@ enum StatusRoutes {
         Route([.get], requestsPath, access: .viewInstallation) { routed throws(Refusal) in try requests(routed) },
         Route([.get], requestPath, access: .viewInstallation) { routed throws(Refusal) in try request(routed) },
         Route([.get], streamPath, access: .viewInstallation) { routed throws(Refusal) in try stream(routed) },
+        Route([.get], rightsPath, access: .viewOwnRights) { routed in rights(routed) },
     ]
 
     private static func status(_ routed: RoutedRequest) async throws(Refusal) -> HTTPResponse {
@@ -112,6 +115,25 @@ enum StatusRoutes {
         response.stream = ResponseStream(stream, offset: 0, length: nil)
         response.whenSent = { [streams = routed.streams] _ in streams.remove(stream) }
         return response
+    }
+
+    /// Answers what the caller's roles allow, also in a container. The dashboard has no controls for anything else.
+    private static func rights(_ routed: RoutedRequest) -> HTTPResponse {
+        let container = routed.target.parameter("container")?.readings.first ?? ""
+        let rights: [(name: String, right: AdministrationRight)] = [
+            ("viewInstallation", .viewInstallation), ("change", .change(container: container)),
+            ("readPrivateRecords", .readPrivateRecords(container: container)),
+        ]
+        var writer = JSONWriter(reserving: 128)
+        writer.beginObject()
+        for (name, right) in rights {
+            writer.key(name)
+            writer.bool(routed.administrator?.hasRole(for: right) == true)
+        }
+        writer.key("faults")
+        writer.bool(routed.access.hasFaults)
+        writer.endObject()
+        return .json(writer.finish())
     }
 
     private static func position(_ text: String?) throws(Refusal) -> Int? {

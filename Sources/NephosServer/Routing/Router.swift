@@ -91,6 +91,8 @@ enum RouteAccess: Hashable, Sendable, CaseIterable {
     case view, change
     /// A role of the installation.
     case viewInstallation, administer
+    /// A role of the installation, or of any container.
+    case viewOwnRights
 
     /// The right that a request of the administration needs; nil for other routes.
     func right(container: String) -> AdministrationRight? {
@@ -100,6 +102,7 @@ enum RouteAccess: Hashable, Sendable, CaseIterable {
         case .change: .change(container: container)
         case .viewInstallation: .viewInstallation
         case .administer: .administer
+        case .viewOwnRights: .viewOwnRights
         }
     }
 }

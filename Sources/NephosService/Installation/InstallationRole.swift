@@ -31,6 +31,8 @@ package enum AdministrationRight: Hashable, Sendable {
     case administer
     /// Sees what concerns all containers: status, metrics.
     case viewInstallation
+    /// Sees what its own roles allow.
+    case viewOwnRights
 }
 
 /// The caller of the administration.
@@ -55,7 +57,7 @@ package enum Administrator: Hashable, Sendable {
             throw ServiceError(.accessDenied, .permissionFailure, "the account has no role that allows this")
         }
         switch right {
-        case .view, .viewInstallation, .readPrivateRecords: return
+        case .view, .viewInstallation, .viewOwnRights, .readPrivateRecords: return
         case .change, .administer:
             try Self.checkIsRecent(authenticatedAt, at: now)
         }
@@ -70,6 +72,7 @@ package enum Administrator: Hashable, Sendable {
         case .change(let container), .readPrivateRecords(let container):
             isAdministrator || roles[container] == .developer
         case .administer, .viewInstallation: isAdministrator
+        case .viewOwnRights: !roles.isEmpty
         }
     }
 

@@ -78,8 +78,6 @@ package struct ShowRecordResponse: Hashable, Sendable {
     package var referredBy: [Referrer]
     /// Whether `referredBy` has every such reference.
     package var isComplete: Bool
-    /// Whether the caller's role allows changes of the container; nil where there are no roles.
-    package var mayChange: Bool?
 
     package init(record: RecordResult, referredBy: [Referrer], isComplete: Bool) {
         self.record = record
@@ -200,7 +198,6 @@ extension ShowRecordResponse: WireMessage {
         }
         let isComplete = try json.member("isComplete").map { (json) throws(WireError) in try json.bool() }
         self.init(record: record, referredBy: referrers ?? [], isComplete: isComplete ?? true)
-        mayChange = try json.member("mayChange").map { (json) throws(WireError) in try json.bool() }
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -212,10 +209,6 @@ extension ShowRecordResponse: WireMessage {
         writer.endArray()
         writer.key("isComplete")
         writer.bool(isComplete)
-        if let mayChange {
-            writer.key("mayChange")
-            writer.bool(mayChange)
-        }
         writer.endObject()
     }
 }

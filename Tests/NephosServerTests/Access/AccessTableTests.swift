@@ -44,6 +44,7 @@ import Testing
             "/installation/program-tokens/list",
             "/installation/passkeys/list", "/installation/methods/list",
         ],
+        .viewOwnRights: ["/status/rights"],
         .administer: [
             "/installation/accounts/create", "/installation/accounts/set-password", "/installation/accounts/delete",
             "/installation/accounts/verify", "/installation/accounts/recovery-link", "/installation/accounts/invite",
@@ -79,6 +80,7 @@ import Testing
 
         case (_, .localUser), (.view, .viewer), (.view, .developer), (.change, .developer), (_, .administrator): nil
         case (.view, .lateAdministrator), (.viewInstallation, .lateAdministrator): nil
+        case (.viewOwnRights, .viewer), (.viewOwnRights, .developer), (.viewOwnRights, .lateAdministrator): nil
         // The administration answers the server's own pages alone.
         case (_, .page), (_, .foreignPage): 403
         case (_, .nobody), (_, .apiToken), (_, .readOnlyToken): 401

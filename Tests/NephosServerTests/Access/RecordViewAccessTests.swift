@@ -1,4 +1,5 @@
 import Foundation
+import NephosSQLite
 import NephosService
 import NephosWire
 import Testing
@@ -61,6 +62,35 @@ import Testing
             #expect(accounts.compactMap(\.signInName) == names, "\(caller)")
         }
         await server.close()
+    }
+
+    @Test
+    func `the dashboard is told what each role allows in a container, and that a production server has no faults`()
+        async throws
+    {
+        let server = try await ProductionServer()
+        func rights(_ caller: ProductionServer.Caller, in container: String) async throws -> [String: Bool] {
+            let answer = await server.send(
+                try route("/status/rights"), as: caller, query: "?container=\(container)")
+            return try JSONDecoder().decode([String: Bool].self, from: Data(answer.body))
+        }
+        func expected(_ installation: Bool, _ change: Bool, _ reads: Bool) -> [String: Bool] {
+            ["viewInstallation": installation, "change": change, "readPrivateRecords": reads, "faults": false]
+        }
+        let (own, other) = (ProductionServer.container, "iCloud.other")
+        #expect(try await rights(.viewer, in: own) == expected(false, false, false))
+        #expect(try await rights(.developer, in: own) == expected(false, true, true))
+        #expect(try await rights(.developer, in: other) == expected(false, false, false))
+        for caller in [ProductionServer.Caller.administrator, .lateAdministrator] {
+            #expect(try await rights(caller, in: other) == expected(true, true, true), "\(caller)")
+        }
+        await server.close()
+        let service = NephosService(stores: MemoryStores())
+        let answer = await Responder(service).respond(
+            to: HTTPRequest(method: .get, target: "/status/rights", host: "localhost"))
+        let everything = try JSONDecoder().decode([String: Bool].self, from: Data(answer.body))
+        #expect(everything.count == 4 && everything.values.allSatisfy(\.self))
+        await service.close()
     }
 
     @Test func `a container that is unused has empty lists`() async throws {

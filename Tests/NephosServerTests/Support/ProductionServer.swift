@@ -140,10 +140,10 @@ final class ProductionServer: Sendable {
         advance(milliseconds: 1000)
     }
 
-    /// Sends a request to a route, with an empty object as its message.
+    /// Sends a request to a route, with an empty object as its message. The query has a leading question mark.
     func send(
         _ route: Route, as caller: Caller, method: HTTPMethod? = nil, container: String = container,
-        body: String = "{}"
+        body: String = "{}", query: String = ""
     ) async -> HTTPResponse {
         let credentials = callers.withLock { $0[caller] ?? Credentials() }
         var target: String
@@ -158,7 +158,8 @@ final class ProductionServer: Sendable {
         case let path where path.hasPrefix("/"): target = path
         case let path: target = "/database/1/\(container)/development/private/\(path)"
         }
-        if let apiToken = credentials.apiToken { target += "?ckAPIToken=\(apiToken)" }
+        target += query
+        if let apiToken = credentials.apiToken { target += "\(query.isEmpty ? "?" : "&")ckAPIToken=\(apiToken)" }
         var request = HTTPRequest(
             method: method ?? (route.methods.contains(.post) ? .post : .get), target: target,
             host: credentials.localUser == nil ? "cloud.example.org" : "localhost",
