@@ -48,14 +48,14 @@ class Authentication {
 
   /**
    * Allows one token in the address of this tab: that of the sign-in which begins now. It comes with the nonce of the sign-in.
-   * @param {string} url of the sign-in @returns {string} the nonce
+   * @param {string} url of the sign-in
    */
   #expectReturn(url) {
-    const nonce = new URL(url).searchParams.get("nonce") ?? makeRecordName();
+    const nonce = new URL(url).searchParams.get("nonce");
+    if (!nonce) return;
     try {
       storage("sessionStorage")?.setItem(returningKey, `${Date.now()} ${this.#session.key} ${nonce}`);
     } catch { /* Then only the window signs in. */ }
-    return nonce;
   }
 
   /** @returns {Promise<any>} the identity of the session; null without one */
@@ -123,13 +123,9 @@ class Authentication {
   /** Never resolves: the page is left. @returns {Promise<never>} */
   async #redirect() {
     const url = new URL(this.#url ?? await this.#fetchOffer());
-    const nonce = this.#expectReturn(url.href);
+    this.#expectReturn(url.href);
     // A development server is told where to return; elsewhere the API token says it.
-    if (url.searchParams.has("origin")) {
-      const callback = new URL(location.href.split("#")[0]);
-      callback.searchParams.set("ckNonce", nonce);
-      url.searchParams.set("callback", callback.href);
-    }
+    if (url.searchParams.has("origin")) url.searchParams.set("callback", location.href.split("#")[0]);
     location.assign(url);
     return new Promise(() => {});
   }
@@ -243,6 +239,7 @@ function tokenOfReturn(key) {
       place?.removeItem(returningKey);
       if (Date.now() - Number(time) < signInURLLifetime) returned = { key, token };
     }
+    if (!returned) console.warn("CloudKit JS: the token in the address is not that of a sign-in that this tab began, and is dropped");
   }
   if (returned?.key !== key) return null;
   try { return returned.token; } finally { returned = null; }

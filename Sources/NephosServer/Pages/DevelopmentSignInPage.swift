@@ -5,7 +5,8 @@ import NephosWire
 /// elsewhere gets nothing: the page is not shown for its origin, and the token goes to the origin that is shown alone.
 ///
 /// The query has `origin`, and optionally `container` and `environment`, whose accounts are offered, and `callback`, an
-/// address of the origin to which the browser goes with the token in place of a message to the app's window.
+/// address of the origin to which the browser goes with the token in place of a message to the app's window. The `nonce` of
+/// the query goes there too, by which the app's page knows the sign-in that it began.
 enum DevelopmentSignInPage {
     /// The number of accounts that are offered.
     private static let offered = 20
@@ -17,7 +18,7 @@ enum DevelopmentSignInPage {
         if let components = target?.components, let path = try? DatabasePath(components) {
             text += "&container=\(path.container)&environment=\(path.environment.rawValue)"
         }
-        return text
+        return "\(text)&nonce=\(Installation.makeNonce())"
     }
 
     /// Whether a request opens the page from a page of another name or port of this machine.
@@ -44,7 +45,7 @@ enum DevelopmentSignInPage {
         guard DevelopmentSignIn.accountName(token: token) != nil else {
             return show(await accounts(routed), origin, callback, problem: "A name has 1 to 255 printable characters")
         }
-        return finished(token, origin, callback)
+        return finished(token, origin, callback, nonce: routed.target.parameter("nonce")?.readings.first)
     }
 
     /// Returns the callback of the query; nil without one.
@@ -69,9 +70,12 @@ enum DevelopmentSignInPage {
         return (answer?.accounts ?? []).prefix(offered).map(\.name)
     }
 
-    private static func finished(_ token: String, _ origin: String, _ callback: String?) -> HTTPResponse {
+    private static func finished(
+        _ token: String, _ origin: String, _ callback: String?, nonce: String?
+    ) -> HTTPResponse {
         if let callback {
-            let url = SignInCallback.url(callback, token: PercentEncoding.encode(token))
+            let url = SignInCallback.url(
+                callback, token: PercentEncoding.encode(token), nonce: nonce.map(PercentEncoding.encode))
             return HTTPResponse(
                 status: 303,
                 headers: [

@@ -43,9 +43,12 @@ import Testing
             let current = "/database/1/\(Self.container)/development/public/users/caller"
             let refused = await get(responder, current, origin: Self.app)
             let url = try #require(try ErrorDictionary(decoding: refused.body).redirectURL)
-            #expect(
-                url == "http://\(Self.host)/sign-in?origin=http%3A%2F%2Flocalhost%3A3000"
-                    + "&container=\(Self.container)&environment=development")
+            let stem =
+                "http://\(Self.host)/sign-in?origin=http%3A%2F%2Flocalhost%3A3000"
+                + "&container=\(Self.container)&environment=development&nonce="
+            #expect(url.hasPrefix(stem) && url.count == stem.count + 64, "\(url)")
+            let again = await get(responder, current, origin: Self.app)
+            #expect(try ErrorDictionary(decoding: again.body).redirectURL != url)
             let program = await responder.respond(to: HTTPRequest(method: .get, target: current, host: Self.host))
             #expect(try ErrorDictionary(decoding: program.body).redirectURL == "http://\(Self.host)/sign-in")
         }
@@ -102,14 +105,16 @@ import Testing
 
     @Test func `a callback is an address of the origin`() async throws {
         try await withServer { responder in
-            func location(_ callback: String) async -> (Int, String?) {
-                let page = target(Self.app, "&callback=\(PercentEncoding.encode(callback))")
+            func location(_ callback: String, _ more: String = "") async -> (Int, String?) {
+                let page = target(Self.app, "&callback=\(PercentEncoding.encode(callback))\(more)")
                 let response = await choose(responder, page, "mei")
                 return (response.status, response.headers.first { $0.name == "Location" }?.value)
             }
             let token = "ckWebAuthToken=dev%3Amei&ckSession=dev%3Amei"
             #expect(await location(Self.app + "/a") == (303, "\(Self.app)/a?\(token)"))
             #expect(await location(Self.app + "/a?b=c") == (303, "\(Self.app)/a?b=c&\(token)"))
+            let nonce = await location(Self.app + "/a", "&nonce=0f%0d%0a%26")
+            #expect(nonce == (303, "\(Self.app)/a?\(token)&ckNonce=0f%0D%0A%26"))
             for other in ["https://evil.example", Self.app + ".evil.example/", Self.app + "0/", Self.app + "/#a", "/a"]
             {
                 #expect(await location(other) == (400, nil), "\(other)")
