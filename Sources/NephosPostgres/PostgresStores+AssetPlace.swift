@@ -14,7 +14,7 @@ package enum AssetPlace: Sendable {
 /// others, nor they its own.
 extension PostgresStores {
     /// The file by which a directory is known.
-    static let directoryFile = "assets.id"
+    package static let directoryFile = "assets.id"
 
     /// Notes where the files are, where nothing is noted yet.
     /// - Throws: `StorageError` where another place is.
@@ -85,6 +85,21 @@ extension PostgresStores {
     }
 
     // MARK: The directory's file
+
+    /// Whether a directory is known as one of a database's files. Stores that are in it are those of before, if any.
+    package static func isOfDatabase(directory path: String) -> Bool {
+        FileSystem.exists("\(path)/\(directoryFile)")
+    }
+
+    /// Makes a directory known as one of a database's files, without a note in the database.
+    package static func keep(directory path: String) throws { _ = try makeIdentifier("\(path)/\(directoryFile)") }
+
+    /// Makes a directory one of stores in files again.
+    package static func release(directory path: String) throws {
+        let file = "\(path)/\(directoryFile)"
+        guard unlink(file) == 0 || errno == ENOENT else { throw StorageError(system: errno, while: "removing \(file)") }
+        try FileSystem.synchronizeParent(of: file)
+    }
 
     /// Nil where there is none.
     private static func identifier(_ file: String) throws -> String? {

@@ -143,6 +143,7 @@ struct ServeCheck {
 
     private func files() throws -> [Finding] {
         guard FileSystem.isDirectory(command.data) else { return [] }
+        try StoresInFiles.check(command.data)
         let directory = try StoredDirectory(path: command.data)
         let stores = try directory.existingStores()
         try ServeCommand.checkIsProduction(stores, command.data)

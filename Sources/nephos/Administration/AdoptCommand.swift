@@ -94,7 +94,7 @@ struct AdoptCommand {
         let data = arguments["--data"] ?? ""
         // Creating a missing directory would hide a mistyped name.
         guard FileSystem.isDirectory(data) else { throw StorageError(.inputOutput, "there is no directory \(data).") }
-        return try DataDirectory(path: data, options: SQLiteOptions(log: ServiceEnvironment.system.log))
+        return try StoresInFiles.open(data)
     }
 
     private func run() throws {

@@ -9,7 +9,7 @@ extension Cloud {
     /// Opens a data directory.
     static func stores(in path: String) throws -> DataDirectory {
         do {
-            return try DataDirectory(path: path, options: SQLiteOptions(log: ServiceEnvironment.system.log))
+            return try StoresInFiles.open(path)
         } catch let error as StorageError where error.code == .inUse && ServeCommand.isProduction(path) {
             throw Failure(
                 message: """

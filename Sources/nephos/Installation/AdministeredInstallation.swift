@@ -138,7 +138,7 @@ final class AdministeredInstallation {
                     message: "there is no directory \(data): name the server's with '--data DIR', and make it for the "
                         + "server's user")
             }
-            stores = try DataDirectory(path: data, options: SQLiteOptions(log: ServiceEnvironment.system.log))
+            stores = try StoresInFiles.open(data)
         }
         try ServeCommand.checkIsProduction(stores.existingStores(), data)
         let result = waiting { () async -> Result<Installation, any Error> in

@@ -38,6 +38,7 @@ struct BackupCommand {
 
     private static func run(_ data: StoredData, _ path: String) async throws {
         let source = try StoredDirectory(path: data.path)
+        try StoresInFiles.check(data.path, remedy: "Back up the database with pg_dump, and then the files.")
         let objects = try await data.objects()
         defer { objects?.close() }
         let stores = try data.stores(in: source)
@@ -100,6 +101,8 @@ struct RestoreCommand {
     private static func run(_ data: StoredData, _ path: String) async throws {
         let source = try StoredDirectory(path: path)
         let stores = try data.stores(in: source)
+        try StoresInFiles.check(
+            data.path, remedy: "Restore to another '--data', whose stores 'nephos migrate' moves to PostgreSQL.")
         let objects = try await data.objects()
         defer { objects?.close() }
         let target = try DataDirectory(path: data.path)

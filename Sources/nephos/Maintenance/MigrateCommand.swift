@@ -24,7 +24,9 @@ struct MigrateCommand {
         change tokens and what waits to be done go on where they were, and so do the
         sessions of a production server, whose accounts and API tokens move with the
         first container. No server may run.
-        The stores at the first place stay as they are: start no server there again.
+        The stores at the first place stay as they are: start no server there again. Once
+        all are moved, a directory of files says that it is PostgreSQL's
+        (assets.id), and commands on it need --storage.
 
         The files of assets stay where they are: start the server with the same --data, or
         the same --asset-storage.
@@ -80,6 +82,9 @@ struct MigrateCommand {
         try StoredData.run {
             // Creating a missing directory would hide a mistyped name.
             if addresses.from == nil { _ = try StoredDirectory(path: from) }
+            if addresses.from == nil, container == nil {
+                try StoresInFiles.check(from, remedy: "Name a container that was not moved yet with '--container ID'.")
+            }
             func open(_ address: PostgresAddress?, _ path: String) throws -> Place {
                 guard let address else {
                     return .directory(try DataDirectory(path: path, options: SQLiteOptions(log: log)))
@@ -91,6 +96,13 @@ struct MigrateCommand {
             let target = try open(addresses.to, to)
             defer { target.close() }
             try move(from: source, to: target, only: container)
+            // Containers that were not moved are still served from where they are.
+            guard try Set(target.existingStores()).isSuperset(of: source.existingStores()) else { return }
+            if addresses.from == nil {
+                try PostgresStores.keep(directory: from)
+            } else {
+                try PostgresStores.release(directory: to)
+            }
         }
     }
 

@@ -22,7 +22,7 @@ struct DirectorySchema: SchemaPlace {
         // The containers of a production server are made by 'nephos containers create' alone.
         let isProduction: Bool
         do {
-            directory = try DataDirectory(path: path, options: SQLiteOptions(log: ServiceEnvironment.system.log))
+            directory = try StoresInFiles.open(path)
             let installation = try Cloud.installation(in: directory)
             containers =
                 try installation.map(Cloud.containers)

@@ -123,8 +123,13 @@ struct ServerSettings {
                 storage, storageOptions.postgres(acceptsUnsafeServer: acceptsUnsafeStorage, options.log),
                 blanks: MemoryStores(options: options), isStopping)
             try postgres.keepAssets(in: objectStorage.place(or: data))
+            // Also where the files are in object storage, so that commands without '--storage' refuse the directory. A
+            // server needs no mark.
+            if FileSystem.isDirectory(data) { try? PostgresStores.keep(directory: data) }
             stores = postgres
         } else {
+            try StoresInFiles.check(
+                data, remedy: "Give '--storage postgresql://USER@HOST/DATABASE', or another '--data'.")
             stores = try DataDirectory(path: data, options: options)
         }
         guard let objects = try await objectStorage.requests() else { return stores }

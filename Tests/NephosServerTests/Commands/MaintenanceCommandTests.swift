@@ -191,4 +191,37 @@ import Testing
             #expect(!FileManager.default.fileExists(atPath: missing))
         }
     }
+
+    @Test func `a directory that servers over PostgreSQL have for their files is refused without the database`()
+        async throws
+    {
+        try await withTemporaryDirectory { directory in
+            let (data, copy) = (directory.appendingPathComponent("data"), directory.appendingPathComponent("copy"))
+            try await withServer(data) { client in try await save("content", "r", client) }
+            #expect(try await nephos("backup", "--data", data.path, copy.path).status == 0)
+            let mark = data.appendingPathComponent("assets.id")
+            try Data("1\n".utf8).write(to: mark)
+            let (url, another) = ("http://127.0.0.1:8484", directory.appendingPathComponent("another").path)
+            for arguments in [
+                ["verify"], ["verify", "--remove-orphans", "--yes"], ["backup", another], ["restore", copy.path],
+                ["api-tokens", "revoke", "T"], ["containers", "list"],
+                ["accounts", "create", "--no-password", "a@b.c"],
+                ["accounts", "adopt", "--yes"], ["query", "Note"], ["schema", "export"], ["dev", "--port", "0"],
+                ["serve", "--url", url, "--listen", "127.0.0.1:0"], ["serve", "--url", url, "--check"],
+            ] {
+                let finished = try await StartedNephos(arguments + ["--data", data.path]).finish()
+                #expect(finished.status == 1, "\(arguments)")
+                #expect(
+                    finished.errors.contains("the file assets.id in it says so"), "\(arguments): \(finished.errors)")
+            }
+            let moved = try await nephos(
+                "migrate", "--from", data.path, "--to", "postgresql://nobody@/none?host=\(directory.path)")
+            #expect(moved.status == 1 && moved.errors.contains("with '--container ID'"), "\(moved.errors)")
+            #expect(!FileManager.default.fileExists(atPath: another))
+            #expect(try FileManager.default.contentsOfDirectory(atPath: data.path).contains("nephos") == false)
+            try FileManager.default.removeItem(at: mark)
+            let verified = try await nephos("verify", "--data", data.path)
+            #expect(verified.status == 0 && !verified.output.contains("without a row"), "\(verified.output)")
+        }
+    }
 }

@@ -1,0 +1,33 @@
+import NephosPostgres
+import NephosSQLite
+import NephosService
+import NephosStorage
+
+/// The stores in the files of a data directory. Where servers over PostgreSQL have a directory for the files of assets, stores
+/// in it are out of date: they are those of before `nephos migrate`. Commands that took them for the servers' would say that
+/// something is done that no server knows of, or delete files that the database names.
+enum StoresInFiles {
+    /// Opens a data directory, with the lock of a server.
+    /// - Throws: `StorageError`.
+    static func open(_ path: String) throws -> DataDirectory {
+        try check(path)
+        return try DataDirectory(path: path, options: SQLiteOptions(log: ServiceEnvironment.system.log))
+    }
+
+    /// Refuses the directory of servers over PostgreSQL.
+    /// - Parameter remedy: what to do instead.
+    /// - Throws: `StorageError` `.constraint`.
+    static func check(
+        _ path: String,
+        remedy: String = "Give their '--storage postgresql://USER@HOST/DATABASE', or reach a running one with '--url'."
+    ) throws {
+        guard PostgresStores.isOfDatabase(directory: path) else { return }
+        throw StorageError(
+            .constraint,
+            """
+            \(path) has files of servers whose stores are in PostgreSQL: the file \(PostgresStores.directoryFile) in it says \
+            so. Stores that are in it, too, are out of date. \(remedy) Remove that file only where no such server has the \
+            directory any more.
+            """)
+    }
+}
