@@ -146,6 +146,7 @@ struct DevCommand {
                 it began. nephos dev would let everybody on this machine sign in as anybody.
                 """)
         }
+        try await LostInstallation.check(stores)
         try await settings.check(stores)
         let delivery = settings.notifications.delivery(now: settings.environment.now)
         var configuration = settings.configuration(delivery.outlets, escrowsKeys: !requiresApproval)

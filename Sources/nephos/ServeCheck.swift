@@ -146,6 +146,11 @@ struct ServeCheck {
         try StoresInFiles.check(command.data)
         let directory = try StoredDirectory(path: command.data)
         let stores = try directory.existingStores()
+        try waiting { () async -> Result<Void, any Error> in
+            do {
+                return .success(try await LostInstallation.check(stores) { try directory.snapshot($0) })
+            } catch { return .failure(error) }
+        }.get()
         try ServeCommand.checkIsProduction(stores, command.data)
         guard !stores.isEmpty else { return [.passed("no data yet: the start makes them")] }
         // Only the first pages are read; 'nephos verify' reads all.

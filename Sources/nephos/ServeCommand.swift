@@ -178,6 +178,7 @@ struct ServeCommand {
         ProcessMemory.keepForNextAnswer()
         SQLiteLibrary.dedicate()
         let stores = try await settings.stores(isStopping)
+        try await LostInstallation.check(stores)
         try Self.checkIsProduction(stores.existingStores(), data)
         var people = try providers.people(mail.people)
         people.passkeys = FidoVerifier()

@@ -35,8 +35,12 @@ package struct Adoption: Sendable {
             damages += read.damages
             stores.append(read.names)
         }
+        let hasInstallation = try await exists(.installation)
+        if !hasInstallation, stores.contains(where: { $0.accounts.isEmpty && !$0.ids.isEmpty }) {
+            throw LostInstallation.error
+        }
         let state =
-            try await exists(.installation)
+            hasInstallation
             ? try await withInstallation { try await $0.adoptionState() } : Installation.AdoptionState()
         var plan = AdoptionPlan(
             stores, given: names, decided: state.decided, taken: state.taken, isProduction: state.isProduction)

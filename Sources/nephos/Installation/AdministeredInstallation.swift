@@ -140,9 +140,12 @@ final class AdministeredInstallation {
             }
             stores = try StoresInFiles.open(data)
         }
-        try ServeCommand.checkIsProduction(stores.existingStores(), data)
         let result = waiting { () async -> Result<Installation, any Error> in
-            do { return .success(try await Installation.open(stores)) } catch { return .failure(error) }
+            do {
+                try await LostInstallation.check(stores)
+                try ServeCommand.checkIsProduction(stores.existingStores(), data)
+                return .success(try await Installation.open(stores))
+            } catch { return .failure(error) }
         }
         let installation = try result.get()
         let service = NephosService(

@@ -108,7 +108,9 @@ struct RestoreCommand {
         let target = try DataDirectory(path: data.path)
         defer { target.close() }
         for id in stores where target.exists(id) {
-            throw Cloud.Failure(message: "\(data.path) has the store \(id.text) already. Nothing was changed.")
+            throw Cloud.Failure(
+                message: "\(data.path) has the store \(id.text) already. Nothing was changed. Where a restore was "
+                    + "interrupted, '--container ID' restores a container that is missing.")
         }
         // If one store is damaged, no store is restored.
         for id in stores { try await BlockingPool.network.run { try source.check(id) } }

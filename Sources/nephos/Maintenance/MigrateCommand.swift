@@ -118,7 +118,7 @@ struct MigrateCommand {
         {
             stores.append(.installation)
         }
-        for id in stores.sorted(by: { ($0.container, $0.environment) < ($1.container, $1.environment) }) {
+        for id in stores.inOrderOfCopying {
             let (from, to) = (try source.image(of: id), try target.image(of: id))
             defer {
                 from.close()

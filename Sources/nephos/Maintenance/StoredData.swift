@@ -61,7 +61,7 @@ struct StoredData {
                     "there is no container \(container.map { "\($0) " } ?? "")in \(place). There are: \(list).\(meant)"
             )
         }
-        return found.sorted { ($0.container, $0.environment) < ($1.container, $1.environment) }
+        return found.inOrderOfCopying
     }
 
     var assetPlace: AssetPlace { storage.place(or: path) }
@@ -72,6 +72,17 @@ struct StoredData {
     func files(of id: StoreID, in directory: StoredDirectory, _ objects: ObjectRequests?) -> any AssetStore {
         guard let objects else { return directory.assets(of: id) }
         return ObjectAssetStore(objects, id, spool: ObjectStorageProvider.spool(directory.path, id))
+    }
+}
+
+extension [StoreID] {
+    /// Sorted, the accounts' store first: an interrupted copy of the others alone would look like the data of
+    /// `nephos dev`.
+    var inOrderOfCopying: [StoreID] {
+        sorted {
+            ($0.isInstallation ? 0 : 1, $0.container, $0.environment)
+                < ($1.isInstallation ? 0 : 1, $1.container, $1.environment)
+        }
     }
 }
 
