@@ -175,23 +175,3 @@ struct ServeCheck {
 
     private static func reason(_ error: any Error) -> String { (error as? StorageError)?.message ?? "\(error)" }
 }
-
-/// The user to whom a data directory belongs.
-enum DataOwner {
-    /// Makes this process one of the directory's owner, if it is root's and the directory is not. Root may read files
-    /// that the server's user may not.
-    /// - Returns: the user's name; nil if the process stays what it is.
-    /// - Throws: `UsageError` if the owner is unknown to the system.
-    static func become(ofData directory: String) throws(UsageError) -> String? {
-        var status = stat()
-        guard geteuid() == 0, stat(directory, &status) == 0, status.st_uid != 0 else { return nil }
-        guard let entry = getpwuid(status.st_uid), let name = entry.pointee.pw_name else {
-            throw UsageError("\(directory) belongs to the unknown user \(status.st_uid).")
-        }
-        let text = String(cString: name)
-        guard initgroups(name, entry.pointee.pw_gid) == 0, setgid(entry.pointee.pw_gid) == 0,
-            setuid(status.st_uid) == 0
-        else { throw UsageError("the checks cannot run as \(text): \(String(cString: strerror(errno))).") }
-        return text
-    }
-}

@@ -85,6 +85,7 @@ struct AdoptCommand {
     }
 
     private static func open(_ arguments: Arguments) throws -> any StoreProvider {
+        if let data = arguments["--data"] { try DataOwner.become(ofData: data) }
         if let text = arguments["--storage"] {
             let options = PostgresOptions(
                 connections: 2, acceptsUnsafeServer: arguments.has("--accept-unsafe-storage"))

@@ -126,6 +126,7 @@ final class AdministeredInstallation {
 
     /// Opens the data of a stopped server.
     private static func open(_ data: String, _ arguments: Arguments) throws -> Place {
+        try DataOwner.become(ofData: data)
         let stores: any StoreProvider
         if let text = arguments["--storage"] {
             let options = PostgresOptions(

@@ -38,7 +38,8 @@ struct InstallationAction: Sendable {
             \(lines.joined(separator: "\n"))
 
             A running server is reached through the socket in its data directory, by root or
-            the server's user. Otherwise the data of the stopped server is changed.
+            the server's user. Otherwise the data of the stopped server is changed, by root
+            as the user to whom it belongs.
             \(note)
             Options:
             \(CommandOption.help(distinct))

@@ -1,3 +1,4 @@
+import Glibc
 import NephosObjectStorage
 import NephosSQLite
 import NephosService
@@ -95,6 +96,11 @@ struct RestoreCommand {
             throw UsageError("nephos restore needs the directory of a backup. See 'nephos restore --help'.")
         }
         let data = try StoredData(arguments)
+        if let user = try DataOwner.become(ofData: data.path), access(source, R_OK | X_OK) != 0 {
+            Console.fail(
+                "the user \(user), to whom \(data.path) belongs, may not read \(source): "
+                    + "\(String(cString: strerror(errno)))")
+        }
         try StoredData.run { try await run(data, source) }
     }
 

@@ -57,6 +57,7 @@ struct VerifyCommand {
         guard removal != nil || !arguments.has(Confirmation.option.name) else {
             throw UsageError("'--yes' is for '--remove-orphans': nothing else is erased. See 'nephos verify --help'.")
         }
+        try DataOwner.become(ofData: data.path)
         guard let text = arguments["--storage"] else { return try StoredData.run { try await run(data, removal) } }
         if removal != nil { throw UsageError("'--remove-orphans' and '--storage' exclude each other.") }
         let address = try StorageAddress.parse(text, option: "--storage")

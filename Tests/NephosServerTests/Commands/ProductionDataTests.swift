@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import NephosPostgresTesting
 import NephosSQLite
 import NephosStorage
@@ -75,6 +76,35 @@ import Testing
             let session = try await other.signIn("ada@example.org")
             #expect(try await other.records(apiToken: apiToken, token: session) == ["a"])
             try await other.stop()
+        }
+    }
+
+    @Test(.enabled(if: geteuid() == 0))
+    func `as root, commands leave no file that the owner of the data cannot open`() async throws {
+        let nobody: uid_t = 65534
+        try await withTemporaryDirectory { directory in
+            chmod(directory.path, 0o755)
+            let served = try Served(directory.appendingPathComponent("data"))
+            let restored = try Served(directory.appendingPathComponent("restored"))
+            for data in [served.data, restored.data] { #expect(chown(data, nobody, nobody) == 0) }
+            try await served.output("containers", "create", Self.container)
+            try await served.output("accounts", "create", "--no-password", "ada@example.org")
+            let backup = directory.appendingPathComponent("backup").path
+            try await served.output("backup", backup)
+            let refused = try await restored.run("restore", backup)
+            #expect(refused.status == 1 && refused.errors.contains("may not read \(backup)"), "\(refused.errors)")
+            let owned = FileManager.default.enumerator(atPath: backup)?.allObjects.compactMap { $0 as? String } ?? []
+            for name in [""] + owned { #expect(chown("\(backup)/\(name)", nobody, nobody) == 0) }
+            try await restored.output("restore", backup)
+            try await restored.output("verify")
+            for data in [served.data, restored.data] {
+                let names = FileManager.default.enumerator(atPath: data)?.allObjects.compactMap { $0 as? String } ?? []
+                #expect(names.contains(".lock"))
+                for name in names {
+                    var status = stat()
+                    #expect(lstat("\(data)/\(name)", &status) == 0 && status.st_uid == nobody, "\(name)")
+                }
+            }
         }
     }
 

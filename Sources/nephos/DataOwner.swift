@@ -1,0 +1,23 @@
+import Glibc
+
+/// The user to whom a data directory belongs. Files that root made there would keep the server from starting.
+enum DataOwner {
+    /// Makes this process one of the directory's owner, if it is root's and the directory is not. Root may read files
+    /// that the server's user may not.
+    /// - Returns: the user's name, or number where the system has no name; nil if the process stays what it is.
+    @discardableResult
+    static func become(ofData directory: String) throws(UsageError) -> String? {
+        var status = stat()
+        guard geteuid() == 0, stat(directory, &status) == 0, status.st_uid != 0 else { return nil }
+        let entry = getpwuid(status.st_uid)
+        let group = entry?.pointee.pw_gid ?? status.st_gid
+        let name = entry?.pointee.pw_name
+        let text = name.map { String(cString: $0) } ?? "\(status.st_uid)"
+        let hasGroups = (name.map { initgroups($0, group) } ?? setgroups(0, nil)) == 0
+        guard hasGroups, setgid(group) == 0, setuid(status.st_uid) == 0 else {
+            throw UsageError(
+                "this cannot run as \(text), to whom \(directory) belongs: \(String(cString: strerror(errno))).")
+        }
+        return text
+    }
+}
