@@ -20,10 +20,14 @@ struct FailedSignIns: StoredEntry, Hashable {
         return lastAt + min(1000 << Int64(min(count - free, 20)), Self.longestWait)
     }
 
+    /// Whether the clock was ahead at the last attempt: who signs in now would wait until it is that time again. Attempts
+    /// under way at the same time differ by less.
+    func wasAhead(at now: Int64) -> Bool { lastAt - now > Limits.clockDifference }
+
     /// The failures after another attempt at `now`. Each quarter of an hour without attempts takes one off the count.
     func adding(at now: Int64) -> FailedSignIns {
         let faded = max(0, count - Int(max(0, now - lastAt) / Self.longestWait))
-        return FailedSignIns(count: faded + 1, lastAt: max(now, lastAt))
+        return FailedSignIns(count: faded + 1, lastAt: wasAhead(at: now) ? now : max(now, lastAt))
     }
 
     static let longestWait: Int64 = 15 * 60 * 1000
@@ -45,13 +49,20 @@ package struct SignInCounters {
         if let knownDevice {
             names = [("device \(SecretToken.hash(of: "\(knownDevice.account) \(knownDevice.hash)"))", Self.freeOfName)]
         } else {
-            names = [("name \(SecretToken.hash(of: name))", Self.freeOfName)]
+            names = [(Self.entry(ofName: name), Self.freeOfName)]
         }
         guard let network = Self.network(address) else { return }
         names.append(
             knownDevice == nil
                 ? ("address \(network)", Self.freeOfNetwork)
                 : ("address of devices \(network)", Self.freeOfNetworkForDevices))
+    }
+
+    private static func entry(ofName name: String) -> String { "name \(SecretToken.hash(of: name))" }
+
+    /// Ends the count of a name, as its password is another now.
+    static func forget(name: String, in transaction: StorageTransaction) throws {
+        try transaction.removeInstallationEntry(FailedSignIns.kind, entry(ofName: name))
     }
 
     /// What is counted for a code that an account types: of its logins, whose codes others may have made.
@@ -117,7 +128,7 @@ package struct SignInCounters {
         for (name, free) in names {
             let failures = try transaction.entry(FailedSignIns.self, name) ?? .none
             let allowedAt = failures.allowedAt(free: free)
-            guard allowedAt <= now || failures.count < free else {
+            guard allowedAt <= now || failures.count < free || failures.wasAhead(at: now) else {
                 throw ServiceError(
                     .throttled, .requestRateLimited, "too many failed sign-ins: wait before the next",
                     retryAfter: Double(allowedAt - now) / 1000)

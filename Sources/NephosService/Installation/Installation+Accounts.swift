@@ -72,6 +72,7 @@ extension Installation {
         try await write { transaction in
             let (id, account) = try transaction.requireInstallationAccount(named: name)
             try self.replacePassword(of: id, account, hash, by: actor, in: transaction)
+            try SignInCounters.forget(name: name, in: transaction)
         }
         sessions.evictAll()
     }

@@ -85,7 +85,9 @@ struct MailAllowance: StoredEntry, Hashable {
         _ name: String, _ limit: Int, _ now: Int64, _ transaction: StorageTransaction
     ) throws -> Int64? {
         var allowance = try transaction.entry(MailAllowance.self, name) ?? MailAllowance(count: 0, since: now)
-        if now - allowance.since >= hour { allowance = MailAllowance(count: 0, since: now) }
+        // An hour that begins later than now is of a clock that was ahead.
+        let wasAhead = allowance.since - now > Limits.clockDifference
+        if now - allowance.since >= hour || wasAhead { allowance = MailAllowance(count: 0, since: now) }
         guard allowance.count < limit else { return allowance.since + hour - now }
         allowance.count += 1
         try transaction.put(allowance, name, expiresAt: allowance.since + hour)

@@ -43,6 +43,17 @@ import Testing
         try await test.installation.read { try $0.installationEntries(.queuedMail, after: "", limit: 100) }
     }
 
+    @Test func `mails go on when a clock that was ahead is right`() async throws {
+        let test = try await test()
+        let (now, later) = (test.clock.now, test.clock.now + 24 * 60 * 60 * 1000)
+        func take(at time: Int64) async throws -> Bool {
+            try await test.installation.write { try MailAllowance.take(recipient: Self.ada, at: time, in: $0) }
+        }
+        for _ in 0..<Limits.mailsOfRecipient { #expect(try await take(at: later)) }
+        #expect(try await !take(at: later))
+        #expect(try await take(at: now))
+    }
+
     @Test(.overPostgreSQL) func `two servers send each mail once`() async throws {
         let stores = try PostgresStores(TestCluster.address.get(), options: TestCluster.options(connections: 4))
         let test = try await test(stores)

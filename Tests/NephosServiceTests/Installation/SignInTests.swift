@@ -135,6 +135,13 @@ import Testing
         _ = try await test.signIn(apiToken: token, device: own)
         try await test.installation.setPassword(
             "another nine lives", ofAccountNamed: "ada@example.org", by: TestInstallation.root)
+        // The count of the name, too: it begins again.
+        for guess in 0..<5 {
+            let result = await code { () async throws(ServiceError) in
+                try await test.signIn(password: "guess number \(guess)", apiToken: token)
+            }
+            #expect(result == .authenticationFailed)
+        }
         #expect(
             await code { () async throws(ServiceError) in
                 try await test.signIn(password: "another nine lives", apiToken: token, device: own)
@@ -219,6 +226,33 @@ import Testing
         #expect(waits.last == FailedSignIns.longestWait)
         #expect(failures.adding(at: 1_000_000 + 3 * FailedSignIns.longestWait).count == 18)
         #expect(failures.adding(at: 1_000_000 + FailedSignIns.lifetime).count == 1)
+    }
+
+    @Test func `a clock that was ahead locks nobody out once it is right`() async throws {
+        let test = try await TestInstallation()
+        let token = try await test.prepare()
+        let day: Int64 = 24 * 60 * 60 * 1000
+        func guess() async -> ServerErrorCode? {
+            await code { () async throws(ServiceError) in
+                try await test.signIn(password: "a guess of many", apiToken: token)
+            }
+        }
+        test.clock.advance(milliseconds: day)
+        for _ in 0..<5 { #expect(await guess() == .authenticationFailed) }
+        #expect(await guess() == .throttled)
+        test.clock.advance(milliseconds: -day)
+        #expect(await guess() == .authenticationFailed)
+        #expect(await guess() == .throttled, "guesses count on")
+        test.clock.advance(milliseconds: FailedSignIns.longestWait)
+        _ = try await test.signIn(apiToken: token)
+    }
+
+    @Test func `attempts under way do not take each other for those of a clock that was ahead`() {
+        let failures = FailedSignIns(count: 9, lastAt: 1_000_000)
+        #expect(!failures.wasAhead(at: 1_000_000 - Limits.clockDifference))
+        #expect(failures.wasAhead(at: 1_000_000 - Limits.clockDifference - 1))
+        #expect(failures.adding(at: 999_000) == FailedSignIns(count: 10, lastAt: 1_000_000))
+        #expect(failures.adding(at: 900_000) == FailedSignIns(count: 10, lastAt: 900_000))
     }
 
     @Test func `sessions end after their lifetime without use, and at the latest after a year`() async throws {
