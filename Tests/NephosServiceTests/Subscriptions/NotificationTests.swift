@@ -242,7 +242,7 @@ struct NotificationTests {
         let row = RecordRow(
             zone: ZoneKey(owner: .everyone, id: 3), name: "a", type: "Note", sequence: 9, createdAt: 1, createdBy: 4,
             modifiedAt: 5, modifiedBy: 6,
-            fields: RecordFields([.init(name: "text", field: Field(.string(text)))]).encoded())
+            fields: RecordFields([.init(name: "text", field: Field(.string(text)))]).encoded().bytes)
         var payload = NotificationPayload(
             .database, notificationID: nil, containerIdentifier: "c", userRecordName: nil, subscriptionID: "s",
             databaseScope: .private, zoneID: nil)
