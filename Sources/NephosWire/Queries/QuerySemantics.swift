@@ -54,9 +54,7 @@ package enum QuerySemantics {
 
     /// Whether normalisation may move the scalar before an earlier one.
     private static func isCombiningMark(_ scalar: Unicode.Scalar) -> Bool {
-        // Tibetan vowel signs that are no marks themselves decompose to marks.
-        scalar.value >= 0x300
-            && (scalar.properties.canonicalCombiningClass != .notReordered || 0xF73...0xF81 ~= scalar.value)
+        scalar.value >= 0x300 && scalar.properties.canonicalCombiningClass != .notReordered
     }
 
     /// Appends the UTF-8 bytes of the scalar's case-folded form: "ß" and "SS" both become "ss".
