@@ -233,7 +233,12 @@ actor PlainNotes: SimulatedApp {
 
     private func take(_ record: CKRecord) {
         let name = record.recordID.recordName
-        if disk.notes[name]?.isDirty == true || disk.deleted.contains(name) { return }
+        if disk.deleted.contains(name) { return }
+        if let note = disk.notes[name], note.isDirty {
+            // The answer to the note's save got lost: without these, a deletion by others would be undone.
+            if note.sent.contains(record["text"] ?? "") { disk.notes[name]?.fields = Self.fields(record) }
+            return
+        }
         disk.notes[name] = Note(
             text: record["text"] ?? "", version: disk.notes[name]?.version ?? 0, fields: Self.fields(record))
     }
