@@ -162,6 +162,20 @@ extension Installation {
 }
 
 extension ServiceError {
+    /// The refusal of a name that is unknown to the administration.
+    /// - Parameters:
+    ///   - account: the account of which it is the name of something; nil for what belongs to the installation.
+    ///   - command: the command of `nephos` that lists the names.
+    static func unknown(
+        _ kind: String, _ name: String, of account: String? = nil, listedBy command: String
+    ) -> ServiceError {
+        let name = Identifier.excerpt(name)
+        let what = account.map { "the account '\($0)' has no \(kind) '\(name)'" } ?? "there is no \(kind) '\(name)'"
+        return ServiceError(
+            .notFound, .unknownItem, "\(what): 'nephos \(command)\(account.map { " \($0)" } ?? "")' lists what there is"
+        )
+    }
+
     static func accountExists(_ name: String) -> ServiceError {
         ServiceError(.exists, .serverRejectedRequest, "there is an account '\(name)' already")
     }
@@ -170,7 +184,7 @@ extension ServiceError {
 extension StorageReader {
     func requireInstallationAccount(named name: String) throws -> (id: String, account: InstallationAccount) {
         guard let found = try installationAccount(named: name) else {
-            throw ServiceError(.notFound, .unknownItem, "there is no account '\(name)'")
+            throw ServiceError.unknown("account", name, listedBy: "accounts list")
         }
         return found
     }

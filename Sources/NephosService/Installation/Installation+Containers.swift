@@ -75,7 +75,7 @@ extension Installation {
     package func revokeAPIToken(_ token: String, by actor: AuditActor) async throws(ServiceError) {
         try await write { transaction in
             guard try transaction.removeInstallationEntry(.apiToken, token) else {
-                throw ServiceError(.notFound, .unknownItem, "there is no such API token")
+                throw ServiceError.unknown("API token", token, listedBy: "api-tokens list")
             }
             try self.audit("API token revoked", token, by: actor, in: transaction)
         }
@@ -99,6 +99,8 @@ extension Installation {
 extension ServiceError {
     package static func noContainer(_ container: String) -> ServiceError {
         ServiceError(
-            .notFound, .badContainer, "there is no container \(container): make it with 'nephos containers create'")
+            .notFound, .badContainer,
+            "there is no container \(container): 'nephos containers list' lists what there is, "
+                + "'nephos containers create' makes one")
     }
 }

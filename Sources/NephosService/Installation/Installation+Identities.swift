@@ -24,11 +24,11 @@ package struct SignInMethods: Hashable, Sendable {
     /// The names of the entries that sign the account in.
     var usable: Set<String> { Set(passkeys + identities.filter(\.isUsable).map(\.id)) }
 
-    /// Whether the account could not sign in any more without some methods.
+    /// Whether some methods are all by which the account can sign in. Methods that cannot be used, such as passkeys of a
+    /// former host, do not count.
     /// - Parameter ids: the names of their entries.
     func areLast(_ ids: [String]) -> Bool {
-        !hasPassword && !identities.contains { !ids.contains($0.id) && $0.isUsable }
-            && !passkeys.contains { !ids.contains($0) }
+        !hasPassword && !usable.isEmpty && usable.isSubset(of: ids)
     }
 }
 

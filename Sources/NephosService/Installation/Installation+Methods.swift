@@ -64,13 +64,10 @@ extension Installation {
             let passkeys = kind == .provider ? [] : try transaction.passkeys(of: account).map(\.id)
             let identities = kind == .passkey ? [] : methods.identities.map(\.id)
             let removed = (passkeys + identities).filter { id == nil || $0 == id }
-            if removed.isEmpty, id != nil {
-                throw ServiceError(.notFound, .unknownItem, "the account has no such \(Self.title(kind))")
+            if removed.isEmpty, let id {
+                throw ServiceError.unknown(Self.title(kind), id, of: name, listedBy: "accounts methods")
             }
-            // Unusable methods, such as passkeys of a former site, are removed whatever is left.
-            if !methods.usable.isDisjoint(with: removed), methods.areLast(removed) {
-                throw ServiceError.lastSignInMethod
-            }
+            if methods.areLast(removed) { throw ServiceError.lastSignInMethod }
             if passkeys.contains(where: removed.contains) {
                 try self.removePasskeys(of: account, id: id, by: actor, in: transaction)
             }

@@ -157,7 +157,11 @@ extension Installation {
         let name = SignInName.canonical(name)
         let count = try await write { transaction in
             let account = try transaction.requireInstallationAccount(named: name).id
-            return try self.revokeProgramTokens(of: account, id: id, by: actor, in: transaction)
+            let count = try self.revokeProgramTokens(of: account, id: id, by: actor, in: transaction)
+            if count == 0, let id {
+                throw ServiceError.unknown("program token", id, of: name, listedBy: "program-tokens list")
+            }
+            return count
         }
         programTokens.evictAll()
         return count
@@ -168,9 +172,6 @@ extension Installation {
         of account: String, id: String? = nil, by actor: AuditActor, in transaction: StorageTransaction
     ) throws -> Int {
         let count = try transaction.revokeProgramTokens(of: account, id: id)
-        if count == 0, id != nil {
-            throw ServiceError(.notFound, .unknownItem, "the account has no such program token")
-        }
         if count > 0 {
             try audit("program tokens revoked", account, by: actor, in: transaction)
             try note(.programTokensRevoked, of: account, in: transaction)

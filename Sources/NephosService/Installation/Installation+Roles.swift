@@ -41,7 +41,10 @@ extension Installation {
             let id = try transaction.requireInstallationAccount(named: name).id
             let place = container ?? StoredRole.everyContainer
             guard try transaction.removeInstallationEntry(.role, StoredRole.name(id, place)) else {
-                throw ServiceError(.notFound, .unknownItem, "the account '\(name)' has no such role")
+                let role = container.map { "role of \($0)" } ?? "role of an administrator"
+                throw ServiceError(
+                    .notFound, .unknownItem,
+                    "the account '\(name)' has no \(role): 'nephos admins list' lists what there is")
             }
             try self.audit("role of \(place) taken", id, by: actor, in: transaction)
         }

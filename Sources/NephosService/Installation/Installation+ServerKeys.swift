@@ -31,7 +31,7 @@ extension Installation {
             if let replaced {
                 guard let former = try transaction.entry(StoredServerKey.self, replaced),
                     former.container == key.container, former.environment == key.environment
-                else { throw Self.noServerKey }
+                else { throw ServiceError.unknownServerKey(replaced) }
                 key.user = former.user
             }
             try transaction.put(key, id)
@@ -51,13 +51,13 @@ extension Installation {
 
     package func revokeServerKey(_ id: String, by actor: AuditActor) async throws(ServiceError) {
         try await write { transaction in
-            guard try transaction.removeInstallationEntry(.serverKey, id) else { throw Self.noServerKey }
+            guard try transaction.removeInstallationEntry(.serverKey, id) else {
+                throw ServiceError.unknownServerKey(id)
+            }
             try self.audit("server key revoked", id, by: actor, in: transaction)
         }
         serverKeys.evictAll()
     }
-
-    private static let noServerKey = ServiceError(.notFound, .unknownItem, "there is no such server-to-server key")
 
     private static func summary(_ id: String, _ key: StoredServerKey) -> ServerKeySummary {
         ServerKeySummary(
@@ -114,5 +114,11 @@ extension Installation {
         return try await serverKeys.value(id) { () async throws(ServiceError) in
             try await read { try $0.entry(StoredServerKey.self, id) }
         }
+    }
+}
+
+extension ServiceError {
+    fileprivate static func unknownServerKey(_ id: String) -> ServiceError {
+        unknown("server-to-server key", id, listedBy: "server-keys list")
     }
 }

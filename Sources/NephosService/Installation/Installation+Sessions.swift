@@ -100,7 +100,7 @@ extension Installation {
             let count: Int
             if let id {
                 guard try transaction.installationEntry(.accountSession, AccountSession.name(account, id)) != nil else {
-                    throw ServiceError(.notFound, .unknownItem, "the account '\(name)' has no such session")
+                    throw ServiceError.unknown("session", id, of: name, listedBy: "sessions list")
                 }
                 count = try transaction.endSession(id, of: account)
             } else {

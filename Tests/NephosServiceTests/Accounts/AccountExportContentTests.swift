@@ -1,8 +1,10 @@
 import Foundation
 import NephosCrypto
+import NephosSQLite
 import NephosStorage
 import NephosThreads
 import NephosWire
+import Synchronization
 import Testing
 
 @testable import NephosService
@@ -193,6 +195,22 @@ import Testing
         await cloud.service.close()
     }
 
+    @Test(arguments: [RemoteStores.Failure.open, .read])
+    fileprivate func `an export ends where remote storage fails, and the next one is whole`(
+        failure: RemoteStores.Failure
+    ) async throws {
+        let stores = RemoteStores()
+        let cloud = TestCloud(ServiceConfiguration(), stores: stores)
+        let me = TestDatabase(cloud)
+        let content = [UInt8](repeating: 7, count: 1_300_000)
+        try await save(.create("a", ["file": .asset(try await upload(content, "a", me))]), in: me)
+        stores.failure.withLock { $0 = failure }
+        await #expect(throws: ServiceError.self) { try await files(cloud) }
+        stores.failure.withLock { $0 = nil }
+        let exported = try await files(cloud)
+        #expect(exported.contains { $0.bytes == content } && lines("damaged", exported).isEmpty)
+    }
+
     @Test func `an export is cut off after six hours, and the account may begin another`() async throws {
         let cloud = TestCloud()
         try await save(.create("a"), in: TestDatabase(cloud))
@@ -206,5 +224,63 @@ import Testing
         export = nil
         let again = try await cloud.service.export(of: "me") { true }
         #expect(try await again.next() != nil)
+    }
+}
+
+/// Stores in memory whose files count as those of another machine, which fails as the test says.
+private final class RemoteStores: StoreProvider {
+    enum Failure: Sendable {
+        /// No file opens.
+        case open
+        /// A file is read to its middle alone.
+        case read
+    }
+
+    let failure = Mutex<Failure?>(nil)
+    private let stores = MemoryStores()
+
+    func open(_ id: StoreID) throws -> any StorageEngine { try stores.open(id) }
+    func assets(of id: StoreID) throws -> any AssetStore { Files(try stores.assets(of: id), self) }
+    func existingStores() -> [StoreID] { stores.existingStores() }
+    func exists(_ id: StoreID) throws -> Bool { try stores.exists(id) }
+    func close() { stores.close() }
+
+    func fail(_ place: Failure) throws {
+        if failure.withLock({ $0 == place }) { throw StorageError(.inputOutput, "the other machine does not answer") }
+    }
+
+    private final class Files: AssetStore {
+        private let files: any AssetStore
+        private let stores: RemoteStores
+
+        init(_ files: any AssetStore, _ stores: RemoteStores) { (self.files, self.stores) = (files, stores) }
+
+        var threads: BlockingPool { .network }
+        func makeFile() throws -> any AssetFileWriter { try files.makeFile() }
+        func open(_ name: String) throws -> (any AssetFileReader)? {
+            try stores.fail(.open)
+            return try files.open(name).map { Reader($0, stores) }
+        }
+        func remove(_ name: String) throws { try files.remove(name) }
+        func files(after name: String, limit: Int) throws -> [String] { try files.files(after: name, limit: limit) }
+        func leftovers(olderThan seconds: Int64) throws -> [AssetLeftover] { try files.leftovers(olderThan: seconds) }
+        func freeBytes() throws -> Int64? { try files.freeBytes() }
+        func holdFiles() throws -> RemovalLock? { try files.holdFiles() }
+        func lockForRemoval() throws -> RemovalLock? { try files.lockForRemoval() }
+        func close() { files.close() }
+    }
+
+    private final class Reader: AssetFileReader {
+        private let file: any AssetFileReader
+        private let stores: RemoteStores
+
+        init(_ file: any AssetFileReader, _ stores: RemoteStores) { (self.file, self.stores) = (file, stores) }
+
+        var size: Int64 { file.size }
+        func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws -> Int {
+            if offset >= size / 2 { try stores.fail(.read) }
+            return try file.read(into: buffer, at: offset)
+        }
+        func readNow(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws -> Int? { nil }
     }
 }

@@ -119,6 +119,49 @@ import Testing
         await test.installation.close()
     }
 
+    /// Makes passkeys of an account those of a former host, which the public URL does not name any more.
+    private func move(_ ids: [String], of account: String, _ test: TestInstallation) async throws {
+        try await test.installation.write { transaction in
+            let owner = try transaction.requireInstallationAccount(named: account).id
+            for (id, passkey) in try transaction.passkeys(of: owner) where ids.contains(id) {
+                var former = passkey
+                former.relyingParty = "former.example.org"
+                try transaction.put(former, id)
+            }
+        }
+    }
+
+    @Test func `passkeys of a former host are removed whatever is left, and are not what the last way is counted by`()
+        async throws
+    {
+        let test = try await installation("bob")
+        for account in [Self.ada, "bob"] {
+            func removeOne(_ id: String, by browser: BrowserSession) async throws {
+                if account == "bob" { return try await test.installation.removePasskey(id, of: browser, address: []) }
+                #expect(try await remove(id, of: account, test) == 1)
+            }
+            let browser = try await test.browser(account)
+            for passkey in [try SoftwarePasskey(), try SoftwarePasskey(), try SoftwarePasskey()] {
+                try await test.add(passkey, to: browser)
+            }
+            try await takePassword(account, test)
+            let ids = try await test.installation.passkeySummaries(ofAccountNamed: account).map(\.id)
+            try #require(ids.count == 3)
+            try await move(Array(ids[..<2]), of: account, test)
+            let methods = try await test.installation.signInMethodList(ofAccountNamed: account).methods
+            #expect(methods.filter(\.isUsable).map(\.id) == [ids[2]])
+            #expect(methods.first { $0.id == ids[0] }?.place == "former.example.org")
+            await expectLast { try await removeOne(ids[2], by: browser) }
+            try await removeOne(ids[0], by: browser)
+            // Also where nothing is left that signs in.
+            try await move([ids[2]], of: account, test)
+            try await removeOne(ids[1], by: browser)
+            try await removeOne(ids[2], by: browser)
+            #expect(try await test.passkeys(account).isEmpty)
+        }
+        await test.installation.close()
+    }
+
     // MARK: Administration
 
     @Test func `administrators list and remove what signs in to one account`() async throws {
