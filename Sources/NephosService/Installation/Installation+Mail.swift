@@ -22,7 +22,9 @@ extension Installation {
         _ purpose: QueuedMail.Purpose, to text: String, continuation: SignUpContinuation?, address: [UInt8]
     ) async throws(ServiceError) {
         guard sendsMail else { throw .invalid("the server sends no mail") }
-        guard let recipient = MailAddress(SignInName.canonical(text))?.text else { throw .noMailAddress }
+        guard let recipient = MailAddress(SignInName.canonical(text))?.text else {
+            throw .noMailAddress(text)
+        }
         let now = environment.now()
         try await write { transaction in
             try MailAllowance.take(network: address, at: now, in: transaction)

@@ -21,7 +21,9 @@ extension Installation {
     ///   `serverRejectedRequest` if the address has an account.
     package func invite(_ text: String, by actor: AuditActor) async throws(ServiceError) -> String? {
         guard people.signUp != .off else { throw .signUpsAreOff }
-        guard let recipient = MailAddress(SignInName.canonical(text))?.text else { throw .noMailAddress }
+        guard let recipient = MailAddress(SignInName.canonical(text))?.text else {
+            throw .noMailAddress(text)
+        }
         let secret: String? = try await write { transaction in
             if try transaction.hasAccount(recipient) { throw ServiceError.accountExists(recipient) }
             try self.audit("invitation made", "", by: actor, in: transaction)

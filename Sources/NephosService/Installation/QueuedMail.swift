@@ -98,5 +98,17 @@ struct MailAllowance: StoredEntry, Hashable {
 extension ServiceError {
     static let tooManyMails = ServiceError(
         .throttled, .requestRateLimited, "too many mails were sent to the address: wait an hour", retryAfter: 3600)
-    static let noMailAddress = ServiceError.invalid("that is no e-mail address to which this server can send")
+    /// The refusal of a text to which no mail can go. Of mail servers few take other letters than ASCII's (SMTPUTF8,
+    /// RFC 6531), and which do shows only as a mail is sent.
+    static func noMailAddress(_ text: String) -> ServiceError {
+        guard text.contains("@"), let other = text.first(where: { !$0.isASCII }) else {
+            return .invalid("that is no e-mail address to which this server can send")
+        }
+        let isOfDomain = text.split(separator: "@").last?.contains(other) == true
+        return .invalid(
+            isOfDomain
+                ? "this server sends to domains in ASCII alone: write the domain as it begins with xn--"
+                : "this server sends to addresses in ASCII alone, and '\(Identifier.excerpt(String(other)))' is not: use another"
+        )
+    }
 }

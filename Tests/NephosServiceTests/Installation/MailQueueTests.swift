@@ -54,6 +54,24 @@ import Testing
         #expect(try await take(at: now))
     }
 
+    @Test(arguments: [
+        ("jürgen@example.org", "'ü' is not"), ("ada@müller.example", "begins with xn--"), ("ada", "no e-mail address"),
+        ("ada@", "no e-mail address"),
+    ])
+    func `a sign-up by an address to which no mail can go is refused, and says why`(
+        address: String, reason: String
+    ) async throws {
+        var people = try TestInstallation.people()
+        people.signUp = .open
+        let test = try await TestInstallation(people: people)
+        let refusal = await #expect(throws: ServiceError.self) {
+            try await test.installation.requestSignUp(of: address, continuation: nil, address: [])
+        }
+        #expect(refusal?.reason.contains(reason) == true, "\(refusal as Any)")
+        #expect(try await queued(test).isEmpty)
+        await test.installation.close()
+    }
+
     @Test(.overPostgreSQL) func `two servers send each mail once`() async throws {
         let stores = try PostgresStores(TestCluster.address.get(), options: TestCluster.options(connections: 4))
         let test = try await test(stores)
