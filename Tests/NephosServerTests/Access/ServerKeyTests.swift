@@ -1,6 +1,5 @@
 import Foundation
 import NephosService
-import NephosTesting
 import NephosWire
 import Testing
 
@@ -236,18 +235,10 @@ import Testing
 
     /// Returns the path to which a key may upload a file.
     private func uploadPath(_ server: ProductionServer, _ key: KeyPair, _ keyID: String) async throws -> String {
-        let answer = try await call(
-            server, key, keyID, Self.path.replacing("records/modify", with: "assets/upload"),
-            body: #"{"tokens":[{"recordType":"Note","fieldName":"file"}]}"#)
-        let text = String(decoding: answer.body, as: UTF8.self)
-        return String(
-            try #require(text.firstMatch(of: /"url":"([^"]+)"/), "\(text)").1.dropFirst(ProductionServer.url.count))
-    }
-
-    private func upload(_ server: ProductionServer, _ path: String, _ stream: BodyStream) -> Task<HTTPResponse, Never> {
-        var request = HTTPRequest(method: .post, target: path, host: "cloud.example.org")
-        request.stream = stream
-        return Task { [request] in await server.responder.respond(to: request) }
+        try ProductionServer.uploadPath(
+            try await call(
+                server, key, keyID, Self.path.replacing("records/modify", with: "assets/upload"),
+                body: ProductionServer.uploadRequest))
     }
 
     @Test func `an upload ends with its key, and that of the key that replaced it goes on`() async throws {
@@ -255,20 +246,9 @@ import Testing
         let (key, other) = (try await KeyPair(), try await KeyPair())
         let id = try await add(key, server).keyID
         let replacing = try await add(other, server, replacing: id).keyID
-        let (path, otherPath) = (try await uploadPath(server, key, id), try await uploadPath(server, other, replacing))
-        let (stream, otherStream) = (BodyStream(), BodyStream())
-        let (ended, finished) = (upload(server, path, stream), upload(server, otherPath, otherStream))
-        await eventually { stream.isWanted && otherStream.isWanted }
-        try await server.installation.revokeServerKey(id, by: Self.root)
-        server.advance(milliseconds: 5_000)
-        #expect(await ended.value.status == 421)
-        [UInt8]("content".utf8).withUnsafeBytes { otherStream.receive($0, slowest: 0, grace: .seconds(60)) }
-        otherStream.end()
-        #expect(await finished.value.status == 200)
-        // The next upload is refused before its body is read.
-        let late = BodyStream()
-        #expect(await upload(server, path, late).value.status == 401)
-        #expect(!late.isWanted)
+        try await server.expectUploadEnds(
+            at: try await uploadPath(server, key, id), notAt: try await uploadPath(server, other, replacing), then: 401
+        ) { try await server.installation.revokeServerKey(id, by: Self.root) }
         await server.close()
     }
 }

@@ -149,10 +149,7 @@ import Testing
         try await withTemporaryDirectory { directory in
             let served = try ServedInstallation(
                 directory.appendingPathComponent("data"),
-                storage: [
-                    "--providers", try provider.settings(in: directory), "--sign-up", "open", "--mail-directory",
-                    directory.path, "--mail-from", "no-reply@example.org",
-                ])
+                storage: try provider.arguments(in: directory))
             try await served.start()
             for round in 0..<6 {
                 let browsers = (0..<3).map { _ in ProgramBrowser(served) }

@@ -47,10 +47,7 @@ import Testing
         try await withTemporaryDirectory { directory in
             let served = try ServedInstallation(
                 directory.appendingPathComponent("data"),
-                storage: [
-                    "--providers", try provider.settings(in: directory), "--sign-up", "open", "--mail-directory",
-                    directory.path, "--mail-from", "no-reply@example.org",
-                ])
+                storage: try provider.arguments(in: directory))
             try await served.start()
             let answer = try await signIn(served, provider.lying, directory)
             #expect(answer.contains(expected), "\(answer)")

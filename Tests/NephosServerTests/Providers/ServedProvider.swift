@@ -26,8 +26,16 @@ final class ServedProvider: Sendable {
         }
     }
 
+    /// The arguments of a server with the provider, in which everybody may sign up, and whose mails go to the directory.
+    func arguments(in directory: URL) throws -> [String] {
+        [
+            "--providers", try settings(in: directory), "--sign-up", "open", "--mail-directory", directory.path,
+            "--mail-from", "no-reply@example.org",
+        ]
+    }
+
     /// Writes a file with the provider, `own`, for `--providers`, and returns its path.
-    func settings(in directory: URL) throws -> String {
+    private func settings(in directory: URL) throws -> String {
         let secret = directory.appendingPathComponent("secret")
         try Data("\(lying.secret)\nanother line".utf8).write(to: secret)
         let file = directory.appendingPathComponent("providers.json")
