@@ -114,12 +114,16 @@ final class Connection: SQLConnection {
         }
     }
 
-    /// Returns the first defects that SQLite's integrity check finds.
+    /// Returns the first defects that SQLite's integrity check finds. One that ends the check is the last of them.
     func integrityProblems() throws -> [String] {
         let statement = try prepare(text: "PRAGMA integrity_check(20)")
         defer { statement.finalize() }
         var problems: [String] = []
-        while try statement.step() { problems.append(statement.text(0)) }
+        do {
+            while try statement.step() { problems.append(statement.text(0)) }
+        } catch let error as StorageError where error.code == .damaged {
+            return problems + [error.message]
+        }
         return problems == ["ok"] ? [] : problems
     }
 

@@ -18,7 +18,7 @@ struct BackupCommand {
         A server may run meanwhile: each database is copied as it was at one moment, and
         no file that it needs is deleted before it is copied too. DIR must have none of the
         stores; it is laid out as a data directory is. What is copied is verified. Where a
-        file of assets is missing or damaged the others are copied, and the status is 1.
+        store or a file of assets is damaged the others are copied, and the status is 1.
 
         \(ObjectStorageArguments.note)
 
@@ -46,23 +46,43 @@ struct BackupCommand {
         // The lock on the directory keeps a server from starting on an incomplete directory.
         let target = try DataDirectory(path: path)
         defer { target.close() }
-        var problems = 0
+        var (problems, damaged) = (0, 0)
         for id in stores {
-            let files = data.files(of: id, in: source, objects)
-            // The files are held before the snapshot of the database is taken, so that its files stay until they are
-            // copied.
-            let hold = try await files.threads.run { try files.holdFiles() }
-            try await BlockingPool.network.run {
-                try source.copyDatabase(id, to: path, asNewIncarnation: false)
+            do {
+                problems += try await copy(id, from: source, data.files(of: id, in: source, objects), to: target)
+            } catch let error as StorageError where error.code == .damaged {
+                // The other stores are worth a backup.
+                Console.note("\(id.text): damaged: \(error.message)")
+                damaged += 1
+            } catch let error as StorageError {
+                throw Cloud.Failure(message: "\(id.text): \(error.message)")
             }
-            let copied = try await StoredFiles.copy(id, in: try StoredDirectory(path: path), from: files) {
-                try target.assets(of: $0)
-            }
-            withExtendedLifetime(hold) {}
-            try await copied.tell(of: id, in: try StoredDirectory(path: path))
-            problems += copied.problems.count
         }
-        if problems > 0 { throw Cloud.Failure(message: "\(problems) files are not in the backup.") }
+        let missing = [
+            damaged == 0 ? nil : damaged == 1 ? "1 store is" : "\(damaged) stores are",
+            problems == 0 ? nil : "\(problems) files are",
+        ].compactMap(\.self)
+        if !missing.isEmpty {
+            throw Cloud.Failure(message: "\(missing.joined(separator: ", and ")) not in the backup.")
+        }
+    }
+
+    /// - Returns: how many files are missing or damaged.
+    private static func copy(
+        _ id: StoreID, from source: StoredDirectory, _ files: any AssetStore, to target: DataDirectory
+    ) async throws -> Int {
+        // The files are held before the snapshot of the database is taken, so that its files stay until they are
+        // copied.
+        let hold = try await files.threads.run { try files.holdFiles() }
+        try await BlockingPool.network.run {
+            try source.copyDatabase(id, to: target.path, asNewIncarnation: false)
+        }
+        let copied = try await StoredFiles.copy(id, in: try StoredDirectory(path: target.path), from: files) {
+            try target.assets(of: $0)
+        }
+        withExtendedLifetime(hold) {}
+        try await copied.tell(of: id, in: try StoredDirectory(path: target.path))
+        return copied.problems.count
     }
 }
 

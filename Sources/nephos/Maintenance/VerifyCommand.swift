@@ -82,7 +82,7 @@ struct VerifyCommand {
                 try objects.map { ObjectAssetStore($0, id, spool: ObjectStorageProvider.spool(data.path, id)) }
                 ?? stores.assets(of: id)
             let engine = try stores.open(id)
-            let findings = try await Findings(of: id, engine, files)
+            let findings = try await Findings.read(of: id, engine, files)
             await engine.close()
             isWhole = tell(findings, of: id) && isWhole
             list(findings.orphans, all: false)
@@ -97,8 +97,26 @@ struct VerifyCommand {
         var problems: [String]
         var problemCount: Int
         var orphans: [String] = []
+        /// Whether everything was read.
+        var isComplete = true
 
-        init(of id: StoreID, _ engine: any StorageEngine, _ files: any AssetStore) async throws {
+        /// - Parameter error: the damage that ended the verification.
+        private init(endedBy error: StorageError) {
+            counted = "cannot be read to its end"
+            (problems, problemCount, isComplete) = ([error.message], 1, false)
+        }
+
+        static func read(
+            of id: StoreID, _ engine: any StorageEngine, _ files: any AssetStore
+        ) async throws -> Findings {
+            do {
+                return try await Findings(of: id, engine, files)
+            } catch let error as StorageError where error.code == .damaged {
+                return Findings(endedBy: error)
+            }
+        }
+
+        private init(of id: StoreID, _ engine: any StorageEngine, _ files: any AssetStore) async throws {
             if id.isInstallation {
                 let found = try await InstallationVerification(engine).run()
                 counted = "\(found.entries) entries"
@@ -132,22 +150,36 @@ struct VerifyCommand {
         defer { objects?.close() }
         var isWhole = true
         for id in try data.stores(in: directory) {
-            let files = data.files(of: id, in: directory, objects)
-            let hold = try await files.threads.run { try files.holdFiles() }
-            let snapshot = try directory.snapshot(id)
-            let broken = try await snapshot.integrityProblems()
-            let findings = try await Findings(of: id, snapshot, files)
-            withExtendedLifetime(hold) {}
-            isWhole = tell(findings, of: id, broken) && isWhole
-            list(findings.orphans, all: removal != nil)
-            guard let removal else { continue }
-            if !broken.isEmpty {
-                Console.print("  no file is deleted: the database is damaged\n")
-            } else {
-                try await remove(findings.orphans, from: files, of: id, removal)
+            do {
+                isWhole =
+                    try await verify(id, in: directory, data.files(of: id, in: directory, objects), removal) && isWhole
+            } catch let error as StorageError {
+                // The other stores may be whole.
+                Console.print("\(id.text): \(error.code == .damaged ? "damaged" : "not verified"): \(error.message)\n")
+                isWhole = false
             }
         }
         if !isWhole { throw Cloud.Failure(message: "not everything is whole.") }
+    }
+
+    /// - Returns: whether the store is whole.
+    private static func verify(
+        _ id: StoreID, in directory: StoredDirectory, _ files: any AssetStore, _ removal: Confirmation?
+    ) async throws -> Bool {
+        let hold = try await files.threads.run { try files.holdFiles() }
+        let snapshot = try directory.snapshot(id)
+        let broken = try await snapshot.integrityProblems()
+        let findings = try await Findings.read(of: id, snapshot, files)
+        withExtendedLifetime(hold) {}
+        let isWhole = tell(findings, of: id, broken)
+        list(findings.orphans, all: removal != nil)
+        guard let removal else { return isWhole }
+        if !broken.isEmpty || !findings.isComplete {
+            Console.print("  no file is deleted: the database is damaged\n")
+        } else {
+            try await remove(findings.orphans, from: files, of: id, removal)
+        }
+        return isWhole
     }
 
     /// - Parameter all: whether every file is listed, as before a deletion.

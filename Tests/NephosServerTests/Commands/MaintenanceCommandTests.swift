@@ -224,4 +224,29 @@ import Testing
             #expect(verified.status == 0 && !verified.output.contains("without a row"), "\(verified.output)")
         }
     }
+
+    @Test func `a damaged store is named, and the others are verified and copied`() async throws {
+        try await withTemporaryDirectory { directory in
+            let (data, copy) = (directory.appendingPathComponent("data"), directory.appendingPathComponent("copy"))
+            try await withServer(data) { client in try await save("content", "r", client) }
+            // The whole of it, but for the header that says what it is.
+            let container = data.appendingPathComponent("iCloud.test")
+            var bytes = try Data(contentsOf: container.appendingPathComponent("development.sqlite"))
+            for offset in 100..<bytes.count { bytes[offset] = UInt8(truncatingIfNeeded: offset &* 31) }
+            let damaged = data.appendingPathComponent("iCloud.damaged")
+            try FileManager.default.createDirectory(at: damaged, withIntermediateDirectories: true)
+            try bytes.write(to: damaged.appendingPathComponent("development.sqlite"))
+
+            let verified = try await nephos("verify", "--data", data.path)
+            #expect(
+                verified.status == 1 && verified.output.contains("iCloud.damaged, development: "), "\(verified.errors)")
+            #expect(verified.output.contains(/iCloud.test, development: \d+ records, 1 files/), "\(verified.output)")
+            let backup = try await nephos("backup", "--data", data.path, copy.path)
+            #expect(backup.status == 1 && backup.errors.contains("iCloud.damaged, development: damaged: "))
+            #expect(backup.errors.contains("1 store is not in the backup"), "\(backup.errors)")
+            #expect(backup.output.contains(/^iCloud.test, development: \d+ records, 1 files/), "\(backup.output)")
+            let missing = copy.appendingPathComponent("iCloud.damaged/development.sqlite").path
+            #expect(!FileManager.default.fileExists(atPath: missing))
+        }
+    }
 }
