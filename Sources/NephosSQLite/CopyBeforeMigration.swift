@@ -2,7 +2,8 @@ import Glibc
 import NephosStorage
 
 /// The copy of a store's file before a breaking migration, and before those that run with it: `NAME.before-VERSION` beside
-/// the file, where VERSION is the version that the breaking migration makes. The Nephos that wrote the file can open it. No
+/// the file, where VERSION is the version that the breaking migration makes. The Nephos that wrote the file can restore
+/// it: in place of the file it would lose changes on devices, as it is no new incarnation. No
 /// command lists it or removes it.
 ///
 /// A migration that is retried replaces a copy of the store's own version, because that Nephos may have written since. A copy
@@ -36,7 +37,8 @@ enum CopyBeforeMigration {
         log(
             """
             \(target) is a copy of the store before a migration that earlier versions of Nephos cannot read; \
-            delete it when you no longer want to go back
+            'nephos restore' of an earlier version goes back to it, not a mere move; delete it when you no longer want to \
+            go back
             """)
     }
 
