@@ -113,7 +113,8 @@ extension Installation {
 
     /// Notes a passkey that is refused.
     private func refusal(_ account: String, _ network: String) -> ServiceError {
-        environment.log("a sign-in failed from \(network.isEmpty ? "an unknown address" : network)")
+        environment.log(
+            "a sign-in failed from \(network.isEmpty ? "an unknown address" : NetworkText.readable(network))")
         refusals.note("passkey refused", object: account, address: network)
         return .refusedPasskey
     }

@@ -117,7 +117,8 @@ extension Installation {
 
     private func noteFailure(of account: String?, _ address: [UInt8]) {
         let network = SignInCounters.network(address) ?? ""
-        environment.log("a sign-in failed from \(network.isEmpty ? "an unknown address" : network)")
+        environment.log(
+            "a sign-in failed from \(network.isEmpty ? "an unknown address" : NetworkText.readable(network))")
         refusals.note("sign-in refused", object: account ?? "", address: network)
     }
 

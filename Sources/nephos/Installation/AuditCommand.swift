@@ -48,7 +48,7 @@ enum AuditCommand {
     private static func line(of event: AuditedEvent) -> String {
         let time = event.time.map { LogTime.text($0) } ?? "-"
         let actor = event.actor.isEmpty ? "-" : event.actor
-        let address = event.address.isEmpty ? "" : " from \(event.address)"
+        let address = event.address.isEmpty ? "" : " from \(NetworkText.readable(event.address))"
         let count = event.count.map { " (\($0) times)" } ?? ""
         return Console.printable("\(time)  \(actor)\(address)  \(event.event)  \(event.object)\(count)")
     }
