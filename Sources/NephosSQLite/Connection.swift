@@ -1,4 +1,5 @@
 import CSQLite
+import Glibc
 import NephosStorage
 import Synchronization
 
@@ -33,9 +34,11 @@ final class Connection: SQLConnection {
     init(path: String, access: Access, damage: DamageLog? = nil) throws {
         self.damage = damage
         var handle: OpaquePointer?
+        let fixed = access == .reading ? Self.addressOfFixed(path) : nil
         let mode = access == .reading ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
         // One thread uses the connection at a time, so SQLite need not lock it.
-        let code = sqlite3_open_v2(path, &handle, mode | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
+        let flags = mode | (fixed == nil ? 0 : SQLITE_OPEN_URI) | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+        let code = sqlite3_open_v2(fixed ?? path, &handle, flags, nil)
         guard code == SQLITE_OK, let handle else {
             let message = handle.map { String(cString: sqlite3_errmsg($0)) } ?? String(cString: sqlite3_errstr(code))
             sqlite3_close_v2(handle)
@@ -95,6 +98,22 @@ final class Connection: SQLConnection {
         let statement = try prepare(text: query)
         defer { statement.finalize() }
         return try statement.step() ? statement.integer(0) : 0
+    }
+
+    /// The address of a file that nobody can change, as its file system is read-only: SQLite could not make the files that
+    /// readers share there. Nil for any other file, and for one with a log, which has to be read with it.
+    private static func addressOfFixed(_ path: String) -> String? {
+        guard access(path, W_OK) != 0, errno == EROFS, FileSystem.size("\(path)-wal") == 0 else { return nil }
+        var address = "file:"
+        for character in path {
+            switch character {
+            case "%": address += "%25"
+            case "?": address += "%3f"
+            case "#": address += "%23"
+            default: address.append(character)
+            }
+        }
+        return address + "?immutable=1"
     }
 
     // MARK: Copies

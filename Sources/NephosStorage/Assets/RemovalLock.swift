@@ -13,6 +13,7 @@ package final class RemovalLock: Sendable {
 
     static let name = "removal.lock"
 
+    /// -1 for none: on a read-only file system without the file.
     private let descriptor: Int32
 
     /// - Parameter directory: an existing directory.
@@ -20,7 +21,15 @@ package final class RemovalLock: Sendable {
     package init?(_ directory: String, _ purpose: Purpose) throws {
         let path = "\(directory)/\(Self.name)"
         // `deinit` runs as soon as the property is set, even if the initializer fails, and would close a second time.
-        let descriptor = FileSystem.open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+        var descriptor = FileSystem.open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+        if descriptor < 0, errno == EROFS, purpose == .hold {
+            // A lock needs no more than reading. Without the file there is none: nobody removes files here.
+            descriptor = FileSystem.open(path, O_RDONLY | O_CLOEXEC)
+            if descriptor < 0, errno == ENOENT {
+                self.descriptor = -1
+                return
+            }
+        }
         guard descriptor >= 0 else { throw StorageError(system: errno, while: "opening \(path)") }
         let operation = purpose == .hold ? LOCK_SH : LOCK_EX | LOCK_NB
         while flock(descriptor, operation) != 0 {
@@ -33,5 +42,5 @@ package final class RemovalLock: Sendable {
         self.descriptor = descriptor
     }
 
-    deinit { close(descriptor) }
+    deinit { if descriptor >= 0 { close(descriptor) } }
 }
