@@ -20,8 +20,13 @@ struct PostgresError: Error {
         state = field(Int32(nephos_pg_diag_sqlstate))
         // The detail of a violated constraint (class 23) has the row's values, which do not belong in a log.
         let detail = state.hasPrefix("23") ? "" : field(Int32(nephos_pg_diag_detail))
-        message = field(Int32(nephos_pg_diag_message)) + (detail.isEmpty ? "" : ": \(detail)")
+        message = Self.line(field(Int32(nephos_pg_diag_message)) + (detail.isEmpty ? "" : ": \(detail)"))
         constraint = field(Int32(nephos_pg_diag_constraint))
+    }
+
+    /// Returns a text of PostgreSQL's with spaces in place of tabs, by which it sets off what continues a message.
+    static func line(_ text: String) -> String {
+        text.split(separator: "\t").joined(separator: " ")
     }
 
     /// Whether another transaction was in the way: a serialisation failure, or a deadlock.

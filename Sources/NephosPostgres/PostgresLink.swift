@@ -154,7 +154,10 @@ final class PostgresLink {
     }
 
     private static func error(_ handle: OpaquePointer, _ action: String) -> StorageError {
-        let message = String(cString: PQerrorMessage(handle)).split(separator: "\n").joined(separator: "; ")
+        let message = String(cString: PQerrorMessage(handle)).split(separator: "\n").map {
+            PostgresError.line(String($0))
+        }
+        .joined(separator: "; ")
         return StorageError(.inputOutput, "PostgreSQL: \(message), while \(action)")
     }
 

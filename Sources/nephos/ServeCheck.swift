@@ -78,7 +78,8 @@ struct ServeCheck {
         let metrics = command.listeners.metricsAddress.map {
             Finding.note("who reaches \($0) reads the metrics and the status")
         }
-        return running + [address()] + (metrics.map { [$0] } ?? []) + certificate() + data() + storage() + objects()
+        return running + [address()] + socketPath() + (metrics.map { [$0] } ?? []) + certificate() + data() + storage()
+            + objects()
             + (command.mail.finding().map { [$0] } ?? []) + command.providers.findings()
     }
 
@@ -89,6 +90,15 @@ struct ServeCheck {
             return .note("\(address) is an address; whether its port is free is not checked")
         } catch {
             return .failed("\(error)")
+        }
+    }
+
+    private func socketPath() -> [Finding] {
+        do throws(ListeningError) {
+            try ListeningSocket.check(path: command.socket)
+            return []
+        } catch {
+            return [.failed("\(error)")]
         }
     }
 
@@ -115,7 +125,7 @@ struct ServeCheck {
             guard access(data, R_OK | W_OK | X_OK) == 0 else {
                 return [.failed("this user may not write to \(data): \(String(cString: strerror(errno)))")]
             }
-            return [.passed("the directory \(data) is the server's user's alone")]
+            return [.passed("no other user may change the directory \(data)")]
         } catch {
             return [.failed(Self.reason(error))]
         }

@@ -130,7 +130,9 @@ struct ServeCommand {
         if try ServeSettings.commandLine(arguments).has("--check") { return try ServeCheck.main(arguments) }
         let command = try ServeCommand(try ServeSettings.resolve(arguments))
         let (listeners, log) = (command.listeners, command.settings.log)
-        ServerProcess(log: log, drain: Int(command.drain / 1000)).run(reload: { listeners.reload(log) }) {
+        ServerProcess(log: log, portOption: "--listen ADDRESS", drain: Int(command.drain / 1000)).run(reload: {
+            listeners.reload(log)
+        }) {
             try await command.serve(until: $0, $1)
         }
     }

@@ -27,14 +27,20 @@ extension ListeningSocket {
     /// The maximum length of a Unix socket's path in bytes.
     static let longestPath = 107
 
-    /// Listens on a Unix socket, to which only the server's user and root may connect. The file that a dead server left
-    /// is replaced.
-    /// - Throws: `ListeningError` `.unusable` if the path is too long or not usable, or a server listens there.
-    package static func unix(path: String) throws(ListeningError) -> ListeningSocket {
+    /// Checks the length of a Unix socket's path.
+    /// - Throws: `ListeningError` `.unusable`.
+    package static func check(path: String) throws(ListeningError) {
         guard !path.isEmpty, !path.utf8.contains(0) else { throw .unusable("a socket's path has at least one byte") }
         guard path.utf8.count <= longestPath else {
             throw .unusable("the socket's path \(path) is longer than \(longestPath) bytes: choose a shorter one")
         }
+    }
+
+    /// Listens on a Unix socket, to which only the server's user and root may connect. The file that a dead server left
+    /// is replaced.
+    /// - Throws: `ListeningError` `.unusable` if the path is too long or not usable, or a server listens there.
+    package static func unix(path: String) throws(ListeningError) -> ListeningSocket {
+        try check(path: path)
         let descriptor = try socket(.unix)
         do throws(ListeningError) {
             // The file gets its mode from the socket, so it never has another one.

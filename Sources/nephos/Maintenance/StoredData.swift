@@ -54,7 +54,8 @@ struct StoredData {
     func chosen(of all: [StoreID], in place: String) throws -> [StoreID] {
         let found = all.filter { container == nil || $0.container == container }
         guard !found.isEmpty else {
-            let list = all.isEmpty ? "none" : Set(all.map(\.container)).sorted().joined(separator: ", ")
+            if all.isEmpty { throw Cloud.Failure(message: "there are no stores in \(place).") }
+            let list = Set(all.map(\.container)).sorted().joined(separator: ", ")
             let meant = container.map { Suggestion.text(for: $0, among: Set(all.map(\.container)).sorted()) } ?? ""
             throw Cloud.Failure(
                 message:

@@ -11,6 +11,8 @@ struct ServerProcess {
     private static let stopSeconds = 4
 
     let log: DevLog
+    /// The option that names the port.
+    var portOption = "--port N"
     /// The additional time in seconds, in which a stopping server still answers.
     var drain = 0
 
@@ -39,7 +41,7 @@ struct ServerProcess {
                 try await serve(stops) { isStopping.value.load(ordering: .relaxed) }
                 exit(0)
             } catch let error as ListeningError {
-                Console.fail("\(error). \(Self.remedy(of: error))")
+                Console.fail(["\(error)", remedy(of: error)].compactMap(\.self).joined(separator: ". "))
             } catch let error as StorageError {
                 Console.fail(error.message)
             } catch is CancellationError {
@@ -65,10 +67,11 @@ struct ServerProcess {
         let value = Atomic(false)
     }
 
-    private static func remedy(of error: ListeningError) -> String {
+    /// - Returns: nil if the error says what to do.
+    private func remedy(of error: ListeningError) -> String? {
         switch error {
-        case .portInUse, .notPermitted: "Stop what uses it, or choose another port with --port N."
-        case .unusable: "Choose another address."
+        case .unusable: nil
+        case .portInUse, .notPermitted: "Stop what uses it, or choose another port: \(portOption)."
         case .system, .tooFewThreads: "The process's limits, of threads, files or memory, may be too low."
         }
     }

@@ -108,6 +108,18 @@ import Testing
         }
     }
 
+    @Test func `words of checks name what a start would refuse, and what there is`() async throws {
+        try await withTemporaryDirectory { directory in
+            let path = "\(directory.path)/\(String(repeating: "s", count: 107))"
+            let check = try await StartedNephos([
+                "serve", "--check", "--url", "http://127.0.0.1:8484", "--data", directory.path, "--socket", path,
+            ]).finish()
+            #expect(check.status == 1 && check.errors.contains("is longer than 107 bytes"), "\(check.errors)")
+            let verify = try await StartedNephos(["verify", "--data", directory.path]).finish()
+            #expect(verify.status == 1 && verify.errors.contains("there are no stores in"), "\(verify.errors)")
+        }
+    }
+
     @Test func `verify counts the installation's entries, and says which are damaged`() async throws {
         try await withTemporaryDirectory { directory in
             let served = try Served(directory.appendingPathComponent("data"))
