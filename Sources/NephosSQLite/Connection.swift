@@ -100,7 +100,7 @@ final class Connection: SQLConnection {
         return try statement.step() ? statement.integer(0) : 0
     }
 
-    /// The address of a file that nobody can change, as its file system is read-only: SQLite could not make the files that
+    /// The address of a file on a read-only file system, which no process can change: SQLite could not make the files that
     /// readers share there. Nil for any other file, and for one with a log, which has to be read with it.
     private static func addressOfFixed(_ path: String) -> String? {
         guard access(path, W_OK) != 0, errno == EROFS, FileSystem.size("\(path)-wal") == 0 else { return nil }

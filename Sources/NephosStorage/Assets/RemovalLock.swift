@@ -23,7 +23,7 @@ package final class RemovalLock: Sendable {
         // `deinit` runs as soon as the property is set, even if the initializer fails, and would close a second time.
         var descriptor = FileSystem.open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
         if descriptor < 0, errno == EROFS, purpose == .hold {
-            // A lock needs no more than reading. Without the file there is none: nobody removes files here.
+            // A lock needs no more than reading. Without the file there is none: no process removes files here.
             descriptor = FileSystem.open(path, O_RDONLY | O_CLOEXEC)
             if descriptor < 0, errno == ENOENT {
                 self.descriptor = -1
