@@ -58,7 +58,7 @@ struct SimulationPlanner {
         if device.isLaunched, !device.isEditing { moves.append((30, .edit(name, seed))) }
         if device.isLaunched, !device.isSyncing { moves.append((25, .sync(name))) }
         // What passes all at once is not disturbed, and saves come last.
-        if device.isEditing || device.isSyncing || !device.isLaunched { moves.append((3, .finish(name))) }
+        if device.isEditing || device.isSyncing || !device.isLaunched { moves.append((8, .finish(name))) }
         if !device.waiting.isEmpty { moves.append((30, .pass(name))) }
         if device.isNotified, !device.isOffline { moves.append((8, .push(name))) }
         return moves
