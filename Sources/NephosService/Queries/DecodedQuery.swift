@@ -3,12 +3,14 @@ package import NephosWire
 /// A request of `records/query`, which is decoded once for all requests with the same body.
 package final class DecodedQuery: Sendable {
     package let request: QueryRecordsRequest
-    /// The cache key: the query and its zones as sent, without the page.
+    /// The cache key: the query and its zones as sent, the default zone as none, without the page.
     let text: QueryBytes
 
     package init(_ request: QueryRecordsRequest) {
         self.request = request
-        var query = QueryRecordsRequest(query: request.query, zoneID: request.zoneID, zoneWide: request.zoneWide)
+        // A client may name the default zone for one page alone.
+        let zoneID = request.zoneID == .defaultZone ? nil : request.zoneID
+        var query = QueryRecordsRequest(query: request.query, zoneID: zoneID, zoneWide: request.zoneWide)
         query.wantsCount = request.wantsCount
         text = QueryBytes(query.encoded())
     }

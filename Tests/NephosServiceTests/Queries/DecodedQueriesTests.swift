@@ -32,6 +32,13 @@ import Testing
         #expect(try queries.query(decoding: long) !== decoded)
     }
 
+    @Test func `a query of the default zone is the same whether a page names the zone or none`() {
+        let query = Query(recordType: "Note")
+        let text = DecodedQuery(QueryRecordsRequest(query: query)).text
+        #expect(DecodedQuery(QueryRecordsRequest(query: query, zoneID: .defaultZone)).text == text)
+        #expect(DecodedQuery(QueryRecordsRequest(query: query, zoneID: ZoneIDDictionary(zoneName: "Z"))).text != text)
+    }
+
     @Test func `a refused body is refused each time, and so is an empty one`() throws {
         let queries = DecodedQueries()
         for body in [[], Array("{}".utf8), Array("{".utf8), Array(#"{"query":7}"#.utf8)] {
