@@ -44,7 +44,7 @@ class RecordsBatchBuilder {
 
   #append(operationType, record, keys, options) {
     const isDeletion = /delete$/i.test(operationType);
-    const sent = isDeletion ? deletion(record) : sentRecord(record, this.#options);
+    const sent = isDeletion ? deletion(record, this.#options) : sentRecord(record, this.#options);
     for (const key of keys) {
       if (sent[key] === undefined) throw invalid(`'${operationType}' needs the '${key}' of each record`);
     }
@@ -70,12 +70,15 @@ function saveType(record) {
   return "create";
 }
 
-/** @param {any} record a record, or its name @returns {any} what identifies it */
-function deletion(record) {
+/**
+ * @param {any} record a record, or its name @param {any} options of the request: with a zone there, the record's own is not sent
+ * @returns {any} what identifies it
+ */
+function deletion(record, options) {
   const recordName = recordNameOf(record);
   if (typeof record === "string") return { recordName };
-  const { recordType, recordChangeTag } = record;
-  return { recordName, recordType, recordChangeTag };
+  const { recordType, recordChangeTag, zoneID } = record;
+  return { recordName, recordType, recordChangeTag, zoneID: options.zoneID ? undefined : zoneIDOf(zoneID) };
 }
 
 /** @param {Database} database @param {any[]} operations @param {any} options @returns {Promise<RecordsResponse>} */

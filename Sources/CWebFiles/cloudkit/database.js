@@ -19,7 +19,7 @@ class Database {
   async saveRecords(records, options) {
     const { zoneID, desiredKeys, numbersAsStrings } = options ?? {};
     const operations = list(records).map((record) => (
-      { operationType: saveType(record), record: sentRecord(record, { zoneID: zoneID ?? undefined }) }));
+      { operationType: saveType(record), record: sentRecord(record, { zoneID }) }));
     return modifyRecords(this, operations, { zoneID, desiredKeys, numbersAsStrings });
   }
 
@@ -39,8 +39,7 @@ class Database {
   /** Deletes records whatever their change tags. @param {any} records names or records, one or an array @param {any} [options] */
   async deleteRecords(records, options) {
     const operations = list(records).map((record) => ({
-      operationType: "forceDelete",
-      record: { ...deletion(record), recordChangeTag: undefined, ...(!options?.zoneID && record.zoneID && { zoneID: record.zoneID }) },
+      operationType: "forceDelete", record: { ...deletion(record, options ?? {}), recordChangeTag: undefined },
     }));
     return modifyRecords(this, operations, { zoneID: options?.zoneID });
   }

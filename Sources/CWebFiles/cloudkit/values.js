@@ -84,7 +84,7 @@ function sentRecord(record, options) {
   for (const key of nameKeys) {
     if (key in sent && typeof sent[key] !== "string") throw invalid(`the '${key}' of a record is a string`);
   }
-  if (options.zoneID !== undefined) delete sent.zoneID;
+  sent.zoneID = options.zoneID ? undefined : zoneIDOf(sent.zoneID);
   if (sent.fields === undefined || sent.fields === null) return sent;
   if (!isDictionary(sent.fields)) throw invalid("the 'fields' of a record are a dictionary");
   // A field whose value is undefined, as of a file input that was left empty, is not touched.
