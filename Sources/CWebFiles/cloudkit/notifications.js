@@ -63,7 +63,10 @@ function notificationOf(payload) {
   return payload.ck ? new CKNotification(payload, payload.ck.met ?? {}) : null;
 }
 
-/** Asks for the notifications of one container, one request after the other. */
+/**
+ * Asks for the notifications of one container, one request after the other. A browser holds few requests of all tabs to a
+ * server: of the tabs of an app with the same account, one holds a request, and calls the others when there is something.
+ */
 class NotificationFeed {
   #connection;
   #configuration;
@@ -71,6 +74,7 @@ class NotificationFeed {
   /** @type {Set<(notification: any) => void>} */ listeners = new Set();
   /** @type {AbortController | null} */ #running = null;
   /** @type {Promise<void> | null} */ #starting = null;
+  isRegistered = false;
 
   /** @param {Connection} connection @param {any} configuration @param {any} logger */
   constructor(connection, configuration, logger) {
@@ -79,44 +83,114 @@ class NotificationFeed {
     this.#logger = logger;
   }
 
-  get isRegistered() { return this.#running !== null; }
-
-  start() { return (this.#starting ??= this.#start().catch((error) => { this.stop(); throw error; })); }
+  start() { return (this.#starting ??= this.#start()); }
 
   stop() {
     this.#running?.abort();
     this.#running = null;
     this.#starting = null;
+    this.isRegistered = false;
   }
 
   async #start() {
-    this.#connection.clientID ??= makeRecordName();
-    const body = { apnsEnvironment: this.#configuration.apnsEnvironment, clientId: this.#connection.clientID };
-    const { webcourierURL } = await this.#connection.sendDevice("tokens/create", body);
-    this.#running = new AbortController();
-    this.#poll(webcourierURL, this.#running.signal);
+    // It is there before anything is awaited: a stop ends the start as well.
+    const { signal } = (this.#running = new AbortController());
+    try {
+      const token = await this.#makeToken((this.#connection.clientID ??= makeRecordName()));
+      const name = await this.#sharedName();
+      if (signal.aborted) return;
+      this.isRegistered = true;
+      if (name) this.#share(name, token, signal);
+      else this.#pollWhileShown(token, signal);
+    } catch (error) {
+      if (!signal.aborted) this.stop();
+      throw error;
+    }
   }
 
-  /** @param {string} url @param {AbortSignal} signal */
-  async #poll(url, signal) {
-    let received = "none";
-    for (let wait = 500; !signal.aborted;) {
-      try {
-        const mark = url.includes("?") ? "&" : "?";
-        const payload = await answerOf(await this.#connection.fetch(`${url}${mark}nephosReceived=${received}`, { signal }));
-        const notification = notificationOf(payload);
-        received = notification?.notificationID ?? "none";
-        if (notification && !signal.aborted) this.#pass(notification);
-        wait = 500;
-      } catch (error) {
+  /** @param {string} clientId whose changes the token does not hear of */
+  async #makeToken(clientId) {
+    const body = { apnsEnvironment: this.#configuration.apnsEnvironment, clientId };
+    return { url: (await this.#connection.sendDevice("tokens/create", body)).webcourierURL, received: "none" };
+  }
+
+  /** The name under which tabs share; null where they cannot, as in Node, and in pages without TLS that are not of this machine. */
+  async #sharedName() {
+    if (typeof document !== "object" || !navigator.locks) return null;
+    const { containerIdentifier, environment } = this.#configuration;
+    const { userRecordName } = await this.#connection.send("public", "users/caller");
+    return `cloudkit:${this.#connection.base}:${containerIdentifier}:${environment}:${userRecordName}`;
+  }
+
+  /** Each tab has a token, as none hears of its own changes; one more, which hears of all, is for the tab that waits. */
+  #share(name, token, signal) {
+    const channel = new BroadcastChannel(name);
+    signal.addEventListener("abort", () => channel.close());
+    let [looking, isCalled] = [Promise.resolve(), false];
+    const look = () => {
+      if (isCalled) return;
+      isCalled = true;
+      looking = looking.then(() => {
+        isCalled = false;
+        return this.#poll(token, signal, false);
+      });
+    };
+    const call = () => {
+      if (signal.aborted) return;
+      channel.postMessage(null);
+      look();
+    };
+    channel.onmessage = look;
+    navigator.locks.request(name, { signal }, async () => {
+      const common = await this.#retry(signal, () => this.#makeToken(commonClient(name)));
+      call();
+      if (common) await this.#poll(common, signal, true, call);
+    }).catch((error) => { if (!signal.aborted) this.#logger?.warn?.(String(error)); });
+  }
+
+  /** Without locks each tab waits for itself, while it is seen. @param {any} token @param {AbortSignal} signal */
+  #pollWhileShown(token, signal) {
+    let shown = new AbortController();
+    const check = () => {
+      shown.abort();
+      if (signal.aborted || globalThis.document?.hidden) return;
+      shown = new AbortController();
+      this.#poll(token, shown.signal, true);
+    };
+    globalThis.document?.addEventListener("visibilitychange", check, { signal });
+    signal.addEventListener("abort", check);
+    check();
+  }
+
+  /**
+   * Asks until the signal, or, where the service does not hold the requests, until there is nothing.
+   * @param {any} token @param {AbortSignal} signal @param {boolean} isHeld @param {(notification: any) => void} [take]
+   */
+  async #poll(token, signal, isHeld, take = (notification) => this.#pass(notification)) {
+    while (!signal.aborted) {
+      const payload = await this.#retry(signal, async () => {
+        const mark = token.url.includes("?") ? "&" : "?";
+        const url = `${token.url}${mark}nephosReceived=${token.received}${isHeld ? "" : "&nephosWait=0"}`;
+        return answerOf(await this.#connection.fetch(url, { signal }));
+      });
+      if (!payload || signal.aborted) return;
+      const notification = notificationOf(payload);
+      token.received = notification?.notificationID ?? "none";
+      if (notification) take(notification);
+      else if (!isHeld) return;
+    }
+  }
+
+  /** @param {AbortSignal} signal @param {() => Promise<any>} task @returns {Promise<any>} its value; nothing once the signal is given */
+  async #retry(signal, task) {
+    for (let wait = 500; !signal.aborted; wait = Math.min(wait * 2, 30_000)) {
+      try { return await task(); } catch (error) {
+        if (signal.aborted) return undefined;
         // The token is over, with its session or by itself; what else failed may pass.
         if (pollEnds.includes(error.serverErrorCode)) {
           this.stop();
           this.#logger?.warn?.(`CloudKit: notifications end: ${error}`);
-        }
-        if (signal.aborted) return;
-        await new Promise((resolve) => setTimeout(resolve, (error.retryAfter ?? 0) * 1000 || wait));
-        wait = Math.min(wait * 2, 30_000);
+        } else await new Promise((resolve) => setTimeout(resolve, (error.retryAfter ?? 0) * 1000 || wait));
       }
     }
   }
@@ -127,4 +201,12 @@ class NotificationFeed {
       try { listener(notification); } catch (error) { this.#logger?.error?.(error); }
     }
   }
+}
+
+/** The client of a browser's common token, so that the next tab that waits goes on with it. @param {string} name */
+function commonClient(name) {
+  const place = storage("localStorage");
+  const client = place?.getItem(name) ?? makeRecordName();
+  try { place?.setItem(name, client); } catch { /* Then the next tab has a token of its own. */ }
+  return client;
 }

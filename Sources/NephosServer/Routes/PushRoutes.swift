@@ -8,8 +8,8 @@ extension Route {
     /// No sign-in is needed: any client with the token may poll, at a production server as long as the session lives
     /// that made the token. Our additional parameter `nephosReceived` acknowledges
     /// the notification of the previous poll (`none` for none), so that a notification whose answer was lost is sent
-    /// again. Without the parameter, a notification counts as received once its answer was sent. Clients use GET or
-    /// POST.
+    /// again. Without the parameter, a notification counts as received once its answer was sent. With our parameter
+    /// `nephosWait=0` a request is not held. Clients use GET or POST.
     static let courier = Route([.get, .post], "/" + CourierPath.module, bodyLimit: 16 * 1024, access: .url) {
         routed throws(Refusal) in
         // An answer to HEAD has no body, so a notification in it would be lost.
@@ -22,7 +22,8 @@ extension Route {
         let receipt: LongPollRegistry.Receipt =
             received.map { .exact(notificationID: $0 == "none" ? nil : $0) } ?? .implied
         do throws(ServiceError) {
-            let polled = try await routed.poll(path, receipt, context)
+            let waits = routed.target.parameter("nephosWait")?.readings.first != "0"
+            let polled = try await routed.poll(path, receipt, waits: waits, context)
             guard let polled else { return .json(Array("{}".utf8)) }
             var response = HTTPResponse.json(polled.payload)
             response.whenSent = polled.wasSent
@@ -56,16 +57,17 @@ struct CourierPath: Hashable, Sendable {
 extension RoutedRequest {
     /// Polls, at a production server while the session lives.
     fileprivate func poll(
-        _ path: CourierPath, _ receipt: LongPollRegistry.Receipt, _ context: RequestContext
+        _ path: CourierPath, _ receipt: LongPollRegistry.Receipt, waits: Bool, _ context: RequestContext
     ) async throws(ServiceError) -> PolledNotification? {
         guard let installation = access.installation else {
-            return try await service.nextNotification(token: path.token, receipt: receipt, context)
+            return try await service.nextNotification(token: path.token, receipt: receipt, waits: waits, context)
         }
         let session = try await service.session(ofPoll: path.session, token: path.token, context)
         let result = try await installation.whileLive(session) {
             [service] () async -> Result<PolledNotification?, ServiceError> in
             do throws(ServiceError) {
-                return .success(try await service.nextNotification(token: path.token, receipt: receipt, context))
+                return .success(
+                    try await service.nextNotification(token: path.token, receipt: receipt, waits: waits, context))
             } catch {
                 return .failure(error)
             }

@@ -109,15 +109,18 @@ extension NephosService {
 
     /// Long-polls for the next notification of a push token (CloudKit Web Services, web courier). The push token
     /// determines the account, so the context's account and database are ignored.
+    /// - Parameter waits: whether to wait for a notification if there is none.
     /// - Returns: the notification; nil if none was sent within the poll's duration.
     package func nextNotification(
-        token: String, receipt: LongPollRegistry.Receipt, _ context: RequestContext
+        token: String, receipt: LongPollRegistry.Receipt, waits: Bool = true, _ context: RequestContext
     ) async throws(ServiceError) -> PolledNotification? {
         var context = context
         context.account = nil
         if hasEndedPolls { return nil }
         return try await perform(context) { store, _ in
-            try await LongPoll(token: token, receipt: receipt, store: store, environment: self.environment).next()
+            try await LongPoll(
+                token: token, receipt: receipt, waits: waits, store: store, environment: self.environment
+            ).next()
         }
     }
 

@@ -16,6 +16,8 @@ package struct PolledNotification: Sendable {
 struct LongPoll {
     let token: String
     let receipt: LongPollRegistry.Receipt
+    /// Whether the poll waits for a notification if there is none.
+    let waits: Bool
     let store: Store
     let environment: ServiceEnvironment
 
@@ -27,13 +29,13 @@ struct LongPoll {
         guard let row else { throw ServiceError.unknownPushToken }
         try await acknowledge(row)
         // The poll is registered before the read, so a commit from now on finds the poll waiting.
-        let waiter = store.longPolls.enter(token, account: row.account)
-        defer { store.longPolls.leave(token, waiter) }
+        let waiter = waits ? store.longPolls.enter(token, account: row.account) : nil
+        defer { if let waiter { store.longPolls.leave(token, waiter) } }
         let waiting = try await store.engine.read { [destination] in
             try $0.outbox(account: row.account, destination: destination, limit: 1).first
         }
         if let waiting { return try await handOut(waiting) }
-        guard let new = await waiter.wait() else { return nil }
+        guard let new = await waiter?.wait() else { return nil }
         return try await handOut(new)
     }
 

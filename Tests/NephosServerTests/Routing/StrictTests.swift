@@ -84,6 +84,7 @@ import Testing
         "nephosUserDidResetEncryptedData": .answer, "nephosShare": .answer, "nephosRootRecordName": .answer,
         "nephosRecordsSize": .answer,
         "nephosReceived": .none("CloudKit JS and the library acknowledge a notification with it, no app does"),
+        "nephosWait": .none("CloudKit JS looks for a notification with it, no app does"),
         "nephosExport": .none("in files of 'nephos export'"),
     ]
 

@@ -152,6 +152,24 @@ import Testing
         }
     }
 
+    @Test func `a poll that does not wait answers what there is, or nothing`() async throws {
+        try await withService { port, _ in
+            let connection = try TestConnection(port: port)
+            try await subscribe(connection)
+            let courier = try await courier(connection)
+            #expect(try await connection.request("GET", courier + "?nephosReceived=none&nephosWait=0").text == "{}")
+            try await save("A-18", connection)
+            let held = try await connection.request("GET", courier + "?nephosReceived=none")
+            #expect(held.text.contains("\"rid\":\"A-18\""))
+            let first = try await connection.request("GET", courier + "?nephosReceived=none&nephosWait=0")
+            #expect(first.text == held.text)
+            let details = try #require(try json(first)["ck"] as? [String: Any])
+            let received = try #require(details["nid"] as? String)
+            let last = try await connection.request("GET", courier + "?nephosReceived=\(received)&nephosWait=0")
+            #expect(last.text == "{}")
+        }
+    }
+
     @Test func `the older path of tokens/create does the same, and register answers like create`() async throws {
         try await withService { port, _ in
             let connection = try TestConnection(port: port)
