@@ -63,9 +63,13 @@ class Authentication {
     const token = tokenOfReturn(this.#session.key);
     if (token) await this.#session.begin(token);
     else await this.#session.reload();
+    const { epoch } = this.#session;
     try {
-      this.#identity = await this.#caller();
+      const identity = await this.#caller();
+      // Who signed out or in meanwhile has said what the identity is.
+      if (epoch === this.#session.epoch) this.#identity = identity;
     } catch (error) {
+      if (epoch !== this.#session.epoch) return this.#identity;
       const isRefused = error.ckErrorCode === "AUTHENTICATION_FAILED" && this.#session.token;
       if (error.ckErrorCode !== "AUTHENTICATION_REQUIRED" && !isRefused) throw error;
       if (this.#session.token) await this.#session.end();
@@ -173,12 +177,17 @@ class Authentication {
   /** @param {string} token */
   async #enter(token) {
     await this.#session.begin(token);
+    const { epoch } = this.#session;
+    const isOver = () => epoch !== this.#session.epoch || this.#session.token === null;
+    /** @type {any} */ let identity;
     try {
-      this.#identity = await this.#caller();
+      identity = await this.#caller();
     } catch (error) {
-      await this.#session.end();
+      if (!isOver()) await this.#session.end();
       throw error;
     }
+    if (isOver()) throw new CKError("SIGN_IN_FAILED", "the session ended before its sign-in did");
+    this.#identity = identity;
     this.#offer = null;
     this.#show();
     for (const { resolve } of this.#awaitingIn.splice(0)) resolve(this.#identity);
