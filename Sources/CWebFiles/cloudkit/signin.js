@@ -31,7 +31,7 @@ class Authentication {
       this.#take(error);
       this.#leave();
     };
-    if (configuration.persist && typeof window === "object") {
+    if (configuration.persist && !services.authTokenStore && typeof window === "object") {
       window.addEventListener("storage", (event) => this.#follow(event), { signal: services.replaced });
     }
   }
@@ -176,41 +176,66 @@ class Authentication {
 
   /** @param {string} token */
   async #enter(token) {
-    await this.#session.begin(token);
+    const beginning = this.#session.begin(token);
     const { epoch } = this.#session;
-    const isOver = () => epoch !== this.#session.epoch || this.#session.token === null;
+    await beginning;
     /** @type {any} */ let identity;
     try {
       identity = await this.#caller();
     } catch (error) {
-      if (!isOver()) await this.#session.end();
+      if (epoch === this.#session.epoch) await this.#session.end();
       throw error;
     }
-    if (isOver()) throw new CKError("SIGN_IN_FAILED", "the session ended before its sign-in did");
+    if (epoch !== this.#session.epoch) throw new CKError("SIGN_IN_FAILED", "the session ended before its sign-in did");
+    this.#welcome(identity);
+  }
+
+  /** @param {any} identity of the session that has begun */
+  #welcome(identity) {
     this.#identity = identity;
     this.#offer = null;
     this.#show();
-    for (const { resolve } of this.#awaitingIn.splice(0)) resolve(this.#identity);
+    for (const { resolve } of this.#awaitingIn.splice(0)) resolve(identity);
   }
 
-  async #leave() {
+  /** @param {boolean} [isElsewhere] whether another tab has ended the stored session */
+  async #leave(isElsewhere = false) {
     this.#identity = null;
     this.whenLeft();
-    await this.#session.end();
+    if (!isElsewhere) await this.#session.end();
     this.#show();
     for (const resolve of this.#awaitingOut.splice(0)) resolve();
-    if (!this.#url) await this.#fetchOffer().catch(() => {});
+    if (!this.#url && !this.#session.token) await this.#fetchOffer().catch(() => {});
   }
 
-  /** Does what another tab did. @param {StorageEvent} event */
+  /** Does what another tab did, and stores nothing. @param {StorageEvent} event */
   async #follow(event) {
     if (event.key !== this.#session.key || event.storageArea !== storage("localStorage")) return;
-    if (event.newValue === null) {
-      if (this.#session.token) await this.#leave();
-    } else if (this.#session.token) {
-      await this.#session.reload();
-    } else {
-      await this.#enter(event.newValue).catch(() => {});
+    const had = this.#session.token !== null;
+    // The event may be old, as in a tab that slept: what is stored now counts.
+    if (this.#session.follow()) return;
+    if (had) await this.#leave(true);
+    if (this.#session.token) await this.#join();
+  }
+
+  /** Takes the session that another tab began. What hinders may pass, unless it is about the session. */
+  async #join() {
+    const { epoch } = this.#session;
+    const isOver = () => epoch !== this.#session.epoch || this.#services.replaced.aborted;
+    for (let wait = 500; !isOver(); wait = Math.min(wait * 2, 30_000)) {
+      try {
+        const identity = await this.#caller();
+        if (!isOver()) this.#welcome(identity);
+        return;
+      } catch (error) {
+        if (isOver()) return;
+        if (/^AUTHENTICATION/.test(error.ckErrorCode)) {
+          this.#session.forget();
+          this.#take(error);
+          return;
+        }
+        await new Promise((resolve) => setTimeout(resolve, (error.retryAfter ?? 0) * 1000 || wait));
+      }
     }
   }
 

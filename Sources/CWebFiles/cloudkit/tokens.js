@@ -11,6 +11,11 @@ class Session {
   /** @type {string | null} */ token = null;
   /** The number of sign-ins and sign-outs so far, so that a late answer does not bring a session back. */
   epoch = 0;
+  /**
+   * What tells the session of this tab from another that is stored: a session's token has many texts.
+   * @type {string | null}
+   */
+  #name = null;
   #configuration;
   #store;
   /** @type {Promise<void> | undefined} */ #loaded;
@@ -23,6 +28,8 @@ class Session {
 
   /** The key of the token in the browser's storage. */
   get key() { return `cloudkit:${this.#configuration.containerIdentifier}:${this.#configuration.environment}`; }
+
+  get #nameKey() { return this.key + ":session"; }
 
   get #storage() { return storage(this.#configuration.persist ? "localStorage" : "sessionStorage"); }
 
@@ -41,19 +48,46 @@ class Session {
       const token = this.#store
         ? await this.#store.getToken(this.#configuration.containerIdentifier)
         : this.#storage ? this.#storage.getItem(this.key) : this.token;
-      if (epoch === this.epoch) this.token = token || null;
+      if (epoch !== this.epoch) return;
+      this.token = token || null;
+      this.#name = this.#storedName;
     } catch (error) {
       this.#loaded = undefined;
       throw new CKError("AUTH_PERSIST_ERROR", `The stored session cannot be read: ${error?.message ?? error}`);
     }
   }
 
+  /** The name of the session that tabs share; null if there is none, or no sharing. */
+  get #storedName() {
+    return this.#configuration.persist && !this.#store ? this.#storage?.getItem(this.#nameKey) ?? null : null;
+  }
+
+  /** Takes what another tab stored. @returns {boolean} whether it is of the same session */
+  follow() {
+    const token = this.#storage?.getItem(this.key) || null;
+    const name = this.#storedName;
+    const isSame = name === this.#name && (token === null) === (this.token === null);
+    if (!isSame) this.epoch += 1;
+    [this.token, this.#name, this.#loaded] = [token, name, Promise.resolve()];
+    return isSame;
+  }
+
+  /** Is none any longer, whatever is stored. */
+  forget() {
+    this.epoch += 1;
+    this.token = this.#name = null;
+    this.#loaded = Promise.resolve();
+  }
+
   /** @param {string} token @returns {Promise<void>} rejects with `AUTH_PERSIST_ERROR` if the token cannot be stored */
   async begin(token) {
-    this.epoch += 1;
+    this.forget();
     this.token = token;
-    this.#loaded = Promise.resolve();
     try {
+      if (!this.#store && this.#configuration.persist) {
+        this.#name = makeRecordName();
+        this.#storage?.setItem(this.#nameKey, this.#name);
+      }
       await this.#put(token);
     } catch (error) {
       if (!this.#store && !this.#configuration.persist) return;
@@ -63,10 +97,9 @@ class Session {
   }
 
   async end() {
-    this.epoch += 1;
-    this.token = null;
-    this.#loaded = Promise.resolve();
-    try { await this.#put(null); } catch { /* What could not be stored is not there. */ }
+    const name = this.#name;
+    this.forget();
+    try { await this.#put(null, name); } catch { /* What could not be stored is not there. */ }
   }
 
   /** Keeps the next text of the token. @param {string} token @param {number} epoch of the request */
@@ -76,12 +109,15 @@ class Session {
     try { await this.#put(token); } catch { /* The earlier text stays valid. */ }
   }
 
-  /** @param {string | null} token */
-  async #put(token) {
+  /** @param {string | null} token @param {string | null} [name] of its session */
+  async #put(token, name = this.#name) {
     if (this.#store) return this.#store.putToken(this.#configuration.containerIdentifier, token);
     const place = this.#storage;
     if (!place) throw new Error("this page has no storage");
-    if (token === null) place.removeItem(this.key);
-    else place.setItem(this.key, token);
+    // Another tab may have ended this session, or begun another.
+    if (name !== this.#storedName) return;
+    if (token !== null) return place.setItem(this.key, token);
+    place.removeItem(this.key);
+    place.removeItem(this.#nameKey);
   }
 }
