@@ -48,6 +48,8 @@ struct ProductionAccess: ServerAccess {
         guard let target else { return false }
         // The addresses of files and polls are secrets in themselves, and carry no API token.
         if target.components.first == AssetPath.module || target.components.first == CourierPath.module { return true }
+        // A preflight tells nothing. Without it a page cannot read why its request is refused.
+        if request.method == .options, target.isOfProtocol { return true }
         guard let token = target.parameter("ckAPIToken")?.readings.first else { return false }
         return await known.allows(origin: origin, apiToken: token)
     }
@@ -62,7 +64,9 @@ struct ProductionAccess: ServerAccess {
                 container: path.container, environment: path.environment,
                 apiToken: target.parameter("ckAPIToken")?.readings.first, token: token, origin: request.origin)
         } catch {
-            throw Refusal(error)
+            var refusal = Refusal(error)
+            refusal.isPublic = error.isAboutAPIToken
+            throw refusal
         }
     }
 

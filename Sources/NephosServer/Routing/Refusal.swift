@@ -11,6 +11,9 @@ package struct Refusal: Error {
     /// The HTTP status that replaces the status of the server error code; nil to keep that one.
     var status: Int?
     var headers: [HTTPHeader] = []
+    /// Whether web pages of every origin may read the refusal: it came before a caller was known, so it tells nothing of
+    /// an account or its data.
+    var isPublic = false
     /// The error of the service, if the service refused the request; nil otherwise. Its dictionary has more keys.
     private var error: ServiceError?
 

@@ -91,6 +91,7 @@ package final class Responder: Sendable {
             }.get()
         } catch let refusal {
             refused = refusal
+            if reader == nil, refusal.isPublic, let origin = request.origin, origin != "null" { reader = origin }
             response = refusal.response(requestID: requestID, signIn: access.signInURL(request, target))
         }
         if target?.isOfProtocol == true { response = response.withoutUnwantedAdditions(request) }
@@ -263,7 +264,7 @@ package final class Responder: Sendable {
 
 extension RequestTarget {
     /// Whether the target belongs to CloudKit Web Services, and not to our own routes.
-    fileprivate var isOfProtocol: Bool {
+    var isOfProtocol: Bool {
         components.first == DatabasePath.module || components.first == DatabasePath.deviceModule
     }
 }

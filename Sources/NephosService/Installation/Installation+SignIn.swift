@@ -256,13 +256,19 @@ extension ServiceError {
     package static let invalidAPIToken = ServiceError(
         .authenticationFailed, .notAuthenticated,
         "the request needs the API token of its container and environment: ckAPIToken is missing or not valid")
+
+    /// The refusal of a web page that may not use the API token.
+    static let wrongOrigin = ServiceError(
+        .authenticationFailed, .notAuthenticated, "the API token is not for web pages of the origin of this one")
+
+    /// Whether the refusal is about the API token or the page's origin, which are checked before anything of an account.
+    package var isAboutAPIToken: Bool { self == .invalidAPIToken || self == .wrongOrigin }
 }
 
 extension APIToken {
     /// - Throws: `notAuthenticated` if the request comes from a web page that may not use the token.
     func checkOrigin(_ origin: String?) throws(ServiceError) {
         guard let origin, !origins.contains(where: { $0.hasSameBytes(as: origin) }) else { return }
-        throw ServiceError(
-            .authenticationFailed, .notAuthenticated, "the API token is not for web pages of the origin of this one")
+        throw ServiceError.wrongOrigin
     }
 }

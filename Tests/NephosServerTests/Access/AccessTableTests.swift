@@ -137,17 +137,33 @@ import Testing
         await server.close()
     }
 
+    private func allowed(
+        _ path: String, _ caller: ProductionServer.Caller, _ method: HTTPMethod = .post, on server: ProductionServer
+    ) async throws -> [String] {
+        let route = try #require(Routes.table.first { $0.path == path })
+        return await server.send(route, as: caller, method: method).headers
+            .filter { $0.name == "Access-Control-Allow-Origin" }.map(\.value)
+    }
+
     @Test func `a page elsewhere reads answers by its API token's origin alone`() async throws {
         let server = try await ProductionServer()
-        let route = try #require(Routes.table.first { $0.path == "records/query" })
-        func allowed(_ caller: ProductionServer.Caller, _ method: HTTPMethod = .post) async -> [String] {
-            await server.send(route, as: caller, method: method).headers
-                .filter { $0.name == "Access-Control-Allow-Origin" }.map(\.value)
+        #expect(try await allowed("records/query", .page, on: server) == [ProductionServer.page])
+        #expect(try await allowed("records/query", .page, .options, on: server) == [ProductionServer.page])
+        for method in [HTTPMethod.post, .options] {
+            #expect(try await allowed("/nephos/schema/export", .foreignPage, method, on: server) == [])
         }
-        #expect(await allowed(.page) == [ProductionServer.page])
-        #expect(await allowed(.page, .options) == [ProductionServer.page])
-        #expect(await allowed(.foreignPage) == [])
-        #expect(await allowed(.foreignPage, .options) == [])
+        await server.close()
+    }
+
+    @Test func `a page of any origin reads that its API token or origin is refused`() async throws {
+        let server = try await ProductionServer()
+        for method in [HTTPMethod.post, .options] {
+            let readers = try await allowed("records/query", .foreignPage, method, on: server)
+            #expect(readers == ["https://evil.example.org"])
+        }
+        let route = try #require(Routes.table.first { $0.path == "records/query" })
+        let refusal = try ErrorDictionary(decoding: await server.send(route, as: .foreignPage).body)
+        #expect(refusal.serverErrorCode == .authenticationFailed && refusal.reason.contains("origin"))
         await server.close()
     }
 }
