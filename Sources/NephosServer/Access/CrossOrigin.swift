@@ -8,12 +8,15 @@ enum CrossOrigin {
         "Authorization, Content-Type, X-Apple-CloudKit-Request-KeyID, X-Apple-CloudKit-Request-ISO8601Date, "
         + "X-Apple-CloudKit-Request-SignatureV1, Range, If-Range, If-None-Match"
 
+    /// What a browser keeps of an answer to one origin, or to an image, is not the answer to another.
+    static let vary = HTTPHeader("Vary", "Origin")
+
     /// - Parameter origin: the web origin that may read the answer.
     static func headers(allowing origin: String) -> [HTTPHeader] {
         [
             HTTPHeader("Access-Control-Allow-Origin", origin),
             HTTPHeader("Access-Control-Expose-Headers", exposedHeaders),
-            HTTPHeader("Vary", "Origin"),
+            vary,
         ]
     }
 

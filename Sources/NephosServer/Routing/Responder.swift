@@ -104,7 +104,11 @@ package final class Responder: Sendable {
         if access.installation != nil { response.addProductionHeaders(request) }
         if route?.changes != true { response.isOutcome = false }
         // Two origins in one answer would be none to a browser.
-        if let reader, route?.path != CloudKitJS.path { response.headers += CrossOrigin.headers(allowing: reader) }
+        if let reader, route?.path != CloudKitJS.path {
+            response.headers += CrossOrigin.headers(allowing: reader)
+        } else if route?.access == .url {
+            response.headers.append(CrossOrigin.vary)
+        }
         let duration = ContinuousClock.now - start
         let stages = timing.stages
         metrics.answered(

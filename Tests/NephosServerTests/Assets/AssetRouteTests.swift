@@ -242,6 +242,17 @@ import Testing
         }
     }
 
+    @Test func `a browser that keeps a file for an image does not give it to a script`() async throws {
+        try await withServer { client in
+            let url = try await client.saved("hello")
+            let image = try await client.request("GET", url)
+            #expect(image.headers["vary"] == "Origin" && image.headers["access-control-allow-origin"] == nil)
+            let script = try await client.request("GET", url, ["Origin": "http://localhost:3000"])
+            #expect(script.headers["vary"] == "Origin")
+            #expect(script.headers["access-control-allow-origin"] == "http://localhost:3000")
+        }
+    }
+
     @Test func `an upload from a web page is preceded by a preflight`() async throws {
         try await withServer { client in
             let url = try await client.uploadURL(record: "r", field: "f")
