@@ -39,8 +39,16 @@ function sentField(name, field) {
   const value = Array.isArray(field.value)
     ? field.value.map((element) => sentValue(name, field, isDictionary(element) && "value" in element ? element.value : element))
     : sentValue(name, field, field.value);
-  const type = field.type === "BOOLEAN" ? "INT64" : field.type ?? (field.value instanceof Date ? "TIMESTAMP" : undefined);
-  return { ...field, value, type };
+  return { ...field, value, type: field.type === "BOOLEAN" ? "INT64" : field.type ?? typeOf(field.value) };
+}
+
+/** The type of a value whose JSON is another's; nothing for others. @param {any} value @returns {string | undefined} */
+function typeOf(value) {
+  if (Array.isArray(value)) {
+    const type = value.map((element) => typeOf(isDictionary(element) && "value" in element ? element.value : element)).find(Boolean);
+    return type && type + "_LIST";
+  }
+  return value instanceof Date ? "TIMESTAMP" : typeof value === "bigint" ? "INT64" : undefined;
 }
 
 /** @param {string} name @param {any} field @param {any} value of the field, or an element of its list */
