@@ -15,7 +15,7 @@ class CKResponse {
 class RecordsResponse extends CKResponse {
   /** @param {any[]} items @param {any} options */
   constructor(items, options) {
-    const { values, errors } = separated(items.map(receivedRecord));
+    const { values, errors } = separated(items.map((item) => receivedRecord(item, zoneIDOf(options.zoneID))));
     super(errors);
     this.isRecordsResponse = true;
     this.records = values;
@@ -76,7 +76,7 @@ class RecordZoneChangesResponse extends CKResponse {
 /** @param {any} zone @param {any} request */
 function zoneChanges(zone, request) {
   const failed = zone.serverErrorCode !== undefined;
-  const { values, errors } = separated((zone.records ?? []).map(receivedRecord));
+  const { values, errors } = separated((zone.records ?? []).map((record) => receivedRecord(record, request.zoneID)));
   return {
     zoneID: zone.zoneID ?? request.zoneID, records: values, syncToken: failed ? request.syncToken : zone.syncToken,
     moreComing: zone.moreComing ?? false, errors: failed ? [serverError(zone)] : errors,

@@ -101,8 +101,12 @@ function sentRecord(record, options) {
   return { ...sent, fields: Object.fromEntries(fields.map(([name, field]) => [name, sentField(name, field)])) };
 }
 
-/** @param {any} item a record or an error of the service. Encrypted values are bytes, which the browser cannot read. */
-function receivedRecord(item) {
+/**
+ * Encrypted values are bytes, which the browser cannot read.
+ * @param {any} item a record or an error of the service @param {any} [zoneID] of a record that is not the caller's, which has it always
+ */
+function receivedRecord(item, zoneID) {
+  if (zoneID?.ownerRecordName) item.zoneID ??= zoneID;
   if (!item.fields) return item;
   for (const field of Object.values(item.fields)) {
     if (field.type?.startsWith("ENCRYPTED_")) field.isEncrypted = true;
