@@ -1,7 +1,7 @@
 // Types of CloudKit JS as a Nephos server serves it: of the module `cloudkit.mjs`, and of the global of `cloudkit.js`.
 
 export as namespace CloudKit;
-import * as CloudKit from "./cloudkit";
+declare const CloudKit: typeof import("./cloudkit");
 export default CloudKit;
 
 declare global {

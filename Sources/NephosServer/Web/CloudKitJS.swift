@@ -30,6 +30,7 @@ enum CloudKitJS {
             guard let name = embedded.name else { break }
             files[String(cString: name)] = UnsafeRawBufferPointer(start: embedded.bytes, count: embedded.count)
         }
+        files[moduleTypes] = files[types]
         guard let sheet = files[sheet].map({ Form(Self.sheet, $0, loading: nil) }) else { return [:] }
         return files.reduce(into: [:]) { forms, file in
             forms[file.key] = file.key == Self.sheet ? sheet : Form(file.key, file.value, loading: sheet)
@@ -38,6 +39,10 @@ enum CloudKitJS {
 
     /// The sheet for sharing, which the scripts load by its version and hash.
     private static let sheet = "2/sharesheet.js"
+
+    private static let types = "2/cloudkit.d.ts"
+    /// The same types beside the module: TypeScript has another ending for them, and for what they name.
+    private static let moduleTypes = "2/cloudkit.d.mts"
 
     /// The form at `/ck/{version}/{name}`; nil for none.
     static func form(version: String, name: String) -> Form? {
@@ -49,13 +54,18 @@ extension CloudKitJS.Form {
     /// - Parameter sheet: the form that the script loads; nil for none.
     fileprivate init(_ key: String, _ bytes: UnsafeRawBufferPointer, loading sheet: Self?) {
         name = String(key.drop { $0 != "/" }.dropFirst())
-        let isTypes = name.hasSuffix(".d.ts")
+        let isTypes = name.hasSuffix("ts")
         contentType = "text/\(isTypes ? "plain" : "javascript"); charset=utf-8"
-        self.bytes = isTypes ? JSONBytes(copying: bytes) : JSONBytes(Self.script(bytes, loading: sheet))
+        self.bytes = JSONBytes(isTypes ? Self.types(bytes, name) : Self.script(bytes, loading: sheet))
         compressed = GzipBody.deflate(self.bytes.buffer).map(JSONBytes.init)
         let digest = Self.digest(self.bytes.buffer)
         integrity = "sha384-" + Data(digest).base64EncodedString()
         version = digest.prefix(8).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    }
+
+    private static func types(_ bytes: UnsafeRawBufferPointer, _ name: String) -> String {
+        let text = String(decoding: bytes, as: UTF8.self)
+        return name.hasSuffix(".mts") ? text.replacing(#""./cloudkit""#, with: #""./cloudkit.mjs""#) : text
     }
 
     private static func script(_ bytes: UnsafeRawBufferPointer, loading sheet: Self?) -> String {

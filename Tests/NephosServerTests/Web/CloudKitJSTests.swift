@@ -12,7 +12,8 @@ import Testing
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
     private static let paths = [
-        "/ck/1/cloudkit.js", "/ck/2/cloudkit.js", "/ck/2/cloudkit.mjs", "/ck/2/cloudkit.d.ts", "/ck/2/sharesheet.js",
+        "/ck/1/cloudkit.js", "/ck/2/cloudkit.js", "/ck/2/cloudkit.mjs", "/ck/2/cloudkit.d.ts", "/ck/2/cloudkit.d.mts",
+        "/ck/2/sharesheet.js",
     ]
     /// The limits of a form, in bytes as served and compressed.
     private static let (sizeLimit, compressedLimit) = (64 * 1024, 16 * 1024)
@@ -42,7 +43,7 @@ import Testing
                     #expect(response.status == 200, "\(path)")
                     #expect(response.headers["access-control-allow-origin"] == "*")
                     #expect(response.headers["cross-origin-resource-policy"] == "cross-origin")
-                    let type = path.hasSuffix(".ts") ? "plain" : "javascript"
+                    let type = path.hasSuffix("ts") ? "plain" : "javascript"
                     #expect(response.headers["content-type"] == "text/\(type); charset=utf-8", "\(path)")
                 }
             }
