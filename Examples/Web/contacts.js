@@ -25,13 +25,17 @@ const zoneID = { zoneName: "Contacts" };
 const contacts = new Map();
 let syncToken;
 
+/** Counts sign-ins and sign-outs: what was asked for before one is not shown after it. */
+let session = 0;
+
 const main = document.querySelector("main");
 const form = document.querySelector("form");
 const say = (text) => { document.querySelector("[role=status]").textContent = text; };
 
 /** Runs a task, and says why it failed. */
 async function run(task) {
-  try { await task(); } catch (error) { say(error.reason ?? String(error)); }
+  const asked = session;
+  try { await task(); } catch (error) { if (asked === session) say(error.reason ?? String(error)); }
 }
 
 /** Items that failed are in the response: the first one is thrown. */
@@ -42,8 +46,11 @@ function checked(response) {
 
 /** Fetches what changed since the last fetch. */
 async function fetchChanges() {
+  const asked = session;
   for (let isComplete = false; !isComplete;) {
-    const { zones: [changes] } = checked(await database.fetchRecordZoneChanges({ zoneID, syncToken }));
+    const response = await database.fetchRecordZoneChanges({ zoneID, syncToken });
+    if (asked !== session) return;
+    const { zones: [changes] } = checked(response);
     for (const record of changes.records) {
       if (record.deleted) contacts.delete(record.recordName);
       else contacts.set(record.recordName, record);
@@ -56,20 +63,23 @@ async function fetchChanges() {
 
 /** Adds a contact, or changes its number. If another device was faster, its change is fetched, and ours made on top. */
 async function set(name, phone) {
+  const asked = session;
   const known = [...contacts.values()].find((record) => record.fields.name.value === name);
   const response = await database.saveRecords({
     recordType: "Contact", recordName: known?.recordName ?? crypto.randomUUID().toUpperCase(),
     recordChangeTag: known?.recordChangeTag,
     fields: { name: { value: name }, phone: { value: phone }, edited: { value: new Date() } },
   }, { zoneID });
+  if (asked !== session) return;
   await fetchChanges();
-  if (response.errors[0]?.ckErrorCode === "CONFLICT") return set(name, phone);
+  if (asked === session && response.errors[0]?.ckErrorCode === "CONFLICT") return set(name, phone);
   checked(response);
 }
 
 async function remove(record) {
+  const asked = session;
   checked(await database.deleteRecords(record, { zoneID }));
-  await fetchChanges();
+  if (asked === session) await fetchChanges();
 }
 
 function show() {
@@ -86,6 +96,7 @@ function show() {
 }
 
 async function signedIn() {
+  session += 1;
   say("");
   main.hidden = false;
   container.whenUserSignsOut().then(signedOut);
@@ -99,8 +110,10 @@ async function signedIn() {
 }
 
 function signedOut() {
+  session += 1;
   contacts.clear();
   syncToken = undefined;
+  show();
   main.hidden = true;
   say("Sign in to see your contacts.");
   container.whenUserSignsIn().then(signedIn, (error) => { signedOut(); say(error.reason); });
