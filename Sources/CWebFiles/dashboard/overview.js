@@ -33,7 +33,8 @@ function howToConnect() {
 function containerCard(found) {
   const place = { container: found.container, environment: found.environment };
   const more = found.isComplete ? "" : "+";
-  const first = found.accounts.length ? { database: "private", account: found.accounts[0] } : { database: "public" };
+  // Where the newest record of a type is: a click shows records.
+  const newest = ({ database, account, zone }) => ({ database, account, zone: database === "private" ? zone : null });
   const types = found.recordTypes.filter((type) => type.name !== "Users");
   return h("section", { class: "card" },
     h("h3", {}, found.container, h("span", { class: "quiet" }, " " + found.environment)),
@@ -45,7 +46,7 @@ function containerCard(found) {
       link({ view: "records", ...place, database: "private", account }, account)]) : "no account yet",
       h("span", { class: "quiet" }, " · " + number(found.zones) + more + (found.zones === 1 ? " zone" : " zones"))),
     types.length ? table("Record types of " + found.container, [
-      { title: "record type", cell: (type) => link({ view: "records", ...place, ...first, type: type.name }, type.name) },
+      { title: "record type", cell: (type) => link({ view: "records", ...place, ...newest(type), type: type.name }, type.name) },
       { title: "records", class: "number", cell: (type) => number(type.records) + more },
     ], types) : h("p", { class: "quiet" }, "No records yet."));
 }

@@ -26,7 +26,7 @@ extension NephosService {
         var container = ServiceOverview.Container(container: id.container, environment: id.environment)
         let zones = try reader.zones(after: 0, limit: Limits.overviewZones)
         container.isComplete = zones.count < Limits.overviewZones
-        var counts: [String: Int] = [:]
+        var types: [String: CountedType] = [:]
         var owners: Set<OwnerID> = []
         var left = Limits.overviewRecords
         for zone in zones where !zone.isDeleted {
@@ -35,7 +35,9 @@ extension NephosService {
             var visited = 0
             try reader.visitRecords(zone: zone.key, after: 0, limit: left, size: .max) { record in
                 visited += 1
-                if !record.isDeleted { counts[String(decoding: record.type, as: UTF8.self), default: 0] += 1 }
+                if record.isDeleted { return }
+                types[String(decoding: record.type, as: UTF8.self), default: CountedType(newestIn: zone)]
+                    .count(record.sequence, in: zone)
             }
             left -= visited
             guard left > 0 else {
@@ -43,8 +45,32 @@ extension NephosService {
                 break
             }
         }
-        container.accounts = try owners.compactMap { try reader.liveAccount(id: $0.rawValue)?.name }.sorted()
-        container.recordTypes = counts.sorted { $0.key < $1.key }.map { .init(name: $0.key, records: $0.value) }
+        let names = try owners.reduce(into: [OwnerID: String]()) { names, owner in
+            names[owner] = try reader.liveAccount(id: owner.rawValue)?.name
+        }
+        container.accounts = names.values.sorted()
+        container.recordTypes = types.sorted { $0.key < $1.key }.map { name, type in
+            let owner = type.zone.key.owner
+            return ServiceOverview.RecordType(
+                name: name, records: type.count,
+                database: (owner == .everyone ? DatabaseScope.public : .private).rawValue,
+                account: names[owner], zone: type.zone.name)
+        }
         return container
+    }
+}
+
+/// The records of a type that were counted so far.
+private struct CountedType {
+    private(set) var count = 0
+    private var newest: Int64 = 0
+    /// The zone of the record that was changed last.
+    private(set) var zone: ZoneRow
+
+    init(newestIn zone: ZoneRow) { self.zone = zone }
+
+    mutating func count(_ sequence: Int64, in zone: ZoneRow) {
+        count += 1
+        if sequence > newest { (newest, self.zone) = (sequence, zone) }
     }
 }

@@ -4,10 +4,20 @@ package struct ServiceOverview: Hashable, Sendable {
     package struct RecordType: Hashable, Sendable {
         package var name: String
         package var records: Int
+        /// Where the record is that was changed last of those counted: the database, the account of a private one, and
+        /// the zone.
+        package var database: String?
+        package var account: String?
+        package var zone: String?
 
-        package init(name: String, records: Int) {
+        package init(
+            name: String, records: Int, database: String? = nil, account: String? = nil, zone: String? = nil
+        ) {
             self.name = name
             self.records = records
+            self.database = database
+            self.account = account
+            self.zone = zone
         }
     }
 
@@ -67,5 +77,7 @@ extension ServiceOverview.Container {
 
 extension ServiceOverview.RecordType {
     fileprivate static let codec = Codec<Self>(
-        Self.init, .required("name", \.name, .string), .required("records", \.records, .int, "a number"))
+        Self.init, .required("name", \.name, .string), .required("records", \.records, .int, "a number"),
+        .optional("database", \.database, .string), .optional("account", \.account, .string),
+        .optional("zone", \.zone, .string))
 }

@@ -41,7 +41,8 @@ import Testing
         #expect(container.accounts == ["ada", "mei"])
         #expect(
             container.recordTypes.filter { $0.name != "Users" } == [
-                .init(name: "Folder", records: 2), .init(name: "Note", records: 2),
+                .init(name: "Folder", records: 2, database: "private", account: "ada", zone: "_defaultZone"),
+                .init(name: "Note", records: 2, database: "private", account: "mei", zone: "_defaultZone"),
             ])
         #expect(container.isComplete)
         let json = try #require(try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any])
