@@ -20,7 +20,8 @@ struct AssetUploadTokens {
                 throw .invalid("fieldName '\(Identifier.excerpt(token.fieldName))' is no name of a field")
             }
             guard let type = token.recordType else {
-                throw .invalid("the token of field '\(token.fieldName)' needs a recordType")
+                if token.recordName == nil { throw .noTypeOfUpload(field: token.fieldName) }
+                continue
             }
             guard Identifier.isValid(type) else {
                 throw .invalid("recordType '\(Identifier.excerpt(type))' is no name of a record type")
@@ -74,6 +75,10 @@ enum AssetRules {
                 throw ServiceError.shareRefusal(reason)
             }
         }
+        // An update has no type, and does not tell whether there is a record that the account may not read.
+        if field.recordType == nil, stored.map({ $0.isDeleted || !permissions.mayRead($0) }) ?? true {
+            throw ServiceError.noTypeOfUpload(field: field.fieldName)
+        }
         try permissions.check(
             ValidOperation(
                 operationType: .forceUpdate, recordName: recordName, recordType: field.recordType,
@@ -93,5 +98,11 @@ enum AssetRules {
             throw ServiceError.recordNotFound
         }
         return EncodedFields(bytes: row.fields).assets().filter { $0.name == field.fieldName }.map(\.value)
+    }
+}
+
+extension ServiceError {
+    fileprivate static func noTypeOfUpload(field: String) -> ServiceError {
+        .invalid("the token of field '\(field)' needs the recordType of the new record")
     }
 }
