@@ -23,7 +23,7 @@ class ShareSheet {
   #names;
   /** @type {any} */ #record;
   /** @type {any} */ #share;
-  /** @type {any[]} the participants to be, without the owner */ #people = [];
+  /** @type {Map<string, string | null>} by ID of a participant the chosen permission, null for one to be removed */ #chosen = new Map();
   #dialog = element("dialog", { className: "cloudkit-share" });
 
   /** @param {Database} database @param {any} options @param {typeof ShareRecordType} names */
@@ -49,7 +49,12 @@ class ShareSheet {
     const fetch = async (name) => first(await this.#database.fetchRecords(name, { zoneID: this.#options.zoneID }));
     this.#record = await fetch(this.#options.record);
     this.#share = this.#record.share && await fetch(this.#record.share.recordName);
-    this.#people = (this.#share?.participants ?? []).filter((one) => one.type !== "OWNER");
+  }
+
+  /** The participants to be, without the owner. */
+  get #people() {
+    return (this.#share?.participants ?? []).filter((one) => one.type !== "OWNER" && this.#chosen.get(one.participantId) !== null)
+      .map((one) => ({ ...one, permission: this.#chosen.get(one.participantId) ?? one.permission }));
   }
 
   #show() {
@@ -62,18 +67,27 @@ class ShareSheet {
     const address = element("input", { type: "email", placeholder: "name@example.org", ariaLabel: "E-mail address" });
     const button = (textContent, onclick) => element("button", { type: "button", textContent, onclick });
     const alert = element("p", { role: "alert" });
-    const change = (task, then) => () => task().then(then, (error) => { alert.textContent = error.reason ?? String(error); });
+    let isChanged = false;
+    const fail = async (error) => {
+      alert.textContent = error.reason ?? String(error);
+      // Then "Done" closes, and does not save again.
+      isChanged = false;
+      if (!["CONFLICT", "NOT_FOUND"].includes(error.ckErrorCode)) return;
+      await this.#fetch();
+      list();
+      alert.textContent = "Somebody else changed this meanwhile, and nothing of yours was saved. Save again to keep it.";
+    };
+    const change = (task, then) => () => task().then(then, fail).catch(() => {});
     const show = () => this.#show();
     const save = () => this.#save(access.select.value, permission.select.value, address.value.trim());
     const close = () => this.#dialog.close();
-    let isChanged = false;
     const people = element("ul", {});
     const list = () => people.replaceChildren(...this.#people.map((one) => {
       const { select } = choice("", permissions, supportedPermissions, one.permission);
       select.ariaLabel = "Permission";
-      select.onchange = () => { one.permission = select.value; };
+      select.onchange = () => { this.#chosen.set(one.participantId, select.value); };
       return element("li", {}, nameOf(one) + " ", select, " ", button("Remove", () => {
-        this.#people = this.#people.filter((other) => other !== one);
+        this.#chosen.set(one.participantId, null);
         isChanged = true;
         list();
       }));
@@ -110,6 +124,7 @@ class ShareSheet {
       fields: Object.fromEntries(Object.entries(texts).map(([name, value]) => [name, { value }])),
       ...(!this.#share && { forRecord: { recordName: this.#record.recordName, recordChangeTag: this.#record.recordChangeTag } }),
     }, { zoneID }));
+    this.#chosen.clear();
     await this.#fetch();
   }
 
