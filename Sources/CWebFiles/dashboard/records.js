@@ -134,8 +134,35 @@ function pageLinks(parameters, here, answer) {
     answer.continuationMarker ? h("li", {}, link({ ...kept, marker: answer.continuationMarker, page: page + 1 }, "Next page")) : "");
 }
 
+/** Whether a page ended before it was full, as it had looked at many records. */
+const isBounded = (answer) => answer.continuationMarker && answer.records.length < pageSize;
+
+/** A button that looks at one page after the other until one has a record, or the reader stops it. */
+function further(parameters, here, answer, list, signal, go) {
+  if (!isBounded(answer) || parameters.sort) return "";
+  let [marker, page, looked, isLooking] = [answer.continuationMarker, Number(parameters.page ?? 1) + 1, Number(answer.scanned), false];
+  const said = h("span", { role: "status" });
+  const look = async () => {
+    while (isLooking) {
+      const next = await list(marker);
+      looked += Number(next.scanned);
+      if (next.records.length || !next.continuationMarker) return go(address({ ...parameters, ...here, view: "records", marker, page }));
+      [marker, page] = [next.continuationMarker, page + 1];
+      said.textContent = " Looked at " + number(looked) + " records.";
+    }
+  };
+  const button = h("button", { type: "button", id: "further", onclick: async () => {
+    isLooking = !isLooking;
+    if (!isLooking) return;
+    button.textContent = "Stop";
+    try { await look(); } catch (error) { if (!signal.aborted) said.textContent = " " + error.message; }
+    isLooking = false;
+    button.textContent = "Look further";
+  } }, "Look further");
+  return h("p", {}, button, said);
+}
+
 function summary(parameters, answer) {
-  const isBounded = answer.continuationMarker && answer.records.length < pageSize;
   const page = parameters.page ? "Page " + parameters.page + ": " : "";
   if (parameters.sort) {
     return h("p", { class: "quiet" }, page + "The first " + number(answer.records.length) + " by " + parameters.sort + " of "
@@ -143,7 +170,7 @@ function summary(parameters, answer) {
       + (answer.continuationMarker ? " There are more: the next page looks at others." : ""));
   }
   return h("p", { class: "quiet" }, page + number(answer.records.length) + (answer.records.length === 1 ? " record" : " records")
-    + ", the last changed first." + (isBounded ? " Looked at " + number(answer.scanned)
+    + ", the last changed first." + (isBounded(answer) ? " Looked at " + number(answer.scanned)
       + " records; the next page looks at more." : ""));
 }
 
@@ -157,15 +184,17 @@ export async function content(parameters, signal, go, may) {
   forms.push(nameForm(here, go), here.type ? filterForm(parameters, here, fields, go)
     : h("p", { class: "quiet" }, "Choose a record type to filter by its fields."));
   try {
-    const answer = await ask(found, "records/list", { database: here.database, account: here.account, zoneName: here.zone,
-      recordType: here.type || undefined, filterBy: filters(parameters, fields), continuationMarker: parameters.marker,
+    const list = (continuationMarker) => ask(found, "records/list", {
+      database: here.database, account: here.account, zoneName: here.zone,
+      recordType: here.type || undefined, filterBy: filters(parameters, fields), continuationMarker,
       sortBy: parameters.sort ? [{ fieldName: parameters.sort, ascending: parameters.order !== "descending" }] : undefined,
       resultsLimit: pageSize }, signal);
+    const answer = await list(parameters.marker);
     const good = answer.records.filter((record) => !record.serverErrorCode);
     const damaged = answer.records.filter((record) => record.serverErrorCode);
     return [...forms, summary(parameters, answer), ...(good.length ? columned(parameters, good, here, known) : []),
       ...damaged.map((record) => h("p", { class: "bad" }, record.recordName + ": " + record.reason)),
-      pageLinks(parameters, here, answer)];
+      further(parameters, here, answer, list, signal, go), pageLinks(parameters, here, answer)];
   } catch (error) {
     if (signal.aborted || error.needsSignIn) throw error;
     const isRefused = error instanceof Problem && error.status === 403 && here.database === "private";
