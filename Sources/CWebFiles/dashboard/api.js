@@ -184,8 +184,9 @@ export async function requestDetails(id, signal) {
   }
 }
 
-export const databasePath = (place, action) => "/database/1/"
-  + [place.container, place.environment, place.database].map(encodeURIComponent).join("/") + "/" + action;
+/** The path of an endpoint. Those of push tokens are of no database. */
+export const databasePath = ({ container, environment, database }, action) => (database ? "/database/1/" : "/device/1/")
+  + [container, environment, database].filter(Boolean).map(encodeURIComponent).join("/") + "/" + action;
 
 /**
  * Saves records as an account of a development server, by the ordinary endpoint. On a production server, public records as oneself.

@@ -47,6 +47,9 @@ function editor(context, name, close) {
   const id = "edit-" + name;
   const input = value.type === "INT64" || value.type === "DOUBLE"
     ? h("input", { id, value: editable(value), inputmode: "decimal" }) : h("textarea", { id }, editable(value));
+  // A control makes each line's end \n. A text that had others keeps them where it is not edited.
+  const shown = input.value;
+  const text = () => input.value === shown ? editable(value) : /\r\n/.test(editable(value)) ? input.value.replace(/\n/g, "\r\n") : input.value;
   const who = select("as", writers.names, writers.first);
   const said = h("div", { role: "alert" });
   const send = async (content, tag) => {
@@ -64,7 +67,7 @@ function editor(context, name, close) {
   const submit = (event) => {
     event.preventDefault();
     try {
-      send({ type: value.type, value: edited(value.type, input.value) }, record.recordChangeTag);
+      send({ type: value.type, value: edited(value.type, text()) }, record.recordChangeTag);
     } catch (error) {
       said.replaceChildren(h("p", { class: "bad" }, error.message));
     }

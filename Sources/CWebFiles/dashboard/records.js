@@ -174,8 +174,19 @@ function summary(parameters, answer) {
       + " records; the next page looks at more." : ""));
 }
 
+/** Where an address leads that names what is no longer there. */
+const gone = ({ container, environment, account }, error, go) => [h("p", { class: "bad" }, error.message),
+  h("p", {}, account ? link({ view: "records", container, environment }, "Other records of the container")
+    : link({ view: "records" }, "Records of another container")), ...nothing("records", go).slice(1)];
+
 export async function content(parameters, signal, go, may) {
-  const chosen = await scope(parameters, signal, may);
+  let chosen;
+  try {
+    chosen = await scope(parameters, signal, may);
+  } catch (error) {
+    if (signal.aborted || !(error instanceof Problem) || error.needsSignIn) throw error;
+    return gone(parameters, error, go);
+  }
   if (!chosen) return nothing("records", go);
   const { found, known, here } = chosen;
   const forms = [scopeForm(chosen, go)];

@@ -1,5 +1,5 @@
 // One request: its outcome, the reason, what helps, and on a development server what was sent and answered.
-import { explained, modifyAgain, parse, pretty, requestDetails } from "./api.js";
+import { databasePath, explained, modifyAgain, parse, pretty, requestDetails } from "./api.js";
 import { facts, h, link, sample, table, time } from "./dom.js";
 import { isFailed } from "./live.js";
 import { quoted } from "./samples.js";
@@ -9,8 +9,7 @@ export const title = () => "Request";
 function command(request) {
   if (!request.container || request.endpoint.startsWith("/")) return null;
   const sign = request.account ? "&ckWebAuthToken=dev:" + encodeURIComponent(request.account) : "";
-  const url = location.origin + "/database/1/" + [request.container, request.environment, request.database].join("/") + "/"
-    + request.endpoint + "?ckAPIToken=any" + sign;
+  const url = location.origin + databasePath(request, request.endpoint) + "?ckAPIToken=any" + sign;
   const body = request.requestBody !== undefined && isWhole(request, "request") ? request.requestBody : "{…}";
   return sample("The request as curl", "curl " + quoted(url) + (request.method === "POST" ? " --data-raw " + quoted(body) : ""));
 }

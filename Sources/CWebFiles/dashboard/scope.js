@@ -48,12 +48,28 @@ export async function zones(place, account, signal) {
   return [...found.map((zone) => zone.zoneName), defaultZone];
 }
 
-/** Shows another address when a control of a form changes. */
+let isByKeys = false;
+addEventListener("keydown", () => { isByKeys = true; }, true);
+addEventListener("pointerdown", () => { isByKeys = false; }, true);
+
+/** Shows another address when a control of a form changes; in a list, where each arrow key is a change, with Enter or when it is left. */
 export const changes = (parameters, go) => (event) => {
-  const { name, value } = event.target;
-  const next = { ...parameters, [name]: value };
-  for (const dependent of [...dependents[name], ...ofOnePage]) if (dependent !== name) delete next[dependent];
-  go(address(next));
+  const control = event.target;
+  const show = () => {
+    const { name, value } = control;
+    const next = { ...parameters, [name]: value };
+    for (const dependent of [...dependents[name], ...ofOnePage]) if (dependent !== name) delete next[dependent];
+    go(address(next));
+  };
+  if (control.localName !== "select" || !isByKeys) return show();
+  control.title = "Enter shows it.";
+  control.onkeydown = ({ key }) => {
+    if (key !== "Enter") return;
+    control.onblur = null;
+    show();
+  };
+  // The focus is first where it goes.
+  control.onblur = () => setTimeout(() => { if (control.isConnected) show(); });
 };
 
 /** The controls for container and environment. */
