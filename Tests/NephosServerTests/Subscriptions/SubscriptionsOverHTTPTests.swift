@@ -157,7 +157,7 @@ import Testing
             let connection = try TestConnection(port: port)
             try await subscribe(connection)
             let courier = try await courier(connection)
-            #expect(try await connection.request("GET", courier + "?nephosReceived=none&nephosWait=0").text == "{}")
+            #expect(try await connection.request("GET", courier + "?nephosReceived=none&nephosWait=0").text == "{}\n")
             try await save("A-18", connection)
             let held = try await connection.request("GET", courier + "?nephosReceived=none")
             #expect(held.text.contains("\"rid\":\"A-18\""))
@@ -166,7 +166,7 @@ import Testing
             let details = try #require(try json(first)["ck"] as? [String: Any])
             let received = try #require(details["nid"] as? String)
             let last = try await connection.request("GET", courier + "?nephosReceived=\(received)&nephosWait=0")
-            #expect(last.text == "{}")
+            #expect(last.text == "{}\n")
         }
     }
 

@@ -107,7 +107,8 @@ class EngineApp: ReportedApp, CKSyncEngineDelegate, @unchecked Sendable {
                 disk.didDelete(deletion.recordID.recordName)
             }
         case .didFetchRecordZoneChanges(let event):
-            if event.error?.code == .changeTokenExpired { disk.beginRefetch() }
+            // The database may have another zone, of another engine.
+            if event.zoneID == disk.zoneID, event.error?.code == .changeTokenExpired { disk.beginRefetch() }
         case .didFetchChanges: if !isIncomplete { disk.finishRefetch() }
         case .sentDatabaseChanges(let event): if !event.savedZones.isEmpty { disk.hasZone = true }
         case .sentRecordZoneChanges(let event):
