@@ -9,7 +9,7 @@ extension EditLedger {
         let text: String
     }
 
-    /// Returns what is wrong with what the devices of an audience show.
+    /// Returns the problems of the contents of an audience's devices.
     /// - Parameter contents: the items of the audience, as a device shows them.
     func problems(_ audience: Audience, contents: [String: String]) -> [Problem] {
         let book = books[audience] ?? Book()

@@ -210,7 +210,7 @@ extension EditLedger.Book {
         where edits[index].device == device && !edits[index].isSent && !edits[index].isPast {
             edits[index].isCertain = false
             edits[index].isLost = true
-            // Who edited what was lost replaced nothing of others.
+            // A lost edit replaced no edit of another device.
             edits[index].isReplaced = edits[index].isReplaced && edits[index].value != nil
             for other in edits.indices where edits[other].item == edits[index].item && !edits[other].isPast {
                 edits[other].isReplaced = edits[other].isReplaced && other == index

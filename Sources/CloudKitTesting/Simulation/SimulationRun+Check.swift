@@ -76,7 +76,7 @@ extension SimulationRun {
             }
     }
 
-    /// The items of an audience among those that a device shows.
+    /// The items of a device that belong to an audience.
     private func items(of audience: EditLedger.Audience, in shown: ShownItems) -> [String: String] {
         shown.contents.filter { item, _ in
             switch audience {

@@ -183,7 +183,7 @@ final class AdministeredInstallation {
         }
         guard status == 200 else {
             let error = try? ErrorDictionary(decoding: answer)
-            // Other answers of the same code name what is missing.
+            // Other errors of this code name the missing item.
             if error?.reason == Refusal.noHandler.reason, case .server(let connection) = place {
                 throw Cloud.Failure(
                     message:

@@ -13,7 +13,7 @@ actor PlainNotes: SimulatedApp {
         case dropsEditsDuringSaves
         /// Goes on with a change token that has expired.
         case keepsExpiredToken
-        /// Sends what is there to an account that signs in.
+        /// Sends the existing notes to an account that signs in.
         case keepsDataOfOtherAccount
         /// Ends in an endless loop of requests.
         case asksForEver

@@ -2,7 +2,7 @@ import CloudKit
 import CloudKitTesting
 import Foundation
 
-/// An app with its user's own items, and a list of mei's in which everyone takes part who has its invitation.
+/// An app with its user's own items and a shared list of mei, whose participants accept its invitation.
 final class SharingApp: SimulatedApp {
     static let owner = "mei"
     private static let invitationID = CKRecord.ID(recordName: "invitation")

@@ -10,7 +10,7 @@ import Testing
             [
                 .sync("pad"), .finish("pad"), .edit("phone", 1), .sync("phone"), .finish("phone"),
             ] + steps)
-        // In the end what has not arrived does.
+        // At the end all late notifications are delivered.
         let lines = trace.prefix { $0 != "every device is online and syncs" }
         return Dictionary(grouping: lines.filter { $0.hasSuffix(" is notified") }) { line in
             line.contains("'pad'") ? "pad" : "phone"
