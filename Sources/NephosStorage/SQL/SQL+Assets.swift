@@ -1,8 +1,8 @@
 extension SQL {
     private static let assets = "SELECT owner, content, size, checksum, file, needed_until FROM asset"
 
-    /// The statements that read and write assets.
-    var assetText: String {
+    /// The statements about assets; nil for another.
+    var assetText: String? {
         switch self {
         case .asset: "\(Self.assets) WHERE owner = $1 AND content = $2"
         case .assetsByFile: "\(Self.assets) WHERE \(Self.ofStore()) AND file > $1 ORDER BY file LIMIT $2"
@@ -38,9 +38,16 @@ extension SQL {
             "UPDATE asset SET owner = $1, content = $2, needed_until = $3 WHERE owner = $4 AND content = $5"
         case .expireAssets:
             "UPDATE asset SET needed_until = 0 WHERE owner = $1 AND content >= $2 AND content < $3"
+        case .removeAsset: "DELETE FROM asset WHERE owner = $1 AND content = $2"
+        default: nil
+        }
+    }
+
+    /// The statements about references to assets, and files to be removed; nil for another.
+    var assetReferenceText: String? {
+        switch self {
         case .assetReference:
             "SELECT 1 FROM asset_reference WHERE owner = $1 AND zone = $2 AND record = $3 AND content = $4"
-        case .removeAsset: "DELETE FROM asset WHERE owner = $1 AND content = $2"
         case .assetReferencesOfZone:
             "SELECT record, content FROM asset_reference WHERE owner = $1 AND zone = $2 LIMIT $3"
         case .insertAssetReference:
@@ -52,7 +59,7 @@ extension SQL {
         case .condemnedAssets: "SELECT file FROM condemned_asset WHERE \(Self.ofStore("store")) ORDER BY file LIMIT $1"
         case .condemnAsset: "INSERT INTO condemned_asset (file) VALUES ($1) ON CONFLICT DO NOTHING"
         case .removeCondemnedAsset: "DELETE FROM condemned_asset WHERE \(Self.ofStore("store")) AND file = $1"
-        default: preconditionFailure("\(self) is no statement about assets")
+        default: nil
         }
     }
 }

@@ -1,3 +1,34 @@
+extension SQL {
+    /// The statements about change events; nil for another.
+    var changeEventText: String? {
+        switch self {
+        case .changeEvents:
+            """
+            SELECT id, owner, zone, zone_name, sequence, origin_account, origin_client, body,
+                done_type, done_account, done_id, done_count
+            FROM change_event WHERE \(Self.ofStore()) AND id > 0 ORDER BY id LIMIT $1
+            """
+        case .lastChangeEvent: "SELECT id FROM change_event WHERE \(Self.ofStore()) AND id > 0 ORDER BY id DESC LIMIT 1"
+        case .insertChangeEvent:
+            """
+            INSERT INTO change_event (owner, zone, zone_name, sequence, origin_account, origin_client, body)
+            VALUES ($1, $2, $3, $4, $5, $6, $7)
+            """
+        case .updateChangeEvent:
+            """
+            UPDATE change_event SET sequence = $1, done_type = $2, done_account = $3, done_id = $4, done_count = $5
+            WHERE \(Self.ofStore()) AND id = $6
+            """
+        case .removeChangeEvent: "DELETE FROM change_event WHERE \(Self.ofStore()) AND id = $1"
+        case .claimChangeEvent:
+            """
+            SELECT done_type, done_account, done_id, done_count FROM change_event WHERE \(Self.ofStore()) AND id = $1
+            """
+        default: nil
+        }
+    }
+}
+
 extension StorageReader {
     /// The pending change events, the oldest first: at most `limit`.
     package final func changeEvents(limit: Int) throws -> [ChangeEventRow] {
