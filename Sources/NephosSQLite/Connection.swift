@@ -4,7 +4,7 @@ import NephosStorage
 import Synchronization
 
 /// One connection to a SQLite database, used by one thread at a time.
-final class Connection: SQLConnection {
+final class Connection: QueuedConnection {
     enum Access {
         case reading, writing
     }

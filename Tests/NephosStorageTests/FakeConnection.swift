@@ -14,11 +14,12 @@ final class Log: Sendable {
 }
 
 /// A connection that only takes notes.
-final class FakeConnection: SQLConnection {
+final class FakeConnection: QueuedConnection {
     static let dialect = SQLDialect(key: "", rowKey: "", integer: "", text: "", bytes: "", clustered: "")
 
     let log: Log
     let meter = ReadMeter()
+    let checkpointNanoseconds: Int64 = 0
     var fails: Set<String> = []
     var isInTransaction = false
 

@@ -63,7 +63,7 @@ extension [Migration] {
     }
 }
 
-extension SQLConnection {
+extension QueuedConnection {
     /// Migrates the store to the last of `migrations`. Each migration runs in its own transaction.
     /// - Parameter beforeBreaking: called before the first migration, if the store has tables and any of the migrations is
     ///   breaking, with the version that the first such migration makes. If it throws, the store is unchanged.

@@ -19,7 +19,7 @@ package final class ReadConnections: Sendable {
 
     /// A connection, and the zones found in its snapshot. The zones are valid only as long as the snapshot.
     private struct Reading {
-        let connection: any SQLConnection
+        let connection: any QueuedConnection
         var zones: [ZoneRow] = []
     }
 
@@ -50,7 +50,7 @@ package final class ReadConnections: Sendable {
 
         /// The connections to close and the callers that wait for the close; both are empty until no read is in
         /// progress.
-        mutating func end() -> (connections: [any SQLConnection], closers: [CheckedContinuation<Void, Never>]) {
+        mutating func end() -> (connections: [any QueuedConnection], closers: [CheckedContinuation<Void, Never>]) {
             guard isClosing, borrowed == 0, handedIn == 0 else { return ([], []) }
             defer { (idle, closers) = ([], []) }
             return (idle.map(\.connection), closers)
@@ -64,7 +64,7 @@ package final class ReadConnections: Sendable {
     private let short: Int
     private let own: Int
     private let long: Int64
-    private let open: @Sendable () throws -> any SQLConnection
+    private let open: @Sendable () throws -> any QueuedConnection
 
     /// - Parameters:
     ///   - limit: the maximum number of connections of the store.
@@ -77,7 +77,7 @@ package final class ReadConnections: Sendable {
     package init(
         limit: Int, threads: BlockingPool = .reads, longThreads: BlockingPool = .longReads,
         short: Int = ReadMeter.shortRead, own: Int = Limit.ownWork, long: Int64 = Limit.longNanoseconds,
-        open: @escaping @Sendable () throws -> any SQLConnection
+        open: @escaping @Sendable () throws -> any QueuedConnection
     ) {
         self.longThreads = longThreads
         self.short = short
@@ -247,7 +247,7 @@ package final class ReadConnections: Sendable {
         return isTaken
     }
 
-    private func giveBack(_ connection: (any SQLConnection)?) {
+    private func giveBack(_ connection: (any QueuedConnection)?) {
         connection?.rollback()
         let (next, end) = state.withLock { state in
             state.borrowed -= 1

@@ -45,7 +45,7 @@ package final class WriteQueue: @unchecked Sendable {
     private static let resting = Atomic(0)
 
     // …and only the queue's thread uses the following properties. The queue has one thread at a time.
-    private let connection: any SQLConnection
+    private let connection: any QueuedConnection
     private let readers: ReadConnections?
     private let readLimit: Int64
     private let sequence: SequenceCounter
@@ -60,7 +60,7 @@ package final class WriteQueue: @unchecked Sendable {
     ///   - readers: the read connections of the same store, which are notified when their snapshots become stale.
     ///   - readLimit: the maximum duration in nanoseconds of a read on the writer's connection, after which it fails.
     package init(
-        connection: any SQLConnection, readers: ReadConnections? = nil,
+        connection: any QueuedConnection, readers: ReadConnections? = nil,
         readLimit: Int64 = ReadConnections.Limit.longNanoseconds
     ) throws {
         self.readLimit = readLimit

@@ -1,23 +1,7 @@
 /// One connection to a SQL database, which one thread uses at a time. Each engine supplies its own type.
 package protocol SQLConnection: AnyObject {
-    static var dialect: SQLDialect { get }
-
     /// Returns the statement, ready for its first `bind`. The connection prepares it on first use and caches it.
     func prepare(_ sql: SQL) throws -> any SQLStatement
-    /// Runs statements without parameters, and discards their rows.
-    func execute(_ script: String) throws
-
-    /// Opens a transaction. A writing transaction takes the write lock at once.
-    func begin(writing: Bool) throws
-    func commit() throws
-    /// The total time in nanoseconds that the connection's commits spent on checkpoints; 0 for an engine without a
-    /// write-ahead log of its own.
-    var checkpointNanoseconds: Int64 { get }
-    /// Rolls back the open transaction, if any. It cannot fail, because a transaction that cannot be rolled back was
-    /// never committed.
-    func rollback()
-    /// Whether a transaction is open. Some failures end a transaction implicitly.
-    var isInTransaction: Bool { get }
 
     /// Makes the open transaction exclude all other writes. An engine with serialised writes does nothing.
     /// - Throws: an error if the transaction has to restart to get exclusive access.
@@ -51,23 +35,14 @@ package protocol SQLConnection: AnyObject {
     /// - Returns: the number of the record; nil to have the record written by `SQL.updateRecord` and `SQL.putRecord`.
     func put(_ record: RecordRow) throws -> RowNumber?
 
-    /// The version of the store's tables after their last migration (`[Migration].version`); 0 for a new store.
-    func schemaVersion() throws -> Int
-    /// Sets the version of the tables in the open transaction.
-    func setSchemaVersion(_ version: Int) throws
-
     /// The meter that counts the work of the connection's statements.
     var meter: ReadMeter { get }
 
     /// Reports a record that does not match its checksum.
     func noteDamage(_ record: RecordRowView)
-
-    /// Closes the connection. No other call may follow.
-    func close()
 }
 
 extension SQLConnection {
-    package var checkpointNanoseconds: Int64 { 0 }
     package func runAlone() throws {}
     package static var isRemote: Bool { false }
     package func settledSequence(of owners: Set<OwnerID>) throws -> Int64 { .max }
