@@ -1,5 +1,4 @@
-import FoundationEssentials
-import NephosWire
+import NephosService
 import Synchronization
 
 /// The identity of the sender to Apple's push service: its signing key, the key's identifier and the team's identifier
@@ -11,10 +10,10 @@ package struct ProviderIdentity: Sendable {
 
     /// - Throws: `NotificationSetupError` unless each identifier consists of ten capital letters and digits.
     package init(key: SigningKey, keyID: String, teamID: String) throws(NotificationSetupError) {
-        guard Self.isIdentifier(keyID) else {
+        guard AppleToken.isIdentifier(keyID) else {
             throw NotificationSetupError("'\(keyID)' is not a key's identifier: ten capital letters and digits")
         }
-        guard Self.isIdentifier(teamID) else {
+        guard AppleToken.isIdentifier(teamID) else {
             throw NotificationSetupError("'\(teamID)' is not a team's identifier: ten capital letters and digits")
         }
         self.key = key
@@ -22,44 +21,10 @@ package struct ProviderIdentity: Sendable {
         self.teamID = teamID
     }
 
-    private static func isIdentifier(_ text: String) -> Bool {
-        text.utf8.count == 10
-            && text.utf8.allSatisfy {
-                (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0)
-                    || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
-            }
-    }
-
     /// Returns a provider token; nil if it cannot be signed. The token is a JSON Web Token with the sender and the time
     /// of issue, signed with ES256 (Apple's documentation, Establishing a token-based connection to APNs).
     package func token(issuedAt seconds: Int64) -> String? {
-        var header = JSONWriter()
-        header.beginObject()
-        header.member("alg", "ES256")
-        header.member("kid", keyID)
-        header.endObject()
-        var claims = JSONWriter()
-        claims.beginObject()
-        claims.member("iss", teamID)
-        claims.key("iat")
-        claims.int64(seconds)
-        claims.endObject()
-        let message = Self.base64URL(header.finish()) + "." + Self.base64URL(claims.finish())
-        return key.sign(Array(message.utf8)).map { message + "." + Self.base64URL($0) }
-    }
-
-    /// Returns the bytes in base64url without padding (RFC 7515 §2).
-    private static func base64URL(_ bytes: [UInt8]) -> String {
-        let base64 = Data(bytes).base64EncodedString()
-        return String(
-            base64.compactMap { (character: Character) -> Character? in
-                switch character {
-                case "+": "-"
-                case "/": "_"
-                case "=": nil
-                default: character
-                }
-            })
+        AppleToken.text(teamID: teamID, keyID: keyID, issuedAt: seconds, sign: key.sign)
     }
 }
 
