@@ -21,61 +21,52 @@ extension AccountNaming {
     }
 }
 
-extension RoleRequest: AccountNaming {
+/// One that is about one account.
+protocol OneAccountNaming: AccountNaming {
+    var account: String { get set }
+}
+
+extension OneAccountNaming {
     var accountNames: [String] {
         get { [account] }
         set { account = newValue.first ?? account }
     }
 }
 
-extension ListRolesRequest: AccountNaming {
+extension RoleRequest: OneAccountNaming {}
+extension RemoveZonesRequest: OneAccountNaming {}
+extension DeleteAccountRequest: OneAccountNaming {}
+
+/// One that is about an account, or about none.
+protocol AnyAccountNaming: AccountNaming {
+    var account: String? { get set }
+}
+
+extension AnyAccountNaming {
     var accountNames: [String] {
         get { account.map { [$0] } ?? [] }
         set { account = newValue.first }
     }
 }
 
-extension ListAccountZonesRequest: AccountNaming {
-    var accountNames: [String] {
-        get { account.map { [$0] } ?? [] }
-        set { account = newValue.first }
+extension ListRolesRequest: AnyAccountNaming {}
+extension ListAccountZonesRequest: AnyAccountNaming {}
+extension ListSharesRequest: AnyAccountNaming {}
+
+/// One whose place has the account.
+protocol PlaceNaming: AnyAccountNaming {
+    var place: AdministeredZone { get set }
+}
+
+extension PlaceNaming {
+    var account: String? {
+        get { place.account }
+        set { place.account = newValue }
     }
 }
 
-extension ListSharesRequest: AccountNaming {
-    var accountNames: [String] {
-        get { account.map { [$0] } ?? [] }
-        set { account = newValue.first }
-    }
-}
-
-extension RemoveZonesRequest: AccountNaming {
-    var accountNames: [String] {
-        get { [account] }
-        set { account = newValue.first ?? account }
-    }
-}
-
-extension DeleteAccountRequest: AccountNaming {
-    var accountNames: [String] {
-        get { [account] }
-        set { account = newValue.first ?? account }
-    }
-}
-
-extension ListRecordsRequest: AccountNaming {
-    var accountNames: [String] {
-        get { place.account.map { [$0] } ?? [] }
-        set { place.account = newValue.first }
-    }
-}
-
-extension ShowRecordRequest: AccountNaming {
-    var accountNames: [String] {
-        get { place.account.map { [$0] } ?? [] }
-        set { place.account = newValue.first }
-    }
-}
+extension ListRecordsRequest: PlaceNaming {}
+extension ShowRecordRequest: PlaceNaming {}
 
 extension ExplainAccessRequest: AccountNaming {
     var accountNames: [String] {
