@@ -102,7 +102,7 @@ extension AccountDevices {
     /// values. This device becomes the first device of a new list.
     package func reset() async throws(Failure) {
         do throws(ServiceFailure) {
-            let answer = try await service.send(.resetKeys, ResetKeysRequest(), KeyRing.call)
+            let answer = try await service.send(.resetKeys, EmptyKeysRequest(), KeyRing.call)
             if !(service.mayEscrowKeys && answer.escrows) { try await renewKeys() }
         } catch {
             throw Self.failure(.service(error))

@@ -125,7 +125,7 @@ package struct AccountDevices: Sendable {
         if (try? await enrolment.device()) != nil { return }
         do throws(ServiceFailure) {
             let (place, kept) = try await enrolment.kept()
-            let answer = try await service.send(.accountKeys, AccountKeysRequest(), KeyRing.call)
+            let answer = try await service.send(.accountKeys, EmptyKeysRequest(), KeyRing.call)
             guard var contents = try? kept.update({ $0 }), let list = DeviceList(answer.entries, in: place),
                 let signing = secret.signing(place),
                 let own = SigningKeyPair(seed: [UInt8](contents.secrets.signingSeed)),
@@ -209,7 +209,7 @@ package struct AccountDevices: Sendable {
         for _ in 1...4 {
             let device = try await device()
             do throws(ServiceFailure) {
-                let answer = try await service.send(.accountKeys, AccountKeysRequest(), KeyRing.call)
+                let answer = try await service.send(.accountKeys, EmptyKeysRequest(), KeyRing.call)
                 let enroll: EnrollRequest
                 do throws(Failure) {
                     enroll = try request(device, answer)

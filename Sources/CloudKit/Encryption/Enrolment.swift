@@ -12,7 +12,7 @@ struct Enrolment: Sendable {
         do throws(ServiceFailure) {
             let owner = try await service.send(.currentUser, KeyRing.call).userRecordName
             let place = KeyPlace(container: container, environment: environment, owner: owner)
-            let answer = try await service.send(.accountKeys, AccountKeysRequest(), KeyRing.call)
+            let answer = try await service.send(.accountKeys, EmptyKeysRequest(), KeyRing.call)
             // A remote service that merely claims to escrow keys must not receive them.
             return service.mayEscrowKeys && answer.escrows
                 ? try await escrowed(answer, place) : try await listed(answer, place)
@@ -51,15 +51,9 @@ struct Enrolment: Sendable {
         }
         if Int64(answer.entries.count) < stored.listCount {
             // Another process of this device may have stored a longer list since the request.
-            answer = try await service.send(.accountKeys, AccountKeysRequest(), KeyRing.call)
+            answer = try await service.send(.accountKeys, EmptyKeysRequest(), KeyRing.call)
         }
-        guard let list = DeviceList(answer.entries, in: place), list.count >= stored.listCount,
-            stored.listCount == 0 || list.hashes[Int(stored.listCount) - 1] == [UInt8](stored.listHash)
-        else {
-            throw Self.unavailable(
-                "The service's list of the account's devices is not the one that this device knows: the keys were reset"
-                    + " ('nephos keys accept' begins anew), or it was forked, shortened or replaced")
-        }
+        let list = try Self.list(answer, knownBy: stored, place)
         var approval = DeviceApproval(kept: kept, stored: stored, list: list, answer: answer, place: place)
         do throws(KeyFailure) {
             try approval.take()
@@ -75,6 +69,20 @@ struct Enrolment: Sendable {
             contents?.listHash = Data(list.hash)
         }
         return device
+    }
+
+    /// Returns the answer's list of devices, which goes on from the one that this device knows.
+    private static func list(
+        _ answer: AccountKeysResponse, knownBy stored: KeptKeys.Contents, _ place: KeyPlace
+    ) throws(ServiceFailure) -> DeviceList {
+        guard let list = DeviceList(answer.entries, in: place), list.count >= stored.listCount,
+            stored.listCount == 0 || list.hashes[Int(stored.listCount) - 1] == [UInt8](stored.listHash)
+        else {
+            throw unavailable(
+                "The service's list of the account's devices is not the one that this device knows: the keys were reset"
+                    + " ('nephos keys accept' begins anew), or it was forked, shortened or replaced")
+        }
+        return list
     }
 
     /// Sends the device's request for approval.

@@ -7,7 +7,7 @@ extension NephosService {
 
     /// Returns the account's device list and the boxes with the account's keys (`keys/account`).
     package func accountKeys(
-        _ request: AccountKeysRequest, _ context: RequestContext
+        _ request: EmptyKeysRequest, _ context: RequestContext
     ) async throws(ServiceError) -> AccountKeysResponse {
         try await perform(context, reads: true) { store, caller in
             let keys = try AccountKeys(caller, escrows: self.configuration.escrowsKeys)
@@ -44,7 +44,7 @@ extension NephosService {
     /// Removes the account's device list and all the account's keys (`keys/reset`). Zones with encrypted values are
     /// deleted too, because their values can no longer be read.
     package func resetKeys(
-        _ request: ResetKeysRequest, _ context: RequestContext
+        _ request: EmptyKeysRequest, _ context: RequestContext
     ) async throws(ServiceError) -> AccountKeysResponse {
         try await perform(context) { store, caller in
             let keys = try AccountKeys(caller, escrows: self.configuration.escrowsKeys)

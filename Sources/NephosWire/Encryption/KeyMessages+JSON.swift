@@ -80,7 +80,7 @@ extension DeviceMessage: CodedMessage {
         .member("reply", \.reply, .base64, ifAbsent: [], omits: true))
 }
 
-extension AccountKeysRequest: WireMessage {
+extension EmptyKeysRequest: WireMessage {
     package init(json: JSONValue) throws(WireError) {}
 
     package func write(to writer: inout JSONWriter) {
@@ -114,15 +114,6 @@ extension WrappedLink: CodedMessage {
     package static let codec = Codec<Self>(
         Self.init, .required("version", \.version, .int64), .required("key", \.key, .base64),
         .required("secret", \.secret, .base64))
-}
-
-extension ResetKeysRequest: WireMessage {
-    package init(json: JSONValue) throws(WireError) {}
-
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.endObject()
-    }
 }
 
 extension OneTimeLink {

@@ -59,9 +59,10 @@ package struct WrappedGroupKey: Hashable, Sendable {
     }
 }
 
-/// The request of `keys/account`, our addition: requests the account's devices, and the data that opens the account's
-/// keys.
-package struct AccountKeysRequest: Hashable, Sendable {
+/// The request of `keys/account`, our addition, for the account's devices, and the data that opens the account's keys; and
+/// of `keys/reset`, our addition, which deletes the account's device list, all its keys, and its custom zones that have
+/// keys. Unlike `EmptyRequest` it refuses a body that is not JSON.
+package struct EmptyKeysRequest: Hashable, Sendable {
     package init() {}
 }
 
@@ -159,12 +160,6 @@ package struct WrappedLink: Hashable, Sendable {
         self.key = key
         self.secret = secret
     }
-}
-
-/// The request of `keys/reset`, our addition: deletes the account's device list, all its keys, and its custom zones
-/// that have keys.
-package struct ResetKeysRequest: Hashable, Sendable {
-    package init() {}
 }
 
 /// The key material of a one-time URL's fragment, as far as the service is allowed to know it.

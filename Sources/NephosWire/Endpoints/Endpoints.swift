@@ -76,16 +76,13 @@ extension Endpoint where Request == RereferenceRequest, Response == RereferenceR
     package static var rereferenceAssets: Self { Self("assets/rereference") }
 }
 
-extension Endpoint where Request == AccountKeysRequest, Response == AccountKeysResponse {
+extension Endpoint where Request == EmptyKeysRequest, Response == AccountKeysResponse {
     package static var accountKeys: Self { Self("keys/account", retry: .idempotent) }
+    package static var resetKeys: Self { Self("keys/reset") }
 }
 
 extension Endpoint where Request == EnrollRequest, Response == AccountKeysResponse {
     package static var enroll: Self { Self("keys/enroll") }
-}
-
-extension Endpoint where Request == ResetKeysRequest, Response == AccountKeysResponse {
-    package static var resetKeys: Self { Self("keys/reset") }
 }
 
 extension Endpoint where Request == LookupKeysRequest, Response == KeysResponse {

@@ -37,7 +37,7 @@ import Testing
         let record = try await device(cloud).1.record(for: EncryptedCloud.recordID("a"))
         #expect(record.encryptedValues["text"] as? String == "secret")
         let keys = try await cloud.cloud.container(account: "mei").session.service.send(
-            .accountKeys, AccountKeysRequest(), ServiceCall(scope: .private))
+            .accountKeys, EmptyKeysRequest(), ServiceCall(scope: .private))
         #expect(keys.escrow == nil && keys.entries.count == 1)
     }
 
@@ -141,7 +141,7 @@ import Testing
         _ = try await device(cloud).1.save(EncryptedCloud.note("a", ["text": "secret"]))
         // `LocalCloud` says that it keeps keys; a device that does not believe it handed over none.
         let answer = try await cloud.cloud.container(account: "mei").session.service.send(
-            .accountKeys, AccountKeysRequest(), ServiceCall(scope: .private))
+            .accountKeys, EmptyKeysRequest(), ServiceCall(scope: .private))
         #expect(answer.escrows && answer.escrow == nil)
         #expect(!CloudKitEnvironment(url: try #require(URL(string: "https://cloud.example.org"))).isLocalService)
         #expect(

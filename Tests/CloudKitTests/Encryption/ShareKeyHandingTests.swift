@@ -110,7 +110,7 @@ import Testing
                 .putGroupKey, PutGroupKeyRequest(zoneID: zoneID, group: group, key: next), Self.call(.shared))
         }
         // A service that accepts it convinces neither the owner nor a participant.
-        let entries = try await service.send(.accountKeys, AccountKeysRequest(), Self.call()).entries
+        let entries = try await service.send(.accountKeys, EmptyKeysRequest(), Self.call()).entries
         let user = try await guest.userRecordID().recordName
         for account in ["mei", "ana"] {
             let (hostile, container) = cloud.hostile(account)

@@ -63,8 +63,8 @@ import Testing
             { _ = try await service.send(.lookupZones, LookupZonesRequest(zones: []), call) },
             { _ = try await service.send(.modifyZones, ModifyZonesRequest(operations: []), call) },
             { _ = try await service.send(.currentUser, call) },
-            { _ = try await service.send(.accountKeys, AccountKeysRequest(), call) },
-            { _ = try await service.send(.resetKeys, ResetKeysRequest(), call) },
+            { _ = try await service.send(.accountKeys, EmptyKeysRequest(), call) },
+            { _ = try await service.send(.resetKeys, EmptyKeysRequest(), call) },
             { _ = try await service.send(.listSubscriptions, call) },
             { _ = try await service.send(.createToken, TokenRequest(apnsEnvironment: .development), call) },
         ]

@@ -20,7 +20,7 @@ import Testing
     }
 
     private func list() async throws -> DeviceList {
-        let answer = try await database.cloud.service.accountKeys(AccountKeysRequest(), database.context)
+        let answer = try await database.cloud.service.accountKeys(EmptyKeysRequest(), database.context)
         return try #require(DeviceList(answer.entries, in: try await database.keyPlace()))
     }
 
@@ -89,7 +89,7 @@ import Testing
         try await enroll(revoke, at: 3, [first.accountBox(2), third.accountBox(2)])
         let list = try await list()
         #expect(!list.isListed(second.signing.publicKey) && list.accountKeyVersion == 2)
-        let boxes = try await database.cloud.service.accountKeys(AccountKeysRequest(), database.context).boxes
+        let boxes = try await database.cloud.service.accountKeys(EmptyKeysRequest(), database.context).boxes
         #expect(Set(boxes.map(\.device)) == [first.box.publicKey, third.box.publicKey])
         await expectRefusal("does not follow") {
             try await enroll(second.entry(.add, ListedDevice(4), after: list, in: place), at: 4)
