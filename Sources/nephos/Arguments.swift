@@ -78,13 +78,7 @@ struct Arguments {
             }
             let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             guard let option = options.first(where: { $0.name == parts[0] }) else {
-                guard parts[0] != "--token" else {
-                    throw UsageError(
-                        "a token is no argument, which other processes see: write it to a file for"
-                            + " '\(ServerCredentials.tokenOption.name) FILE', or set NEPHOS_TOKEN. \(seeHelp)")
-                }
-                let meant = Suggestion.text(for: parts[0], among: options.map(\.name))
-                throw UsageError("unknown option '\(parts[0])'.\(meant) \(seeHelp)")
+                throw UsageError("\(Self.refusal(ofUnknown: parts[0], options)) \(seeHelp)")
             }
             guard option.isRepeatable || values[option.name] == nil else {
                 throw UsageError("option '\(option.name)' is given twice.")
@@ -100,6 +94,14 @@ struct Arguments {
             }
             values[option.name, default: []].append(value)
         }
+    }
+
+    private static func refusal(ofUnknown name: String, _ options: [CommandOption]) -> String {
+        if name == "--token" {
+            return "a token is no argument, which other processes see: write it to a file for"
+                + " '\(ServerCredentials.tokenOption.name) FILE', or set NEPHOS_TOKEN."
+        }
+        return "unknown option '\(name)'.\(Suggestion.text(for: name, among: options.map(\.name)))"
     }
 
     /// The value of the option; nil if the option was not given.

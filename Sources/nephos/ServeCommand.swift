@@ -190,13 +190,9 @@ struct ServeCommand {
         // After the lock of the data: a second server leaves the first one's socket alone.
         let sockets = [network, try ListeningSocket.unix(path: socket)]
         let delivery = settings.notifications.delivery(now: settings.environment.now)
-        // No key of a device is kept for others: the first device of an account makes its list.
-        var configuration = settings.configuration(delivery.outlets, escrowsKeys: false)
-        configuration.logsContainers = false
-        quotas.apply(to: &configuration)
-        configuration.makeWebAuthToken = installation.webAuthToken
-        configuration.noteDevice = installation.noteDevice
-        let service = NephosService(stores: stores, environment: settings.environment, configuration: configuration)
+        let service = NephosService(
+            stores: stores, environment: settings.environment,
+            configuration: configuration(installation, delivery.outlets))
         let responder = Responder(
             service, access: .production(installation, url: url), log: settings.log.observer())
         let served = ServedService(
@@ -214,6 +210,16 @@ struct ServeCommand {
             Console.print("nephos: serving \(url.text) (production)\n")
         }
         await installation.close()
+    }
+
+    private func configuration(_ installation: Installation, _ outlets: NotificationOutlets) -> ServiceConfiguration {
+        // No key of a device is kept for others: the first device of an account makes its list.
+        var configuration = settings.configuration(outlets, escrowsKeys: false)
+        configuration.logsContainers = false
+        quotas.apply(to: &configuration)
+        configuration.makeWebAuthToken = installation.webAuthToken
+        configuration.noteDevice = installation.noteDevice
+        return configuration
     }
 
     // MARK: The data

@@ -133,15 +133,7 @@ public struct CloudKitEnvironment: Hashable, Sendable {
     public init(variables: [String: String]) throws(Invalid) {
         self.init()
         if let text = variables["NEPHOS_URL"] { url = try Self.serviceURL(text) }
-        if let text = variables["NEPHOS_TOKEN"] {
-            guard !text.isEmpty else {
-                throw Invalid(description: "NEPHOS_TOKEN is empty. It is the account's token, or `none`.")
-            }
-            account = text == "none" ? .none : .token(text)
-            guard text == "none" || AuthorizationHeader.value(text) != nil else {
-                throw Invalid(description: "NEPHOS_TOKEN is no account's token: \(Self.tokenRule)")
-            }
-        }
+        if let text = variables["NEPHOS_TOKEN"] { account = try Self.account(text) }
         if let text = variables["NEPHOS_API_TOKEN"], !text.isEmpty { apiToken = text }
         if let text = variables["NEPHOS_ACCESS_TOKEN"], !text.isEmpty { accessToken = text }
         if let text = variables["NEPHOS_CONTAINER"] {
@@ -170,6 +162,16 @@ public struct CloudKitEnvironment: Hashable, Sendable {
             }
             sealsAssets = text == "yes"
         }
+    }
+
+    private static func account(_ token: String) throws(Invalid) -> Account {
+        guard !token.isEmpty else {
+            throw Invalid(description: "NEPHOS_TOKEN is empty. It is the account's token, or `none`.")
+        }
+        guard token == "none" || AuthorizationHeader.value(token) != nil else {
+            throw Invalid(description: "NEPHOS_TOKEN is no account's token: \(tokenRule)")
+        }
+        return token == "none" ? .none : .token(token)
     }
 
     /// Takes the account and the API token that `nephos login` got for the service, if it did.

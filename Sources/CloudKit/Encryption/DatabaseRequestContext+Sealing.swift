@@ -42,14 +42,22 @@ extension DatabaseRequestContext {
                     break
                 }
             }
-            let zones = Set(refused.map { part.keyZone(of: $0.0, call.scope) })
-            waiting = answers.indices.filter { index in
-                let isOfZone = zones.contains(part.keyZone(of: part.operations[index], call.scope))
-                return answers[index].needsKeys
-                    || answers[index].isAtomicFailure && isOfZone && !unsealed.contains(index)
-            }.map { waiting[$0] }
+            waiting = itemsToRepeat(part, answers, unsealed).map { waiting[$0] }
         }
         return results.compactMap(\.self)
+    }
+
+    /// Returns the places of the items that may succeed once keys are delivered: those that lacked them, and those that
+    /// failed with them as parts of an atomic batch.
+    private func itemsToRepeat(
+        _ request: ModifyRecordsRequest, _ answers: [RecordResult], _ unsealed: Set<Int>
+    ) -> [Int] {
+        let zones = answers.indices.map { request.keyZone(of: request.operations[$0], call.scope) }
+        let lacking = Set(answers.indices.filter { answers[$0].needsKeys }.map { zones[$0] })
+        return answers.indices.filter { index in
+            answers[index].needsKeys
+                || answers[index].isAtomicFailure && lacking.contains(zones[index]) && !unsealed.contains(index)
+        }
     }
 
     /// Seals the operations that can be sealed, and sends them.

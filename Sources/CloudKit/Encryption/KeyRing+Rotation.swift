@@ -56,16 +56,7 @@ extension KeyRing {
     ) throws(KeyFailure) -> PutGroupKeyRequest? {
         let place = GroupPlace(zone: place(of: name.zone, device), group: name.group)
         let owner = try owner(of: name.zone, answer, device)
-        // A member whose list differs from the pinned list waits for a person's decision. The other members do not
-        // wait.
-        var lists: [String: DeviceList] = [:]
-        for member in answer.members where !member.entries.isEmpty {
-            do throws(KeyFailure) {
-                lists[member.userRecordName] = try list(of: member.userRecordName, member.entries, device)
-            } catch {
-                note(name, waitsFor: member.userRecordName, device)
-            }
-        }
+        let lists = listsOfMembers(name, answer, device)
         let isWaiting = answer.members.contains { !$0.entries.isEmpty && lists[$0.userRecordName] == nil }
         var request = PutGroupKeyRequest(
             zoneID: name.zone.zoneID, group: name.group,
@@ -98,6 +89,22 @@ extension KeyRing {
             addLinks(to: &request, answer, keys, key, version, place, identity)
         }
         return request.isEmpty ? nil : request
+    }
+
+    /// Returns the members' lists of devices. A member whose list differs from the pinned list waits for a person's
+    /// decision. The other members do not wait.
+    private func listsOfMembers(
+        _ name: GroupName, _ answer: KeysResponse, _ device: DeviceIdentity
+    ) -> [String: DeviceList] {
+        var lists: [String: DeviceList] = [:]
+        for member in answer.members where !member.entries.isEmpty {
+            do throws(KeyFailure) {
+                lists[member.userRecordName] = try list(of: member.userRecordName, member.entries, device)
+            } catch {
+                note(name, waitsFor: member.userRecordName, device)
+            }
+        }
+        return lists
     }
 
     /// Whether another account has the key of a group. If so, only the next version of the key names other

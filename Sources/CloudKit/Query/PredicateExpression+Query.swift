@@ -50,40 +50,52 @@ extension PredicateTree {
                     modifier: modifier, left: key, operator: operation, right: right ?? .constant(value)))
         }
         switch filter.comparator {
-        case .equals: self = comparison(.equals)
-        case .notEquals: self = comparison(.notEquals)
-        case .lessThan: self = comparison(.lessThan)
-        case .lessThanOrEquals: self = comparison(.lessThanOrEquals)
-        case .greaterThan: self = comparison(.greaterThan)
-        case .greaterThanOrEquals: self = comparison(.greaterThanOrEquals)
         case .near:
             let distance = PredicateOperand.function(PredicateOperand.distanceFunction, [key, .constant(value)])
             self = .comparison(
                 PredicateComparison(
                     left: distance, operator: .lessThan, right: .constant(.double(filter.distance ?? 0))))
-        case .in: self = comparison(.in)
-        case .beginsWith: self = comparison(.beginsWith)
-        case .listContains: self = comparison(.contains)
-        case .listMemberBeginsWith: self = comparison(.beginsWith, .any)
-        case .listContainsAny: self = comparison(.in, .any)
         case .listContainsAll:
             guard case .list(let values) = value else {
                 self = comparison(.contains)
                 return
             }
             self = Self.all(values.map { comparison(.contains, to: .constant($0)) })
-        case .containsAnyTokens: self = comparison(.contains)
-        case .containsAllTokens:
-            self =
-                filter.key == .allSearchableFields
-                ? comparison(
-                    .contains,
-                    to: .function(PredicateFunction.tokenize.rawValue, [.constant(value), .constant(.string("Cdl"))]))
-                : comparison(.tokenMatches)
+        case .containsAllTokens where filter.key == .allSearchableFields:
+            let tokens = PredicateOperand.function(
+                PredicateFunction.tokenize.rawValue, [.constant(value), .constant(.string("Cdl"))])
+            self = comparison(.contains, to: tokens)
+        default:
+            guard let (operation, modifier) = filter.comparator.predicateOperator else {
+                self = .constant(false)
+                return
+            }
+            self = comparison(operation, modifier)
+        }
+    }
+}
+
+extension FilterComparator {
+    /// The operator of a comparison with the value as it is; nil where there is none.
+    fileprivate var predicateOperator: (PredicateComparison.Operator, PredicateComparison.Modifier)? {
+        switch self {
+        case .equals: (.equals, .direct)
+        case .notEquals: (.notEquals, .direct)
+        case .lessThan: (.lessThan, .direct)
+        case .lessThanOrEquals: (.lessThanOrEquals, .direct)
+        case .greaterThan: (.greaterThan, .direct)
+        case .greaterThanOrEquals: (.greaterThanOrEquals, .direct)
+        case .in: (.in, .direct)
+        case .beginsWith: (.beginsWith, .direct)
+        case .listContains, .containsAnyTokens: (.contains, .direct)
+        case .listMemberBeginsWith: (.beginsWith, .any)
+        case .listContainsAny: (.in, .any)
+        case .containsAllTokens: (.tokenMatches, .direct)
+        case .near, .listContainsAll: nil
+        // These have a complement, which is converted.
         case .notIn, .notBeginsWith, .notListContains, .notListContainsAny, .notListMemberBeginsWith,
             .notListContainsAll:
-            // Each of these operators has a complement, which the code above converts.
-            self = .constant(false)
+            nil
         }
     }
 }

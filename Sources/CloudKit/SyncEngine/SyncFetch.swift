@@ -286,9 +286,8 @@ struct SyncFetch: Sendable {
             switch result {
             case .success(let end):
                 let fetchEnd = fetchEnds.withLock { $0[zoneID] }
-                batch.withLock { batch in
-                    (batch.token, batch.moreComing) = (end.serverChangeToken, end.moreComing)
-                    batch.fetchEnd = fetchEnd
+                batch.withLock {
+                    ($0.token, $0.moreComing, $0.fetchEnd) = (end.serverChangeToken, end.moreComing, fetchEnd)
                 }
             case .failure(let error): failure.exchange(error)
             }

@@ -76,7 +76,6 @@ package final class Responder: Sendable {
             isTold && route.map(StatusRoutes.isStatus) != true
             ? RequestDetails(isWatched: isWatched, isSummarized: !skipsSuccesses) : nil
         var refused: Refusal?
-        /// The origin of the web page that may read the answer; nil for none.
         var reader: String?
         let timing = RequestTiming(client: request.client)
         do throws(Refusal) {
@@ -94,6 +93,27 @@ package final class Responder: Sendable {
             if reader == nil, refusal.isPublic, let origin = request.origin, origin != "null" { reader = origin }
             response = refusal.response(requestID: requestID, signIn: access.signInURL(request, target))
         }
+        complete(&response, of: request, target, route, requestID, reader: reader)
+        let duration = ContinuousClock.now - start
+        let stages = timing.stages
+        metrics.answered(
+            route: route?.path ?? "none", status: response.status, error: refused?.code, after: duration, stages)
+        if skipsSuccesses, response.status < 400, details?.failedItems == 0 {
+            recent.skip()
+        } else if let details {
+            let entry = Self.entry(request, route, details, refused, response, requestID, duration, stages)
+            recent.note(entry, at: service.environment.now(), recording(details, request, route, response))
+            log?(entry)
+        }
+        return response
+    }
+
+    /// Adds to an answer what all of its kind have.
+    /// - Parameter reader: the origin of the web page that may read the answer; nil for none.
+    private func complete(
+        _ response: inout HTTPResponse, of request: HTTPRequest, _ target: RequestTarget?, _ route: Route?,
+        _ requestID: String, reader: String?
+    ) {
         if target?.isOfProtocol == true { response = response.withoutUnwantedAdditions(request) }
         response.headers.append(HTTPHeader("X-Apple-Request-UUID", requestID))
         if route?.access == .container, response.status == 200, let target,
@@ -109,18 +129,6 @@ package final class Responder: Sendable {
         } else if route?.access == .url {
             response.headers.append(CrossOrigin.vary)
         }
-        let duration = ContinuousClock.now - start
-        let stages = timing.stages
-        metrics.answered(
-            route: route?.path ?? "none", status: response.status, error: refused?.code, after: duration, stages)
-        if skipsSuccesses, response.status < 400, details?.failedItems == 0 {
-            recent.skip()
-        } else if let details {
-            let entry = Self.entry(request, route, details, refused, response, requestID, duration, stages)
-            recent.note(entry, at: service.environment.now(), recording(details, request, route, response))
-            log?(entry)
-        }
-        return response
     }
 
     /// Returns what is recorded of a request besides its entry; nil for nothing. The bodies are recorded in `nephos dev`

@@ -57,20 +57,8 @@ struct ModifyZones {
             }
             switch operation.operationType {
             case .create:
-                var isNew = false
-                guard let zone = try findOrMake(address.zoneName, owner, &isNew, transaction) else {
-                    applied.isFull = true
-                    applied.results.append(failure(quotaRefusal ?? .internalError, operation.zoneID))
-                    continue
-                }
-                if isNew { applied.newBytes += RecordQuota.size(of: zone) }
-                if isNew, operation.encryptionScope == .perZone, !ZoneRules.isDefault(zone.name) {
-                    try PerZone.set(zone.key, in: transaction)
-                }
-                if try isNew && notifier.notify(ofNew: zone, by: caller.origin, transaction) {
-                    applied.leftEvents = true
-                }
-                applied.results.append(.zone(try ZoneRegistry.dictionary(zone, for: caller, transaction)))
+                applied.results.append(
+                    try create(operation, named: address.zoneName, owner, notifier, &applied, transaction))
             case .delete:
                 guard let zone = try transaction.zone(owner: owner, named: address.zoneName) else {
                     let error = try ZoneRegistry.notFound(address, caller, .toRead, transaction)
@@ -83,6 +71,25 @@ struct ModifyZones {
             }
         }
         return applied
+    }
+
+    private func create(
+        _ operation: ZoneOperation, named name: String, _ owner: OwnerID, _ notifier: Notifier,
+        _ applied: inout Applied, _ transaction: StorageTransaction
+    ) throws -> ZoneResult {
+        var isNew = false
+        guard let zone = try findOrMake(name, owner, &isNew, transaction) else {
+            applied.isFull = true
+            return failure(quotaRefusal ?? .internalError, operation.zoneID)
+        }
+        if isNew {
+            applied.newBytes += RecordQuota.size(of: zone)
+            if operation.encryptionScope == .perZone, !ZoneRules.isDefault(zone.name) {
+                try PerZone.set(zone.key, in: transaction)
+            }
+            if try notifier.notify(ofNew: zone, by: caller.origin, transaction) { applied.leftEvents = true }
+        }
+        return .zone(try ZoneRegistry.dictionary(zone, for: caller, transaction))
     }
 
     private func leave(

@@ -33,6 +33,13 @@ extension Field {
             self.init(inferred, hasDeclaredType: inferred == nil, isEncrypted: isEncrypted)
             return
         }
+        try self.init(value, declaredAs: type, isEncrypted: isEncrypted, seconds: seconds)
+    }
+
+    /// - Parameter seconds: the dates' exact times.
+    private init(
+        _ value: JSONValue?, declaredAs type: JSONValue, isEncrypted: Bool, seconds: JSONValue?
+    ) throws(WireError) {
         let declared = try DeclaredType(json: type)
         if declared.isEncrypted, let value, let sealed = SealedFieldValue(json: value, declared) {
             self.init(.sealed(sealed), isEncrypted: true)

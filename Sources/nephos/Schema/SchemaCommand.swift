@@ -119,11 +119,7 @@ struct SchemaCommand {
         credentials = try ServerCredentials(arguments)
         if url != nil && data != nil { throw UsageError("'--url' and '--data' exclude each other.") }
         container = arguments["--container"] ?? variables["NEPHOS_CONTAINER"].flatMap { $0.isEmpty ? nil : $0 }
-        let environment = arguments["--environment"] ?? variables["NEPHOS_ENVIRONMENT"] ?? "development"
-        guard let environment = ContainerEnvironment(rawValue: environment) else {
-            throw UsageError("'\(environment)' is no environment: it is development or production.")
-        }
-        self.environment = environment
+        environment = try Self.environment(arguments, variables)
         if environment == .production, action == .sync || action == .preflight {
             throw UsageError("\(action.rawValue) is about development: '--environment production' cannot be given.")
         }
@@ -149,6 +145,16 @@ struct SchemaCommand {
         if url != nil && container == nil {
             throw UsageError("which container? Give --container ID, or set NEPHOS_CONTAINER.")
         }
+    }
+
+    private static func environment(
+        _ arguments: Arguments, _ variables: [String: String]
+    ) throws(UsageError) -> ContainerEnvironment {
+        let name = arguments["--environment"] ?? variables["NEPHOS_ENVIRONMENT"] ?? "development"
+        guard let environment = ContainerEnvironment(rawValue: name) else {
+            throw UsageError("'\(name)' is no environment: it is development or production.")
+        }
+        return environment
     }
 
     // MARK: - Running

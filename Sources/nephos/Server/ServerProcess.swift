@@ -40,14 +40,8 @@ struct ServerProcess {
             do {
                 try await serve(stops) { isStopping.value.load(ordering: .relaxed) }
                 exit(0)
-            } catch let error as ListeningError {
-                Console.fail(["\(error)", remedy(of: error)].compactMap(\.self).joined(separator: ". "))
-            } catch let error as StorageError {
-                Console.fail(error.message)
-            } catch is CancellationError {
-                exit(0)
             } catch {
-                Console.fail("\(error)")
+                fail(error)
             }
         }
         let manager = ServiceManager.current
@@ -65,6 +59,16 @@ struct ServerProcess {
 
     private final class IsStopping: Sendable {
         let value = Atomic(false)
+    }
+
+    private func fail(_ error: any Error) -> Never {
+        switch error {
+        case let error as ListeningError:
+            Console.fail(["\(error)", remedy(of: error)].compactMap(\.self).joined(separator: ". "))
+        case let error as StorageError: Console.fail(error.message)
+        case is CancellationError: exit(0)
+        default: Console.fail("\(error)")
+        }
     }
 
     /// - Returns: nil if the error says what to do.
