@@ -176,7 +176,6 @@ struct FaultDecision: Sendable {
     var entry: Int?
     /// What items of it fail with, by their places.
     var items: [Int: FaultRule] = [:]
-    var isNothing: Bool { request == nil && items.isEmpty }
 }
 
 extension FaultPlan.State {

@@ -90,5 +90,4 @@ extension RecordOperation.OperationType {
     var isDeletion: Bool { self == .delete || self == .forceDelete }
     var needsChangeTag: Bool { self == .update || self == .replace }
     var needsRecordType: Bool { self == .create || self == .forceUpdate || self == .forceReplace }
-    var dropsUnmentionedFields: Bool { self == .replace || self == .forceReplace }
 }
