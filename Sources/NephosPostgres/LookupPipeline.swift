@@ -1,8 +1,8 @@
 import NephosStorage
 import NephosThreads
 
-/// Batches lookups of single records, of all stores, in libpq's pipeline mode on dedicated connections: a batch costs one round
-/// trip and one sync. A lookup that fails, or cannot be batched, falls back to a read transaction of the pool's.
+/// Batches lookups of single records, of all stores, in libpq's pipeline mode on connections of its own: a batch costs one round
+/// trip and one sync. A lookup that fails, or cannot be batched, falls back to a read transaction of the other pool's.
 final class LookupPipeline: @unchecked Sendable {
     private struct Waiting {
         let lookup: ZoneLookup
@@ -12,49 +12,40 @@ final class LookupPipeline: @unchecked Sendable {
 
     private static let batch = 16
     private static let mostWaiting = 256
-    /// The limit of the memory of rows that callers hold, in bytes; each thread's last batch may exceed it.
+    /// The limit of the memory of rows that callers hold, in bytes; the last batch of each connection may exceed it.
     private static let mostBytes = 16 << 20
-    /// The latency after which a batch counts as stalled, and later lookups fall back.
-    private static let patienceNanoseconds: Int64 = 10_000_000
-    /// The idle time after which a thread ends; its connection stays open.
-    private static let restNanoseconds: Int64 = 5_000_000_000
 
     // Sendable because `lock` guards these.
     private let lock = Lock()
-    private let condition: Condition
     private var waiting: [Waiting] = []
-    /// When the batches that are under way began, by their threads' numbers.
+    /// When the batches that are under way were begun, by their numbers.
     private var underWay: [Int: MonotonicTime] = [:]
-    private var threads: Set<Int> = []
-    private var resting = 0
-    private var idle: [PostgresConnection] = []
     /// The end of the backoff after a failed lookup or a lost connection.
     private var backoff: MonotonicTime?
     private var heldBytes = 0
     private var isClosed = false
-    private var trips = 0
 
-    private let mostThreads: Int
+    private let pool: PostgresPool
+    private let mostBatches: Int
     private let backoffNanoseconds: Int64
-    private let losses: ConnectionLosses
-    private let open: @Sendable () throws -> PostgresConnection
+    private let patienceNanoseconds: Int64
 
     /// - Parameters:
-    ///   - threads: the most batches at the same time, each on a connection of its own.
+    ///   - batches: the most batches at the same time, each on a connection of its own.
     ///   - backoffNanoseconds: how long lookups fall back after a failure.
+    ///   - patienceNanoseconds: the latency after which a batch counts as stalled, and later lookups fall back.
     init(
-        threads: Int, losses: ConnectionLosses, backoffNanoseconds: Int64 = 1_000_000_000,
-        open: @escaping @Sendable () throws -> PostgresConnection
+        batches: Int, losses: ConnectionLosses, backoffNanoseconds: Int64 = 1_000_000_000,
+        patienceNanoseconds: Int64 = 10_000_000, open: @escaping @Sendable () throws -> PostgresConnection
     ) {
-        mostThreads = threads
+        mostBatches = batches
         self.backoffNanoseconds = backoffNanoseconds
-        self.losses = losses
-        self.open = open
-        condition = Condition(lock)
+        self.patienceNanoseconds = patienceNanoseconds
+        pool = PostgresPool(PostgresOptions(connections: batches), losses: losses, meter: WaitMeter(), open: open)
     }
 
     /// How often the server was waited for. Exact while nothing runs.
-    var roundTrips: Int { lock.withLock { trips } }
+    var roundTrips: Int { pool.roundTrips }
 
     /// - Returns: the row, which the caller gives to `release` after use; nil where the lookup falls back to a read transaction.
     func row(of lookup: ZoneLookup) async -> ZoneLookup.Row? {
@@ -66,31 +57,15 @@ final class LookupPipeline: @unchecked Sendable {
     func release(_ row: ZoneLookup.Row) { lock.withLock { heldBytes -= row.bytes } }
 
     private func add(_ next: Waiting) {
-        lock.lock()
-        guard !isClosed, waiting.count < Self.mostWaiting, heldBytes < Self.mostBytes, !isBackedOff
-        else {
-            lock.unlock()
-            return next.resume(nil)
+        let (refused, number) = lock.withLock { () -> ([Waiting], Int?) in
+            if isClosed || waiting.count >= Self.mostWaiting || heldBytes >= Self.mostBytes || isBackedOff {
+                return ([next], nil)
+            }
+            waiting.append(next)
+            return isStalled ? (takeWaiting(), nil) : ([], beginBatch())
         }
-        if isStalled {
-            let refused = takeWaiting()
-            lock.unlock()
-            for waiting in refused + [next] { waiting.resume(nil) }
-            return
-        }
-        waiting.append(next)
-        // A thread that is at work takes it with its next batch, unless that is full.
-        let wantsThread = underWay.isEmpty || waiting.count > Self.batch
-        let wakes = wantsThread && resting > 0
-        var started: Int?
-        if wantsThread, resting == 0, let number = (0..<mostThreads).first(where: { !threads.contains($0) }) {
-            threads.insert(number)
-            started = number
-        }
-        lock.unlock()
-        // Not before: it would wait for the lock.
-        if wakes { condition.signal() }
-        if let started { start(started) }
+        for waiting in refused { waiting.resume(nil) }
+        if let number { run(number) }
     }
 
     // MARK: Under the lock
@@ -98,7 +73,7 @@ final class LookupPipeline: @unchecked Sendable {
     private var isStalled: Bool {
         if underWay.isEmpty { return false }
         let now = MonotonicTime.now
-        return underWay.values.contains { now - $0 > Self.patienceNanoseconds }
+        return underWay.values.contains { now - $0 > patienceNanoseconds }
     }
 
     private var isBackedOff: Bool {
@@ -107,102 +82,59 @@ final class LookupPipeline: @unchecked Sendable {
         return backoff != nil
     }
 
-    private func takeWaiting() -> [Waiting] {
-        defer { waiting = [] }
-        return waiting
-    }
-
-    // MARK: The threads
-
-    private func start(_ number: Int) {
-        do {
-            try NativeThread.start("postgresql") { [self] in work(number) }
-        } catch {
-            let refused = lock.withLock {
-                threads.remove(number)
-                return takeWaiting()
-            }
-            for waiting in refused { waiting.resume(nil) }
-        }
-    }
-
-    private func work(_ number: Int) {
-        var connection = lock.withLock { idle.popLast() }
-        while let batch = take(number, &connection) {
-            let (rows, refused) = read(batch, number, &connection)
-            for (index, waiting) in batch.enumerated() { waiting.resume(index < rows.count ? rows[index] : nil) }
-            for waiting in refused { waiting.resume(nil) }
-        }
-        connection?.close()
-    }
-
-    /// The next batch; nil after the idle time or once the pipeline is closed. Then the thread ends, and its connection joins the
-    /// idle ones.
-    private func take(_ number: Int, _ connection: inout PostgresConnection?) -> [Waiting]? {
-        lock.lock()
-        defer { lock.unlock() }
-        let end = MonotonicTime.now + Self.restNanoseconds
-        while waiting.isEmpty {
-            if isClosed || MonotonicTime.now >= end {
-                threads.remove(number)
-                if !isClosed, let kept = connection {
-                    idle.append(kept)
-                    connection = nil
-                }
-                return nil
-            }
-            resting += 1
-            _ = condition.wait(until: end)
-            resting -= 1
-        }
-        let count = min(Self.batch, waiting.count)
-        defer { waiting.removeFirst(count) }
-        underWay[number] = .now
+    private func takeWaiting(_ count: Int = .max) -> [Waiting] {
+        defer { waiting.removeFirst(min(count, waiting.count)) }
         return Array(waiting.prefix(count))
     }
 
-    /// - Returns: the rows, fewer than the batch where one failed, and waiting lookups that fall back.
-    private func read(
-        _ batch: [Waiting], _ number: Int, _ connection: inout PostgresConnection?
-    ) -> ([ZoneLookup.Row], [Waiting]) {
-        var rows: [ZoneLookup.Row] = []
-        var made = 0
-        do {
-            if let former = connection, former.lossesBefore != losses.count {
-                former.close()
-                connection = nil
+    /// Begins a batch, unless one that is under way is followed by one that takes all that waits.
+    private func beginBatch() -> Int? {
+        guard underWay.isEmpty || waiting.count > Self.batch else { return nil }
+        let number = (0..<mostBatches).first { underWay[$0] == nil }
+        if let number { underWay[number] = .now }
+        return number
+    }
+
+    // MARK: Batches
+
+    /// Looks a batch up once a connection is free. After that the next has its turn.
+    private func run(_ number: Int) {
+        pool.add { [self] connection in
+            let batch = lock.withLock { takeWaiting(Self.batch) }
+            let rows = try? connection.get().look(up: batch.map(\.lookup))
+            let (refused, next) = end(number, rows, hasFailed: rows?.count != batch.count)
+            return { [self] in
+                for (index, waiting) in batch.enumerated() {
+                    waiting.resume(rows.flatMap { index < $0.count ? $0[index] : nil })
+                }
+                for waiting in refused { waiting.resume(nil) }
+                if let next { run(next) }
             }
-            let ready = try connection ?? losses.opening(open)
-            connection = ready
-            let before = ready.roundTrips
-            defer { made = ready.roundTrips - before }
-            rows = try ready.look(up: batch.map(\.lookup))
-        } catch {
-            if let lost = connection {
-                if lost.isBroken { losses.note(lost) }
-                lost.close()
-            }
-            connection = nil
         }
-        return lock.withLock {
+    }
+
+    /// - Returns: waiting lookups that fall back, and the number of the batch that follows.
+    private func end(_ number: Int, _ rows: [ZoneLookup.Row]?, hasFailed: Bool) -> ([Waiting], Int?) {
+        lock.withLock {
             underWay[number] = nil
-            trips += made
-            heldBytes += rows.reduce(0) { $0 + $1.bytes }
-            if connection != nil && rows.count == batch.count { return (rows, []) }
-            backoff = .now + backoffNanoseconds
-            return (rows, takeWaiting())
+            heldBytes += rows?.reduce(0) { $0 + $1.bytes } ?? 0
+            if hasFailed {
+                backoff = .now + backoffNanoseconds
+                return (takeWaiting(), nil)
+            }
+            if waiting.isEmpty { return ([], nil) }
+            underWay[number] = .now
+            return ([], number)
         }
     }
 
     /// Closes the connections, each once what it does is done.
     func close() {
-        let (idle, refused) = lock.withLock {
+        let refused = lock.withLock {
             isClosed = true
-            defer { self.idle = [] }
-            return (self.idle, takeWaiting())
+            return takeWaiting()
         }
-        condition.broadcast()
-        for connection in idle { connection.close() }
+        pool.close()
         for waiting in refused { waiting.resume(nil) }
     }
 }

@@ -82,7 +82,6 @@ final class OwnerQueue: Sendable {
         var areRepeatable: [Bool] = []
         do {
             try connection.use(store)
-            connection.settledOwners = []
             connection.begin(lines: Lines(owners: [owner]))
             let sequences = connection.sequences()
             for body in bodies {
@@ -112,29 +111,5 @@ final class OwnerQueue: Sendable {
                     ? .alone(wasCommitting: true) : .failed(PostgresEngine.unknownOutcome(error))
             }
         }
-    }
-}
-
-extension PostgresConnection {
-    /// The change sequences of the transaction.
-    func sequences() -> SequenceCounter {
-        SequenceCounter { [self] in
-            let first = try takeFirstSequence()
-            return (first, first + PostgresSQL.sequencesPerTransaction - 1)
-        }
-    }
-
-    /// Runs the body of a write.
-    func run<T>(_ body: (StorageTransaction) throws -> T, _ sequences: SequenceCounter) throws -> T {
-        let transaction = StorageTransaction(self, sequence: sequences)
-        defer { transaction.invalidate() }
-        let value = try body(transaction)
-        // An operation that failed fails the write, even if the body went on.
-        if let failure = transaction.failure { throw failure }
-        if again != nil { throw StorageError(.busy, "the transaction has to begin again") }
-        for (zone, sequence) in transaction.changedZones.sorted(by: { $0.key.id < $1.key.id }) {
-            try noteChange(zone, sequence)
-        }
-        return value
     }
 }

@@ -26,7 +26,7 @@ extension PostgresConnection {
     /// Notes the database's lineage, outside of transactions. Of several servers and connections that do so concurrently, one
     /// has an effect.
     func noteLineage() throws {
-        _ = try askInTransaction(
+        try runInTransaction(
             [
                 "SELECT pg_advisory_xact_lock(\(lockPrefix), 0)::text",
                 // Of another cluster tables are read in full.

@@ -43,16 +43,18 @@ extension PostgresConnection {
                 "the database is migrated to version \(migrations.version), which earlier versions of Nephos cannot read"
             )
         }
-        try execute(
-            """
-            BEGIN;
-            CREATE SCHEMA IF NOT EXISTS \(prefix);
-            SET LOCAL search_path TO \(prefix), pg_catalog;
-            SET LOCAL lock_timeout = '\(isFirst ? options.lockMilliseconds : 900)ms';
-            \(Self.dialect.render(migration.script));
-            UPDATE installation SET version = \(migrations.version), oldest_version = \(migrations.oldestVersion);
-            COMMIT
-            """, attempts: isFirst ? 1 : 20)
+        try retrying(isFirst ? 1 : 20) {
+            try execute(
+                """
+                BEGIN;
+                CREATE SCHEMA IF NOT EXISTS \(prefix);
+                SET LOCAL search_path TO \(prefix), pg_catalog;
+                SET LOCAL lock_timeout = '\(isFirst ? options.lockMilliseconds : 900)ms';
+                \(Self.dialect.render(migration.script));
+                UPDATE installation SET version = \(migrations.version), oldest_version = \(migrations.oldestVersion);
+                COMMIT
+                """)
+        }
     }
 
     /// The indexes that are to be built, or were left half built by a server that stopped.
@@ -69,11 +71,11 @@ extension PostgresConnection {
         }
     }
 
-    /// Runs a script whose locks others may have for a moment.
-    private func execute(_ script: String, attempts: Int) throws {
+    /// Runs `body`, whose locks others may have for a moment.
+    private func retrying(_ attempts: Int, _ body: () throws -> Void) throws {
         for attempt in 1...attempts {
             do {
-                return try execute(script)
+                return try body()
             } catch let error as StorageError where error.code == .busy && attempt < attempts {
                 try? execute("ROLLBACK")
                 NativeThread.sleep(nanoseconds: 100_000_000)
@@ -86,14 +88,9 @@ extension PostgresConnection {
         // It may take longer than a statement of a request.
         try execute("SET statement_timeout = 0")
         // Builds of one cluster wait for each other, and one of two may end as a deadlock.
-        for attempt in 1...10 {
-            do {
-                try execute("DROP INDEX CONCURRENTLY IF EXISTS \(index.name)")
-                return try execute(
-                    index.text.replacing("INDEX \(index.name)", with: "INDEX CONCURRENTLY \(index.name)"))
-            } catch let error as StorageError where error.code == .busy && attempt < 10 {
-                NativeThread.sleep(nanoseconds: 100_000_000)
-            }
+        try retrying(10) {
+            try execute("DROP INDEX CONCURRENTLY IF EXISTS \(index.name)")
+            try execute(index.text.replacing("INDEX \(index.name)", with: "INDEX CONCURRENTLY \(index.name)"))
         }
     }
 

@@ -4,6 +4,15 @@ import NephosStorage
 // What a connection does outside of transactions on a store's tables.
 
 extension PostgresConnection {
+    /// Runs `body` with a connection beside the pools', for what happens seldom.
+    static func open<T>(
+        _ address: PostgresAddress, _ options: PostgresOptions, _ body: (PostgresConnection) throws -> T
+    ) throws -> T {
+        let connection = try PostgresConnection(address, options, damage: nil)
+        defer { connection.close() }
+        return try body(connection)
+    }
+
     func execute(_ script: String) throws {
         do {
             try link.execute(script: script)
@@ -14,36 +23,34 @@ extension PostgresConnection {
 
     /// The rows of a statement that is asked once, outside of transactions: texts.
     func ask(_ text: String) throws -> [[String]] {
-        let (results, failure) = try link.run([.text(text)])
-        if let failure { throw failure.storageError(while: text) }
-        return results.last.map(Self.texts) ?? []
-    }
-
-    /// Runs statements in a transaction of their own, each with its own snapshot, in one round trip.
-    /// - Returns: the rows of the last: texts.
-    func askInTransaction(_ texts: [String]) throws -> [[String]] {
-        let batch = ["BEGIN ISOLATION LEVEL READ COMMITTED"] + texts + ["COMMIT"]
-        let (results, failure) = try link.run(batch.map(PostgresLink.Query.text))
-        if let failure {
-            if !isBroken { try? link.send([.text("ROLLBACK")]) }
-            throw failure.storageError(while: batch[min(results.count, batch.count - 1)])
-        }
-        return results.dropLast().last.map(Self.texts) ?? []
-    }
-
-    private static func texts(_ result: PostgresLink.Result) -> [[String]] {
+        let result = try rows(of: text)
         let columns = Int(PQnfields(result.handle))
         return (0..<result.rows).map { row in
             (0..<columns).map { String(decoding: PostgresStatement.bytes(result, row, $0), as: UTF8.self) }
         }
     }
 
-    /// Waits for notifications of channels that this connection listens to.
-    /// - Returns: false where the time is over, or `other` has something to read.
-    func waitForNotifications(orFor other: Int32, milliseconds: Int) throws -> Bool {
-        try link.waitForInput(orFor: other, milliseconds: milliseconds)
+    func rows(of text: String) throws -> PostgresLink.Result {
+        let (results, failure) = try link.run([.text(text)])
+        if let failure { throw failure.storageError(while: text) }
+        guard let result = results.last else { throw StorageError(.other, "PostgreSQL gave no result") }
+        return result
     }
 
-    /// The payloads of the notifications that came.
-    func takeNotifications() throws -> [String] { try link.takeNotifications() }
+    /// Runs statements in a transaction of their own, each with its own snapshot, in one round trip.
+    func runInTransaction(_ texts: [String]) throws {
+        let batch = ["BEGIN ISOLATION LEVEL READ COMMITTED"] + texts + ["COMMIT"]
+        let (results, failure) = try link.run(batch.map(PostgresLink.Query.text))
+        if let failure {
+            if !isBroken { try? link.send([.text("ROLLBACK")]) }
+            throw failure.storageError(while: batch[min(results.count, batch.count - 1)])
+        }
+    }
+
+    /// The stores for which a condition holds, in the order in which they were made.
+    func stores(where condition: String = "TRUE") throws -> [StoreID] {
+        try ask("SELECT container, environment FROM store WHERE \(condition) ORDER BY id").map {
+            StoreID(container: $0[0], environment: $0[1])
+        }
+    }
 }

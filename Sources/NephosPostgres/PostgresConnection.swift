@@ -1,4 +1,3 @@
-import CPostgres
 import NephosStorage
 
 /// A connection of the pool's, with one transaction at a time, of one store.
@@ -39,44 +38,44 @@ final class PostgresConnection: SQLConnection, StatementRunner {
     let link: PostgresLink
     let meter = ReadMeter()
     private let damage: DamageLog?
-    private let waits: WaitMeter?
-    private let beforeStatement: (@Sendable () -> Void)?
-    private var statements = [PostgresStatement?](repeating: nil, count: SQL.allCases.count)
-    private var prepared: Set<String> = []
+    let waits: WaitMeter?
+    let beforeStatement: (@Sendable () -> Void)?
+    var statements = [PostgresStatement?](repeating: nil, count: SQL.allCases.count)
+    var prepared: Set<String> = []
     private(set) var store = StoreNumber(value: 0)
     /// What the key of the stores' locks begins with.
     let lockPrefix: Int32
-    private let idleMilliseconds: Int
+    let idleMilliseconds: Int
     private var isChecked = false
 
     private(set) var isWriting = false
     /// The owners whose lines a write has; none where it has the store's lock alone.
-    private(set) var lines = Lines()
-    private(set) var isInTransaction = false
-    private var hasBegun = false
+    var lines = Lines()
+    var isInTransaction = false
+    var hasBegun = false
     /// Whether a statement failed, so that the transaction can only be rolled back.
-    private(set) var hasFailed = false
+    var hasFailed = false
     /// Changes that were not sent yet.
-    private var queued: [Queued] = []
-    private var queuedSize = 0
+    var queued: [Queued] = []
+    var queuedSize = 0
     /// What the transaction found under the names that it asked for: a record's number, or none.
-    private var found: [RecordKey: Int64?] = [:]
+    var found: [RecordKey: Int64?] = [:]
     /// The zones in which it wrote a record: their last change is the record's.
-    private var writtenZones: Set<ZoneKey> = []
-    private var mark = BodyMark()
+    var writtenZones: Set<ZoneKey> = []
+    var mark = BodyMark()
     /// The first of the transaction's change sequences, and of the numbers of its new records.
-    private var firstSequence: Int64?
-    private var nextNumber: Int64 = 0
+    var firstSequence: Int64?
+    var nextNumber: Int64 = 0
     var again: Again?
     var versions = ContentVersions()
     private(set) var findsTakenKeysLater = false
     /// Whether the body may run again though it was committed: it keeps what came of a request, or changes nothing the
     /// second time.
-    private(set) var isRepeatable = false
+    var isRepeatable = false
     /// The owners whose writes with sequences up to `settled` a read sees.
     var settledOwners: Set<OwnerID> = []
     var settled: Int64 = 0
-    private(set) var expectsFeeds = false
+    var expectsFeeds = false
     var expectation = ZoneExpectation()
     /// The last change sequences of zones that were looked up for their feeds.
     var lastSequences: [ZoneKey: Int64] = [:]
@@ -120,12 +119,11 @@ final class PostgresConnection: SQLConnection, StatementRunner {
     /// same as long as the connection.
     func use(_ store: StoreNumber) throws {
         self.store = store
+        settledOwners = []
         if isChecked { return }
         try checkLineage()
         isChecked = true
     }
-
-    func begin(writing: Bool) throws { begin(lines: writing ? Lines() : nil) }
 
     /// - Parameter lines: the lines that a write takes; nil for a read.
     /// - Parameter wantsVersions: whether versions are asked for before anything is decided on what they are of.
@@ -144,10 +142,10 @@ final class PostgresConnection: SQLConnection, StatementRunner {
     }
 
     private func forget() {
-        queued.removeAll(keepingCapacity: true)
+        clearQueue()
         found.removeAll(keepingCapacity: true)
         writtenZones.removeAll(keepingCapacity: true)
-        (queuedSize, firstSequence, nextNumber) = (0, nil, 0)
+        (firstSequence, nextNumber) = (nil, 0)
         mark = BodyMark()
     }
 
@@ -161,7 +159,7 @@ final class PostgresConnection: SQLConnection, StatementRunner {
             return
         }
         isCommitting = true
-        let results = try perform([Queued(name: "commit", text: "COMMIT", parameters: .init())])
+        let results = try perform([query("commit", "COMMIT")])
         (isCommitting, isFresh) = (false, false)
         guard results.last?.tag == "COMMIT" else {
             throw StorageError(.other, "PostgreSQL undid a transaction instead of committing it")
@@ -178,23 +176,6 @@ final class PostgresConnection: SQLConnection, StatementRunner {
 
     func mayRepeat() { isRepeatable = true }
 
-    func runAlone() throws {
-        if !lines.isAlone { try beginAnew(for: .alone) }
-    }
-
-    /// Has the transaction begin again with an owner's line, if it lacks it.
-    func require(_ owner: OwnerID) throws {
-        if !lines.isAlone && !lines.owners.contains(owner) { try beginAnew(for: .line(owner)) }
-    }
-
-    /// A change decides on rows of its owners: no other write of theirs may be under way.
-    private func requireLines(of statement: PostgresStatement) throws {
-        if lines.isAlone || PostgresSQL.withoutLine.contains(statement.sql) { return }
-        if PostgresSQL.ofStore.contains(statement.sql) { try runAlone() }
-        for owner in statement.owners { try require(OwnerID(rawValue: owner)) }
-        if statement.owners.isEmpty && lines.owners.isEmpty { try runAlone() }
-    }
-
     /// The first of the transaction's change sequences, which are drawn behind its locks.
     func takeFirstSequence() throws -> Int64 {
         if firstSequence == nil { _ = try perform([]) }
@@ -202,332 +183,13 @@ final class PostgresConnection: SQLConnection, StatementRunner {
         return firstSequence
     }
 
-    // MARK: Statements
-
-    func prepare(_ sql: SQL) throws -> any SQLStatement {
-        if let statement = statements[sql.rawValue] { return statement }
-        let statement = PostgresStatement(sql, self, meter)
-        statements[sql.rawValue] = statement
-        return statement
-    }
-
-    /// Runs a statement, or leaves it for later where it gives nothing.
-    func run(_ statement: PostgresStatement) throws -> PostgresRows? {
-        let sql = statement.sql
-        if let rows = expectation.take(statement) { return rows }
-        if sql == .zoneByName, isWriting, expectation.isOf(statement) { return try runBesideZone(statement) }
-        let writes = PostgresSQL.writes(sql)
-        if isWriting && writes { try requireLines(of: statement) }
-        let forFeed = sql == .zoneByName && expectsFeeds
-        var query = Queued(
-            name: "\(sql.rawValue)_\(forFeed ? 1 : 0)", text: forFeed ? PostgresSQL.zoneForFeed : PostgresSQL.text(sql),
-            parameters: statement.parameters)
-        if PostgresSQL.needsStore(sql) { query.parameters.add(store.value) }
-        if sql == .insertRequestKey { mayRepeat() }
-        if PostgresSQL.deferred.contains(sql) {
-            try enqueue(query)
-            return nil
-        }
-        if writes { mark.hasSent = true }
-        guard let result = try perform([query]).last else { return nil }
-        if sql == .insertAccount, result.rows > 0 {
-            // No other write knows it before the commit.
-            lines.owners.insert(OwnerID(rawValue: store.number(PostgresStatement.integer(result, 0, 0))))
-        }
-        if isWriting {
-            note(result, of: statement)
-        } else if forFeed, result.rows > 0, let owner = statement.integers.first {
-            let zone = ZoneKey(owner: OwnerID(rawValue: owner), id: PostgresStatement.integer(result, 0, 0))
-            lastSequences[zone] = PostgresStatement.integer(result, 0, PostgresSQL.zoneColumnCount)
-        }
-        return PostgresRows(result)
-    }
-
-    func expectFeeds() { expectsFeeds = !isWriting }
-
-    func knownCompletion(of zone: ZoneKey) throws -> Int64? { lastSequences[zone] }
-
-    private func note(_ result: PostgresLink.Result, of statement: PostgresStatement) {
-        guard statement.sql == .recordByName || statement.sql == .recordsByNames, statement.integers.count >= 2 else {
-            return
-        }
-        let zone = ZoneKey(owner: OwnerID(rawValue: statement.integers[0]), id: statement.integers[1])
-        note(result, of: statement.texts, in: zone)
-    }
-
-    /// Keeps what was found under the names that were asked for.
-    func note(_ result: PostgresLink.Result, of names: [String], in zone: ZoneKey) {
-        for name in names where found[RecordKey(zone, name)] == nil {
-            found[RecordKey(zone, name)] = .some(nil)
-        }
-        for row in 0..<result.rows {
-            let name = Array(PostgresStatement.bytes(result, row, 0))
-            found[RecordKey(zone: zone, name: name)] = PostgresStatement.integer(result, row, 1)
-        }
-    }
-
-    /// - Parameter needsStore: whether the last parameter is the store's number.
-    func query(
-        _ name: String, _ text: String, _ parameters: PostgresLink.Parameters = .init(), needsStore: Bool = false
-    ) -> Queued {
-        var query = Queued(name: name, text: text, parameters: parameters)
-        if needsStore { query.parameters.add(store.value) }
-        return query
-    }
-
-    func enqueue(_ query: Queued) throws {
-        expectation.end()
-        queued.append(query)
-        queuedSize += query.parameters.bytes.count
-        if queued.count >= 5000 || queuedSize >= 8 << 20 { _ = try perform([]) }
-    }
-
-    // MARK: Records
-
-    func put(_ record: RecordRow) throws -> RowNumber? {
-        expectation.end()
-        try require(record.zone.owner)
-        writtenZones.insert(record.zone)
-        let key = RecordKey(record.zone, record.name)
-        func parameters(_ number: Int64) throws -> PostgresLink.Parameters {
-            let values = PostgresStatement(.putRecord, self)
-            try values.bind(number).bind(owner: record.zone.owner.rawValue).bind(record.zone.id).bind(record.name)
-            return try values.bind(contentOf: record).parameters
-        }
-        switch found[key] {
-        case .some(.some(let number)):
-            try enqueue(query("update", PostgresSQL.updateRecord, try parameters(number)))
-            return RowNumber(number)
-        case .some(.none):
-            let number = try takeNumber()
-            found[key] = number
-            try enqueue(query("insert", PostgresSQL.insertRecord, try parameters(number)))
-            return RowNumber(number)
-        case nil:
-            let values = try parameters(try takeNumber())
-            mark.hasSent = true
-            let result = try perform([query("put", PostgresSQL.putRecord, values)]).last
-            let number = result.map { PostgresStatement.integer($0, 0, 0) } ?? 0
-            found[key] = number
-            return RowNumber(number)
-        }
-    }
-
-    /// A number for a new record, made as change sequences are.
-    private func takeNumber() throws -> Int64 {
-        let first = try takeFirstSequence()
-        guard nextNumber < PostgresSQL.sequencesPerTransaction else {
-            throw StorageError(.constraint, "a transaction adds no more records than \(nextNumber); split it")
-        }
-        nextNumber += 1
-        return first + nextNumber - 1
-    }
-
-    /// Keeps a zone's last change, if that is not the one of a record.
-    func noteChange(_ zone: ZoneKey, _ sequence: Int64) throws {
-        if writtenZones.contains(zone) { return }
-        let statement = try prepare(.noteChange)
-        defer { statement.reset() }
-        _ = try statement.bind(sequence).bind(owner: zone.owner.rawValue).bind(zone.id).step()
-    }
-
-    // MARK: Bodies of a group
-
-    /// What the connection had when a body of a group of writes began.
-    private struct BodyMark {
-        var queued = 0
-        var queuedSize = 0
-        var found: [RecordKey: Int64?] = [:]
-        var writtenZones: Set<ZoneKey> = []
-        /// Whether some of the body's changes were sent.
-        var hasSent = false
-    }
-
-    func beginBody() throws {
-        try sendAhead()
-        mark = BodyMark(queued: queued.count, queuedSize: queuedSize, found: found, writtenZones: writtenZones)
-        isRepeatable = false
-    }
-
-    /// Forgets a body's changes.
-    /// - Returns: false if some were sent, or if a statement failed: then the transaction has to be rolled back.
-    func undoBody() -> Bool {
-        if mark.hasSent || hasFailed || isBroken { return false }
-        queued.removeSubrange(mark.queued...)
-        (queuedSize, found, writtenZones) = (mark.queuedSize, mark.found, mark.writtenZones)
-        expectation = ZoneExpectation()
-        again = nil
-        return true
-    }
-
-    // MARK: The way to the server
-
-    /// Sends what begins the transaction, if it has not begun, what was left for later, and these.
-    /// - Returns: what these gave.
-    func perform(_ last: [Queued]) throws -> [PostgresLink.Result] {
-        if isWriting { beforeStatement?() }
-        var queries: [Queued] = []
-        var stateIndex: Int?
-        if !hasBegun {
-            queries = beginning()
-            if isWriting { stateIndex = queries.count - 1 }
-        }
-        var versionsIndex: Int?
-        if !isWriting && versions.areWanted {
-            versionsIndex = queries.count
-            queries.append(query("versions", PostgresSQL.versions, needsStore: true))
-        }
-        queries += queued + last
-        hasBegun = true
-        if queued.count > mark.queued { mark.hasSent = true }
-        (mark.queued, mark.queuedSize) = (0, 0)
-        queued.removeAll(keepingCapacity: true)
-        queuedSize = 0
-        let (results, failure) = try exchange(queries)
-        if let failure {
-            hasFailed = true
-            let failed = queries.indices.contains(results.count) ? queries[results.count].text : nil
-            throw note(failure, while: failed ?? "ending a transaction")
-        }
-        if let stateIndex {
-            let result = results[stateIndex]
-            firstSequence = PostgresStatement.integer(result, 0, 0)
-            let last = 1 + SharedContent.allCases.count
-            let forOwners = PostgresStatement.integer(results[stateIndex - 1], 0, 0)
-            waits?.waitedForLocks(
-                owners: forOwners, stores: PostgresStatement.integer(result, 0, last + 1) - forOwners)
-            let isNoted = PostgresStatement.integer(result, 0, last) != 0
-            if !isNoted { try beginAnew(for: .lineage) }
-            try learnVersions(result, from: 1)
-        }
-        if let versionsIndex { try learnVersions(results[versionsIndex], from: 0) }
-        return last.isEmpty ? [] : Array(results.suffix(last.count))
-    }
-
-    /// Sends statements as one batch with one sync, each after its Parse message where it is not prepared yet.
-    /// - Returns: what each gave, and why the first failed that did: nothing behind it ran.
-    func exchange(_ queries: [Queued]) throws -> ([PostgresLink.Result], PostgresError?) {
-        let (batch, preparations) = messages(of: queries)
-        let (results, failure) = try link.run(batch)
-        if preparations.isEmpty { return (results, failure) }
-        for (index, name) in preparations where index < results.count { prepared.insert(name) }
-        return (results.indices.filter { preparations[$0] == nil }.map { results[$0] }, failure)
-    }
-
-    /// - Returns: what is sent, and the names of the statements that it prepares, by their places.
-    private func messages(of queries: [Queued]) -> ([PostgresLink.Query], [Int: String]) {
-        var batch: [PostgresLink.Query] = []
-        var preparations: [Int: String] = [:]
-        for query in queries {
-            if !prepared.contains(query.name), !preparations.values.contains(query.name) {
-                preparations[batch.count] = query.name
-                batch.append(.prepare(name: query.name, text: query.text))
-            }
-            batch.append(.run(name: query.name, query.parameters))
-        }
-        return (batch, preparations)
-    }
-
-    /// Sends many changes of a group's bodies without waiting, so that PostgreSQL makes them while the next body runs. Where
-    /// one fails the commit fails, and each body runs again by itself.
-    private func sendAhead() throws {
-        guard hasBegun, queued.count >= Self.sentAhead else { return }
-        let (batch, preparations) = messages(of: queued)
-        try link.send(batch)
-        prepared.formUnion(preparations.values)
-        queued.removeAll(keepingCapacity: true)
-        queuedSize = 0
-    }
-
-    private static let sentAhead = 64
-
-    /// - Parameter column: the first version's.
-    private func learnVersions(_ result: PostgresLink.Result, from column: Int) throws {
-        versions.learn(result, from: column)
-        if versions.areStale { try beginAnew(for: .versions) }
-    }
-
     func beginAnew(for reason: Again) throws {
         again = reason
-        throw StorageError(.busy, "the transaction has to begin again")
+        try continueUnlessAnew()
     }
 
-    /// A write takes the lines of its owners in the order of their keys, then the store's lock. Nothing is read by the
-    /// statements that lock: their snapshot is older than their wait.
-    private func beginning() -> [Queued] {
-        func plain(_ name: String, _ text: String) -> Queued { Queued(name: name, text: text, parameters: .init()) }
-        guard isWriting else { return [plain("read", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")] }
-        var queries = [plain("write", "BEGIN ISOLATION LEVEL READ COMMITTED")]
-        for owner in lines.sorted {
-            queries.append(query("line", "SELECT pg_advisory_xact_lock($1::bigint)", lineParameter(of: owner)))
-        }
-        let lock = lines.isAlone ? "pg_advisory_xact_lock" : "pg_advisory_xact_lock_shared"
-        let idle = "set_config('idle_in_transaction_session_timeout', '\(idleMilliseconds)', true)"
-        queries.append(
-            query(
-                lines.isAlone ? "alone" : "beside",
-                "SELECT \(PostgresSQL.microseconds), \(lock)(\(lockPrefix), $1::int), \(idle)",
-                needsStore: true))
-        queries.append(query("state", PostgresSQL.state, needsStore: true))
-        return queries
+    /// - Throws: where the transaction has to begin again, though its body may have gone on.
+    func continueUnlessAnew() throws {
+        if again != nil { throw StorageError(.busy, "the transaction has to begin again") }
     }
-
-    private func lineParameter(of owner: OwnerID) -> PostgresLink.Parameters {
-        var parameters = PostgresLink.Parameters()
-        parameters.add(lineKey(of: owner))
-        return parameters
-    }
-
-    /// The advisory lock of an owner. The key of an owner is mixed with the name of the tables, as databases may have several.
-    private func lineKey(of owner: OwnerID) -> Int64 {
-        store.key(owner.rawValue) ^ Int64(lockPrefix) << 31
-    }
-
-    /// Waits until the writes of owners that are under way have ended, outside of transactions.
-    func settle(_ owners: Set<OwnerID>) throws {
-        let last = try ask("SELECT last_value::text FROM change_sequence").first?.first.flatMap { Int64($0) } ?? 0
-        // In the order in which writes take them.
-        let keys = owners.sorted { $0.rawValue < $1.rawValue }.map { String(lineKey(of: $0)) }
-        for start in stride(from: 0, to: keys.count, by: Self.linesAtOnce) {
-            let some = keys[start..<min(start + Self.linesAtOnce, keys.count)].joined(separator: ", ")
-            _ = try askInTransaction([
-                "SELECT count(pg_advisory_xact_lock_shared(key))::text FROM unnest(ARRAY[\(some)]::bigint[]) AS key"
-            ])
-        }
-        // Above the sequences of all these writes and of all before, and below those of later ones.
-        (settledOwners, settled) = (owners, last + PostgresSQL.sequencesPerTransaction - 1)
-    }
-
-    /// The lines of a statement, which come from a table of locks that all sessions share.
-    private static let linesAtOnce = 100
-
-    func settledSequence(of owners: Set<OwnerID>) throws -> Int64 {
-        if !settledOwners.isSuperset(of: owners) { try beginAnew(for: .settling(owners)) }
-        return settled
-    }
-
-    private func note(_ failure: PostgresError, while action: String) -> StorageError {
-        // A second run finds what another write was faster with.
-        if failure.isConflict || failure.isRace && findsTakenKeysLater { again = .conflict }
-        if failure.isDeadlock { waits?.noteDeadlock() }
-        if failure.needsPreparation {
-            again = .preparation
-            prepared.removeAll()
-            try? link.send([.text("ROLLBACK"), .text("DEALLOCATE ALL")])
-            isInTransaction = false
-        }
-        return failure.storageError(while: action)
-    }
-
-    func schemaVersion() throws -> Int { 0 }
-    func setSchemaVersion(_ version: Int) throws {}
-}
-
-/// What a write excludes until it ends: other writes of owners, or all of the store.
-struct Lines: Hashable, Sendable {
-    var owners: Set<OwnerID> = []
-    var isAlone = false
-
-    /// In the order of their keys, in which every write takes them.
-    var sorted: [OwnerID] { isAlone ? [] : owners.sorted { $0.rawValue < $1.rawValue } }
 }

@@ -23,6 +23,8 @@ package final class PostgresEngine: StorageEngine {
     private let store: StoreNumber
     private let options: PostgresOptions
     private let statistics: TableStatistics
+    /// How often a write is run that others are in the way of.
+    private static let attempts = 20
 
     init(
         pool: PostgresPool, lookups: LookupPipeline, signals: PostgresSignals, clock: DatabaseClock, store: StoreNumber,
@@ -58,10 +60,12 @@ package final class PostgresEngine: StorageEngine {
     private func readInTransaction<T: Sendable>(
         isShort: Bool, _ body: @escaping @Sendable (StorageReader) throws -> T
     ) async throws -> T {
-        try await onConnection(reads: true) { [store, times = RequestTimes.current] connection in
-            try Self.read(connection, store) { reader in
-                guard isShort else { return try body(reader) }
-                return try connection.meter.runShort(for: times) { try body(reader) }
+        try await onConnection(reads: true) { [self, times = RequestTimes.current] connection in
+            try transaction(on: connection, nil, attempts: 4) {
+                try Self.read(connection) { reader in
+                    guard isShort else { return try body(reader) }
+                    return try connection.meter.runShort(for: times) { try body(reader) }
+                }
             }
         }
     }
@@ -86,34 +90,12 @@ package final class PostgresEngine: StorageEngine {
         return Result { try body(reader) }
     }
 
-    private static func read<T: Sendable>(
-        _ connection: PostgresConnection, _ store: StoreNumber, _ body: (StorageReader) throws -> T
-    ) throws -> T {
-        try connection.use(store)
-        connection.settledOwners = []
-        // What was prepared may be gone, what is cached stale, and owners be found whose numbers are to be compared.
-        for attempt in 1... {
-            connection.begin(lines: nil, wantsVersions: connection.again == .versions)
-            let reader = StorageReader(connection)
-            defer { reader.invalidate() }
-            do {
-                let value = try body(reader)
-                if connection.again == nil {
-                    try connection.commit()
-                    return value
-                }
-            } catch {
-                // It may have failed because of what was stale.
-                if connection.again == nil { try? connection.checkVersions() }
-                if connection.again == nil || attempt > 3 {
-                    connection.rollback()
-                    throw error
-                }
-            }
-            connection.rollback()
-            if case .settling(let owners) = connection.again { try connection.settle(owners) }
-        }
-        throw StorageError(.other, "a read could not be prepared")
+    private static func read<T>(_ connection: PostgresConnection, _ body: (StorageReader) throws -> T) throws -> T {
+        let reader = StorageReader(connection)
+        defer { reader.invalidate() }
+        let value = try body(reader)
+        try connection.continueUnlessAnew()
+        return value
     }
 
     /// Runs `body` with a connection; once more with others where the first turns out to be lost before anything was
@@ -176,7 +158,7 @@ package final class PostgresEngine: StorageEngine {
         try begin()
         defer { end() }
         let value = try await write(Lines(owners: owners), body)
-        if statistics.noteWrite() && options.analyzesTables { analyzeTables() }
+        if statistics.noteWrite() { analyzeTables() }
         return value
     }
 
@@ -194,31 +176,54 @@ package final class PostgresEngine: StorageEngine {
             }
         }
         return try await onConnection(isInDoubt: isInDoubt) { [self, isInDoubt] connection in
-            var lines = lines
-            connection.settledOwners = []
-            for attempt in 1... {
-                let error: any Error
-                do {
-                    return try write(connection, lines, isRepeated: isInDoubt || attempt > 1, body)
-                } catch let failure {
-                    if connection.again == nil { try? connection.checkVersions() }
-                    connection.rollback()
-                    error = failure
-                }
-                guard let again = connection.again, attempt < options.attempts, !connection.isBroken else {
-                    throw error
-                }
-                switch again {
-                case .line(let owner): lines.owners.insert(owner)
-                case .alone: lines.isAlone = true
-                case .lineage: try connection.noteLineage()
-                case .settling(let owners): try connection.settle(owners)
-                case .conflict:
-                    NativeThread.sleep(nanoseconds: Int64.random(in: 100_000...Int64(attempt) * 2_000_000))
-                case .preparation, .versions: break
-                }
+            try transaction(on: connection, lines, attempts: Self.attempts, isRepeated: isInDoubt) {
+                try connection.run(body, connection.sequences())
             }
-            throw StorageError(.busy, "other writes were in the way")
+        }
+    }
+
+    /// Runs `body` in a transaction, and again in another where something was in the way that need not be the next time:
+    /// what was prepared is gone, what is cached stale, a line is missing, or another write was faster.
+    /// - Parameters:
+    ///   - lines: those that a write takes; nil for a read.
+    ///   - isRepeated: whether it ran before, and may have been committed.
+    private func transaction<T>(
+        on connection: PostgresConnection, _ lines: Lines?, attempts: Int, isRepeated: Bool = false,
+        _ body: () throws -> T
+    ) throws -> T {
+        try connection.use(store)
+        var lines = lines
+        var attempt = 1
+        while true {
+            connection.begin(
+                lines: lines, wantsVersions: attempt > 1 && connection.again == .versions,
+                isRepeated: isRepeated || attempt > 1)
+            do {
+                let value = try body()
+                try connection.commit()
+                return value
+            } catch {
+                // It may have failed because of what was stale.
+                if connection.again == nil { try? connection.checkVersions() }
+                connection.rollback()
+                guard let again = connection.again, attempt < attempts, !connection.isBroken else { throw error }
+                try clear(again, on: connection, &lines, attempt)
+            }
+            attempt += 1
+        }
+    }
+
+    /// Sees to it that what was in the way of a transaction is not in that of the next.
+    private func clear(
+        _ again: PostgresConnection.Again, on connection: PostgresConnection, _ lines: inout Lines?, _ attempt: Int
+    ) throws {
+        switch again {
+        case .line(let owner): lines?.owners.insert(owner)
+        case .alone: lines?.isAlone = true
+        case .lineage: try connection.noteLineage()
+        case .settling(let owners): try connection.settle(owners)
+        case .conflict: NativeThread.sleep(nanoseconds: Int64.random(in: 100_000...Int64(attempt) * 2_000_000))
+        case .preparation, .versions: break
         }
     }
 
@@ -227,17 +232,6 @@ package final class PostgresEngine: StorageEngine {
         Task { [pool] in
             _ = try? await pool.run { try TableStatistics.update($0) }
         }
-    }
-
-    private func write<T: Sendable>(
-        _ connection: PostgresConnection, _ lines: Lines, isRepeated: Bool,
-        _ body: (StorageTransaction) throws -> T
-    ) throws -> T {
-        try connection.use(store)
-        connection.begin(lines: lines, wantsVersions: connection.again == .versions, isRepeated: isRepeated)
-        let value = try connection.run(body, connection.sequences())
-        try connection.commit()
-        return value
     }
 
     // MARK: Other servers

@@ -3,7 +3,7 @@ package import NephosStorage
 
 /// The rows of a store in PostgreSQL, while it is not written.
 package final class PostgresImage: StoreCopy {
-    private let link: PostgresLink
+    private let connection: PostgresConnection
     private let store: StoreNumber
     private var isPrepared: Set<String> = []
     /// Whether rows are read back that were copied here.
@@ -15,13 +15,10 @@ package final class PostgresImage: StoreCopy {
 
     init(_ address: PostgresAddress, _ options: PostgresOptions, store: StoreNumber) throws {
         self.store = store
-        link = try PostgresLink(
-            address, options,
-            settings: [
-                ("statement_timeout", "\(options.statementMilliseconds)"),
-                ("lock_timeout", "\(options.lockMilliseconds)"), ("jit", "off"),
-                ("search_path", PostgresAddress.searchPath(options.prefix)), ("client_min_messages", "warning"),
-            ])
+        connection = try PostgresConnection(address, options, damage: nil)
+        // Whole tables are read, in a transaction that waits for the other store.
+        try connection.execute(
+            "SET idle_in_transaction_session_timeout = 0; RESET enable_seqscan; RESET enable_bitmapscan")
         try refuseServers(options.prefix)
         // Writes wait until the connection closes. The snapshot is taken after the last of them.
         try ask("SELECT pg_advisory_lock(\(PostgresAddress.lockKey(options.prefix).1), \(store.value))::text")
@@ -40,17 +37,7 @@ package final class PostgresImage: StoreCopy {
 
     /// - Returns: the first column's texts.
     @discardableResult
-    private func ask(_ text: String) throws -> [String] {
-        let result = try run(text)
-        return (0..<result.rows).map { String(decoding: PostgresStatement.bytes(result, $0, 0), as: UTF8.self) }
-    }
-
-    private func run(_ text: String) throws -> PostgresLink.Result {
-        let (results, failure) = try link.run([.text(text)])
-        if let failure { throw failure.storageError(while: text) }
-        guard let result = results.last else { throw StorageError(.other, "PostgreSQL gave no result") }
-        return result
-    }
+    private func ask(_ text: String) throws -> [String] { try connection.ask(text).compactMap(\.first) }
 
     private func number(_ text: String) throws -> Int64 { Int64(try ask(text).first ?? "") ?? 0 }
 
@@ -88,7 +75,7 @@ package final class PostgresImage: StoreCopy {
             WHERE \(ownRows(of: table))
             """)
         while true {
-            let result = try run("FETCH \(Self.rowsPerRead) FROM rows")
+            let result = try connection.rows(of: "FETCH \(Self.rowsPerRead) FROM rows")
             try body(
                 (0..<result.rows).map { row in
                     table.columns.indices.map { column in
@@ -175,7 +162,9 @@ package final class PostgresImage: StoreCopy {
             }
             batch.append(.run(name: table.name, parameters))
         }
-        if let failure = try link.run(batch).1 { throw failure.storageError(while: "copying to \(table.name)") }
+        if let failure = try connection.link.run(batch).1 {
+            throw failure.storageError(while: "copying to \(table.name)")
+        }
     }
 
     package func setCounters(_ counters: StoreCounters) throws {
@@ -202,5 +191,5 @@ package final class PostgresImage: StoreCopy {
 
     package func commit() throws { try ask("COMMIT") }
 
-    package func close() { link.close() }
+    package func close() { connection.close() }
 }

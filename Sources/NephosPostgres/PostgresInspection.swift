@@ -17,10 +17,7 @@ package struct PostgresInspection: Sendable {
     package init(_ address: PostgresAddress, assets place: AssetPlace, options: PostgresOptions) throws {
         let connection = try PostgresConnection(address, options, damage: nil)
         defer { connection.close() }
-        if !options.acceptsUnsafeServer { try ServerChecks.run(address, connection) }
-        let other = try PostgresConnection(address, options, damage: nil)
-        defer { other.close() }
-        try ServerChecks.refusePooler([connection, other])
+        try ServerChecks.run(address, options, connection)
         let clock = DatabaseClock(options.clock)
         try clock.measure(connection)
         clockOffset = clock.offset
@@ -29,9 +26,7 @@ package struct PostgresInspection: Sendable {
         ran = try connection.ranCount(migrations, options.prefix)
         guard ran == 0 else {
             try PostgresStores.check(place, againstNoted: PostgresStores.notedPlace(connection))
-            stores = try connection.ask("SELECT container, environment FROM store ORDER BY id").map {
-                StoreID(container: $0[0], environment: $0[1])
-            }
+            stores = try connection.stores()
             return
         }
         stores = []

@@ -262,17 +262,17 @@ final class PostgresLink {
 
     // MARK: Notifications
 
-    /// Waits for what the server sends unasked, or for something to read from another descriptor.
-    /// - Returns: whether the server may have sent something.
-    func waitForInput(orFor other: Int32, milliseconds: Int) throws -> Bool {
-        var descriptors = [
-            pollfd(fd: PQsocket(handle), events: Int16(POLLIN), revents: 0),
-            pollfd(fd: other, events: Int16(POLLIN), revents: 0),
-        ]
-        let count = poll(&descriptors, nfds_t(descriptors.count), Int32(clamping: milliseconds))
+    /// Waits for what the server sends unasked.
+    /// - Returns: whether it may have sent something.
+    func waitForInput(milliseconds: Int) throws -> Bool {
+        var descriptor = pollfd(fd: PQsocket(handle), events: Int16(POLLIN), revents: 0)
+        let count = poll(&descriptor, 1, Int32(clamping: milliseconds))
         if count < 0 && errno != EINTR { throw lost("listening") }
-        return descriptors[0].revents != 0
+        return descriptor.revents != 0
     }
+
+    /// Ends the wait of the connection's thread, and the connection with it. May be called on any thread.
+    func interrupt() { shutdown(PQsocket(handle), Int32(SHUT_RDWR)) }
 
     func takeNotifications() throws -> [String] {
         if PQconsumeInput(handle) == 0 { throw lost("listening") }

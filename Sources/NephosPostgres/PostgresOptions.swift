@@ -8,7 +8,7 @@ package struct PostgresOptions: Sendable {
     /// How long a read or write may wait for a connection, in nanoseconds.
     package var waitNanoseconds: Int64
     /// How many reads and writes may wait for one.
-    package var waiting: Int
+    package var waiting = 2000
     /// How long connecting, one statement, and waiting for a lock may take, in milliseconds.
     package var connectMilliseconds: Int
     package var statementMilliseconds: Int
@@ -16,51 +16,38 @@ package struct PostgresOptions: Sendable {
     /// How long a write may keep its owners' lines without sending a statement, in milliseconds: a server that stops while
     /// it has a line costs the owner no more.
     package var idleMilliseconds = 3000
-    /// How often a write that another was in the way of is run before it fails.
-    package var attempts: Int
     /// After how long without a signal a server looks for what another left, in milliseconds.
-    package var lookMilliseconds: Int
+    package var lookMilliseconds = 5000
     /// Whether a server is accepted that may lose what was answered, or that others could listen to.
     package var acceptsUnsafeServer: Bool
-    /// Whether tables are analysed while they grow, besides by autovacuum.
-    package var analyzesTables = true
     /// What the schemas' names begin with.
     package var prefix: String
     /// Called before each way to the server that a write goes, on its thread: a test lets others go first there.
     package var beforeStatement: (@Sendable () -> Void)?
     /// This machine's clock, in milliseconds since 1970; a test gives another.
-    package var clock: @Sendable () -> Int64
+    package var clock: @Sendable () -> Int64 = {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+    }
     /// Takes lines for the operator.
     package var log: @Sendable (String) -> Void
     /// The tables' history; a test gives its own.
-    package var migrations: [Migration]
+    package var migrations = Migration.all
 
     package init(
-        connections: Int = 16, waitNanoseconds: Int64 = 5_000_000_000, waiting: Int = 2000,
-        connectMilliseconds: Int = 5000, statementMilliseconds: Int = 30_000, lockMilliseconds: Int = 10_000,
-        attempts: Int = 20, lookMilliseconds: Int = 5000,
-        acceptsUnsafeServer: Bool = false,
-        prefix: String = "nephos", log: @escaping @Sendable (String) -> Void = { _ in },
-        migrations: [Migration] = Migration.all
+        connections: Int = 16, waitNanoseconds: Int64 = 5_000_000_000, connectMilliseconds: Int = 5000,
+        statementMilliseconds: Int = 30_000, lockMilliseconds: Int = 10_000, acceptsUnsafeServer: Bool = false,
+        prefix: String = "nephos", log: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         self.connections = max(1, connections)
         self.waitNanoseconds = waitNanoseconds
-        self.waiting = waiting
         self.connectMilliseconds = connectMilliseconds
         self.statementMilliseconds = statementMilliseconds
         self.lockMilliseconds = lockMilliseconds
-        self.attempts = max(1, attempts)
-        self.lookMilliseconds = lookMilliseconds
         self.acceptsUnsafeServer = acceptsUnsafeServer
         self.prefix = prefix
-        beforeStatement = nil
-        clock = {
-            var time = timespec()
-            clock_gettime(CLOCK_REALTIME, &time)
-            return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
-        }
         self.log = log
-        self.migrations = migrations
     }
 
     /// Of connections that read for many callers at once: what takes longer is read again by an ordinary read.

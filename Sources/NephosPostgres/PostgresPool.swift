@@ -183,27 +183,27 @@ final class PostgresPool: @unchecked Sendable {
 
     private func startWatch() {
         do {
-            try NativeThread.start("postgresql") { [self] in
-                while watch() {}
-            }
+            try NativeThread.start("postgresql") { [self] in watch() }
         } catch {
             // The taker of a waiting request looks at its deadline too.
             lock.withLock { hasWatch = false }
         }
     }
 
-    /// - Returns: whether something waits.
-    private func watch() -> Bool {
-        let next = lock.withLock { () -> MonotonicTime? in
-            if waiting.isEmpty { hasWatch = false }
-            return waiting.first?.deadline
+    /// Ends where nothing waits, but not at once: a thread for each request that waits for a moment would cost more.
+    private func watch() {
+        var isNeeded = true
+        while isNeeded {
+            let next = lock.withLock { waiting.first?.deadline }
+            let left = next.map { max(1_000_000, $0 - MonotonicTime.now) } ?? .max
+            NativeThread.sleep(nanoseconds: min(250_000_000, options.waitNanoseconds, left))
+            let now = MonotonicTime.now.nanoseconds
+            refuse(Self.late) { $0.deadline.nanoseconds <= now }
+            isNeeded = lock.withLock {
+                hasWatch = !waiting.isEmpty
+                return hasWatch
+            }
         }
-        guard let next else { return false }
-        let wait = min(250_000_000, max(1_000_000, next.nanoseconds - MonotonicTime.now.nanoseconds))
-        NativeThread.sleep(nanoseconds: wait)
-        let now = MonotonicTime.now.nanoseconds
-        refuse(Self.late) { $0.deadline.nanoseconds <= now }
-        return true
     }
 
     private func refuse(_ error: any Error, _ isLate: (Waiting) -> Bool) {

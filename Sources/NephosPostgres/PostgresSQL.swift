@@ -266,5 +266,6 @@ enum PostgresSQL {
     ]
 
     /// Whether a statement changes something.
-    static func writes(_ sql: SQL) -> Bool { !sql.template.hasPrefix("SELECT") && sql != .referencesBelow }
+    static func writes(_ sql: SQL) -> Bool { writing[sql.rawValue] }
+    private static let writing = SQL.allCases.map { !$0.template.hasPrefix("SELECT") && $0 != .referencesBelow }
 }

@@ -1,5 +1,3 @@
-import CPostgres
-import Glibc
 import NephosStorage
 import NephosThreads
 
@@ -16,8 +14,8 @@ final class PostgresSignals: @unchecked Sendable {
     private var waiting: [StoreNumber: StoreSignals] = [:]
     private var isRunning = false
     private var isClosed = false
-    /// Ends the wait of the thread that listens.
-    private var wakeUp: (read: Int32, write: Int32) = (-1, -1)
+    /// The connection that is listened on.
+    private var listening: PostgresConnection?
 
     private let address: PostgresAddress
     private let options: PostgresOptions
@@ -47,10 +45,6 @@ final class PostgresSignals: @unchecked Sendable {
             return !isRunning && !isClosed
         }
         guard starts else { return }
-        var ends: [Int32] = [-1, -1]
-        guard pipe(&ends) == 0 else { throw StorageError(system: errno, while: "making a pipe") }
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        lock.withLock { wakeUp = (ends[0], ends[1]) }
         try NativeThread.start("pg listen") { [self] in listen() }
         try NativeThread.start("pg notify") { [self] in send() }
     }
@@ -72,10 +66,7 @@ final class PostgresSignals: @unchecked Sendable {
             isClosed = true
             handlers = [:]
             condition.broadcast()
-            if wakeUp.write >= 0 {
-                var byte: UInt8 = 0
-                _ = write(wakeUp.write, &byte, 1)
-            }
+            listening?.link.interrupt()
         }
     }
 
@@ -125,7 +116,11 @@ final class PostgresSignals: @unchecked Sendable {
         while !lock.withLock({ isClosed }) {
             do {
                 let connection = try PostgresConnection(address, options, damage: nil)
-                defer { connection.close() }
+                lock.withLock { listening = connection }
+                defer {
+                    lock.withLock { listening = nil }
+                    connection.close()
+                }
                 let (first, second) = PostgresAddress.serversLockKey(channel)
                 _ = try connection.ask("SELECT pg_advisory_lock_shared(\(first), \(second))::text")
                 try connection.execute("LISTEN \(PostgresAddress.quoted(channel))")
@@ -138,23 +133,15 @@ final class PostgresSignals: @unchecked Sendable {
                 NativeThread.sleep(nanoseconds: Self.reconnectPause)
             }
         }
-        let ends = lock.withLock { () -> (Int32, Int32) in
-            defer { wakeUp = (-1, -1) }
-            return wakeUp
-        }
-        Glibc.close(ends.0)
-        Glibc.close(ends.1)
     }
 
     private func listen(on connection: PostgresConnection) throws {
         let pause = Int64(options.lookMilliseconds) * 1_000_000
         var nextMeasure = MonotonicTime.now + pause
-        while true {
-            let (wake, isClosed) = lock.withLock { (wakeUp.read, self.isClosed) }
-            if isClosed { return }
+        while !lock.withLock({ isClosed }) {
             // Some may have been read with what measuring gave: no wait would end for those.
-            for payload in try connection.takeNotifications() { deliver(payload) }
-            if try !connection.waitForNotifications(orFor: wake, milliseconds: options.lookMilliseconds) {
+            for payload in try connection.link.takeNotifications() { deliver(payload) }
+            if try !connection.link.waitForInput(milliseconds: options.lookMilliseconds) {
                 // A connection may be lost without a word.
                 nextMeasure = .now
                 deliverToAll()

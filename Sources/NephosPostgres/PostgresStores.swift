@@ -41,13 +41,12 @@ package final class PostgresStores: StoreProvider {
         pool = PostgresPool(options, losses: losses, meter: meter) {
             try PostgresConnection(address, options, damage: damage, meter: meter)
         }
-        lookups = LookupPipeline(threads: max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)) / 4), losses: losses) {
+        lookups = LookupPipeline(batches: max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)) / 4), losses: losses) {
             try PostgresConnection(address, options.forLookups, damage: damage)
         }
         try connected { connection in
-            if !options.acceptsUnsafeServer { try ServerChecks.run(address, connection) }
+            try ServerChecks.run(address, options, connection)
             try clock.measure(connection)
-            try connected { try ServerChecks.refusePooler([connection, $0]) }
             try connection.migrate(options)
         }
     }
@@ -58,11 +57,8 @@ package final class PostgresStores: StoreProvider {
     /// How often the server was waited for. Exact while nothing runs.
     package var roundTrips: Int { pool.roundTrips + lookups.roundTrips }
 
-    /// A connection beside the pool's, for what happens seldom.
     func connected<T>(_ body: (PostgresConnection) throws -> T) throws -> T {
-        let connection = try PostgresConnection(address, options, damage: nil)
-        defer { connection.close() }
-        return try body(connection)
+        try PostgresConnection.open(address, options, body)
     }
 
     package func open(_ id: StoreID) throws -> any StorageEngine {
@@ -81,7 +77,7 @@ package final class PostgresStores: StoreProvider {
         if let known = try connection.ask(Self.find(id)).first?.first.flatMap({ Int64($0) }) {
             return StoreNumber(value: known)
         }
-        _ = try connection.askInTransaction([
+        try connection.runInTransaction([
             // The first write of the store waits for the disk, with all before it.
             "SET LOCAL synchronous_commit TO off",
             """
@@ -147,7 +143,7 @@ package final class PostgresStores: StoreProvider {
         }
     }
 
-    package func existingStores() throws -> [StoreID] { try stores("TRUE") }
+    package func existingStores() throws -> [StoreID] { try connected { try $0.stores() } }
 
     package func storesWithWork() throws -> [StoreID]? {
         let key = StoreNumber.sql(ofKey: "owner")
@@ -165,15 +161,7 @@ package final class PostgresStores: StoreProvider {
             SELECT store FROM found)
             """
         }
-        return try stores("id IN (\(looks.joined(separator: " UNION ")))")
-    }
-
-    private func stores(_ condition: String) throws -> [StoreID] {
-        try connected { connection in
-            try connection.ask("SELECT container, environment FROM store WHERE \(condition) ORDER BY id").map {
-                StoreID(container: $0[0], environment: $0[1])
-            }
-        }
+        return try connected { try $0.stores(where: "id IN (\(looks.joined(separator: " UNION ")))") }
     }
 
     package var keepsStores: Bool { true }

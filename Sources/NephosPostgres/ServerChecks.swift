@@ -3,7 +3,12 @@ import NephosStorage
 /// Whether a server keeps what it answered, as it has to.
 enum ServerChecks {
     /// - Throws: `StorageError` `.constraint` that says what is wrong and what to do.
-    static func run(_ address: PostgresAddress, _ connection: PostgresConnection) throws {
+    static func run(_ address: PostgresAddress, _ options: PostgresOptions, _ connection: PostgresConnection) throws {
+        if !options.acceptsUnsafeServer { try refuseUnsafe(address, connection) }
+        try PostgresConnection.open(address, options) { try refusePooler([connection, $0]) }
+    }
+
+    private static func refuseUnsafe(_ address: PostgresAddress, _ connection: PostgresConnection) throws {
         if address.isExposed {
             throw StorageError(
                 .constraint,

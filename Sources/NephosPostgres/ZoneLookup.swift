@@ -32,8 +32,8 @@ struct ZoneLookup: Sendable {
 extension PostgresConnection {
     /// Looks up several, each by a statement of its own, outside of transactions.
     /// - Returns: the rows, fewer where one failed: none behind it was read.
-    /// - Throws: where the connection is not to be used again.
     func look(up lookups: [ZoneLookup]) throws -> [ZoneLookup.Row] {
+        if lookups.isEmpty { return [] }
         let queries = try lookups.map { lookup in
             try use(lookup.store)
             var parameters = PostgresLink.Parameters()
@@ -44,7 +44,7 @@ extension PostgresConnection {
             return Queued(name: "lookup", text: PostgresSQL.zoneWithRecord, parameters: parameters)
         }
         let (results, failure) = try exchange(queries)
-        if let failure, failure.needsPreparation { throw failure }
+        if let failure, failure.needsPreparation { prepareAnew() }
         return results.map { ZoneLookup.Row(result: $0) }
     }
 }
@@ -54,7 +54,6 @@ extension PostgresConnection {
 /// The body runs twice, so that the caller need not say the same in another way. It runs as an ordinary read where it
 /// wants something else first, or more.
 final class ZoneLookupConnection: SQLConnection, StatementRunner {
-    static var dialect: SQLDialect { PostgresConnection.dialect }
     static var isRemote: Bool { true }
     // One record is no work to count.
     var meter: ReadMeter { ReadMeter() }
@@ -121,15 +120,6 @@ final class ZoneLookupConnection: SQLConnection, StatementRunner {
         return version
     }
 
-    // Nothing is written, and no transaction is open.
-    func execute(_ script: String) throws { throw missing() }
-    func begin(writing: Bool) throws {}
-    func commit() throws {}
-    func rollback() {}
-    var isInTransaction: Bool { false }
-    func schemaVersion() throws -> Int { 0 }
-    func setSchemaVersion(_ version: Int) throws { throw missing() }
     /// The read transaction that the lookup falls back to logs it.
     func noteDamage(_ record: RecordRowView) { needsMore = true }
-    func close() {}
 }

@@ -1,17 +1,13 @@
 package import Testing
 
-/// Runs tests one after another, whichever suites they are in: a write under way anywhere in a cluster holds back what feeds
-/// give and what is purged.
+/// Runs tests one after another, whichever suites they are in: they end others' connections, count round trips, or need a
+/// machine that is not busy.
 package struct OneAtATime: SuiteTrait, TestTrait, TestScoping {
     package var isRecursive: Bool { true }
-    private let isOn: Bool
-
-    fileprivate init(isOn: Bool) { self.isOn = isOn }
 
     package func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {
-        guard isOn else { return try await function() }
         await Turn.shared.begin()
         do {
             try await function()
@@ -24,9 +20,7 @@ package struct OneAtATime: SuiteTrait, TestTrait, TestScoping {
 }
 
 extension Trait where Self == OneAtATime {
-    package static var oneAtATime: Self { Self(isOn: true) }
-    /// The same where PostgreSQL was chosen for tests of the service.
-    package static var oneAtATimeOverPostgreSQL: Self { Self(isOn: TestCluster.isChosen) }
+    package static var oneAtATime: Self { Self() }
 }
 
 private actor Turn {

@@ -14,19 +14,9 @@ package enum TestCluster {
     }
 
     /// The address as a user gives it.
-    package static let text: Result<String, any Error> = Result { try start("") }
-
-    /// A cluster in which no other test writes: a write under way anywhere in a cluster holds back what feeds give.
-    package static let quietStores: Result<PostgresStores, any Error> = Result {
-        try PostgresStores(PostgresAddress(start(".quiet")), options: options(connections: 8))
-    }
-
-    /// One in which one test of the service writes at a time.
-    private static let aloneAddress = Result { try PostgresAddress(start(".alone")) }
-
-    private static func start(_ suffix: String) throws -> String {
+    package static let text: Result<String, any Error> = Result {
         if let given = environment["NEPHOS_TEST_POSTGRESQL"] { return given }
-        guard let directory = environment["NEPHOS_TEST_CLUSTER"].map({ $0 + suffix }) else {
+        guard let directory = environment["NEPHOS_TEST_CLUSTER"] else {
             throw Unavailable(description: "run the tests with scripts/run-tests, which stops the cluster after them")
         }
         try script("start", directory)
@@ -94,13 +84,10 @@ package enum TestCluster {
     package static let isChosen = environment["NEPHOS_TEST_STORAGE"] == "postgresql"
 
     /// Stores of a cloud of its own, a few connections to it; `other` where PostgreSQL was not chosen.
-    /// - Parameter isAlone: whether they are in the cluster in which one test writes at a time, which is
-    ///   `oneAtATimeOverPostgreSQL`.
-    package static func stores(or other: any StoreProvider, isAlone: Bool = false) -> any StoreProvider {
+    package static func stores(or other: any StoreProvider) -> any StoreProvider {
         guard isChosen else { return other }
         do {
-            let address = try (isAlone ? aloneAddress : address).get()
-            return try PostgresStores(address, options: options(connections: 4))
+            return try PostgresStores(try address.get(), options: options(connections: 4))
         } catch {
             Issue.record(error)
             return other
@@ -111,10 +98,5 @@ package enum TestCluster {
 extension Trait where Self == ConditionTrait {
     package static var overPostgreSQL: ConditionTrait {
         .enabled(if: TestCluster.isUsable, "PostgreSQL is not to be had")
-    }
-
-    /// For tests that take long, or need a cluster that does nothing else.
-    package static var whenPostgreSQLIsChosen: ConditionTrait {
-        .enabled(if: TestCluster.isChosen && TestCluster.isUsable, "run with NEPHOS_TEST_STORAGE=postgresql")
     }
 }

@@ -8,7 +8,7 @@ import Testing
 @Suite(.overPostgreSQL, .serialized) struct PostgresConformanceTests {
     @Test(arguments: StorageConformance.checks)
     func `PostgreSQL passes every conformance check`(_ check: StorageCheck) async throws {
-        let stores = try TestCluster.quietStores.get()
+        let stores = try TestCluster.stores.get()
         let id = TestCluster.newStore()
         try await check.run(
             StorageUnderTest(keepsData: true, readsDuringWrites: true) { try stores.open(id) })

@@ -4,9 +4,9 @@ import Testing
 
 @testable import NephosService
 
-@Suite(.oneAtATimeOverPostgreSQL) struct ChangeFeedTests {
+struct ChangeFeedTests {
     private func customZone() async throws -> TestDatabase {
-        try await TestDatabase(TestCloud(isAlone: true)).making(zone: "Z")
+        try await TestDatabase(TestCloud()).making(zone: "Z")
     }
 
     @Test func `a feed has each record once, in its newest state, at its newest position`() async throws {
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test func `the default zone and the public database have no feed`() async throws {
-        let cloud = TestCloud(isAlone: true)
+        let cloud = TestCloud()
         await #expect(throws: ServiceError.defaultZoneHasNoChanges) { try await TestDatabase(cloud).changes() }
         let error = await #expect(throws: ServiceError.self) {
             try await TestDatabase(cloud, "me", .public).databaseChanges()
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test func `a custom zone comes with the token of its feed's end`() async throws {
-        let database = TestDatabase(TestCloud(isAlone: true))
+        let database = TestDatabase(TestCloud())
         func zones() async throws -> [ZoneDictionary] {
             let (service, context) = (database.cloud.service, database.context)
             let listed = try await service.listZones(context).zones

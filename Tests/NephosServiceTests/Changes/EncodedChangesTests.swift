@@ -4,10 +4,10 @@ import Testing
 
 @testable import NephosService
 
-@Suite(.oneAtATimeOverPostgreSQL) struct EncodedChangesTests {
+struct EncodedChangesTests {
     /// A zone with parents, deletions, values that need escapes, and records of two users' names.
     private func zone() async throws -> (TestDatabase, token: String) {
-        let database = try await TestDatabase(TestCloud(isAlone: true)).making(zone: "Z")
+        let database = try await TestDatabase(TestCloud()).making(zone: "Z")
         _ = try await database.modify([
             .create("root", ["text": .string("\"quoted\" \\ \u{1} é 😀")]), .create("gone"), .create("kept"),
         ])

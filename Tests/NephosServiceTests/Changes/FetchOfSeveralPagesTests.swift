@@ -4,9 +4,9 @@ import Testing
 
 @testable import NephosService
 
-@Suite(.oneAtATimeOverPostgreSQL) struct FetchOfSeveralPagesTests {
+struct FetchOfSeveralPagesTests {
     private func customZone() async throws -> TestDatabase {
-        try await TestDatabase(TestCloud(isAlone: true)).making(zone: "Z")
+        try await TestDatabase(TestCloud()).making(zone: "Z")
     }
 
     @Test func `a record that changes during a fetch comes in the next fetch, not twice in this one`() async throws {
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test func `one answer for many zones is bounded, and every zone makes progress`() async throws {
-        let cloud = TestCloud(isAlone: true)
+        let cloud = TestCloud()
         var zones: [TestDatabase] = []
         let text = String(repeating: "x", count: 400_000)
         for name in 0..<9 {
@@ -102,7 +102,7 @@ import Testing
 
     @Test func `a database's fetch of several pages has every zone once, and omits zones deleted before`() async throws
     {
-        let database = TestDatabase(TestCloud(isAlone: true))
+        let database = TestDatabase(TestCloud())
         for name in ["A", "B", "C", "D", "E"] { _ = try await database.making(zone: name) }
         try await database.deleteZone("B")
         let first = try await database.databaseChanges(limit: 2)

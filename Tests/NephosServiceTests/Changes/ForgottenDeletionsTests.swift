@@ -4,9 +4,9 @@ import Testing
 
 @testable import NephosService
 
-@Suite(.oneAtATimeOverPostgreSQL) struct ForgottenDeletionsTests {
+struct ForgottenDeletionsTests {
     private static let day: Int64 = 24 * 60 * 60 * 1000
-    private let cloud = TestCloud(deletionRetention: 10 * day, isAlone: true)
+    private let cloud = TestCloud(deletionRetention: 10 * day)
 
     private func customZone() async throws -> TestDatabase { try await TestDatabase(cloud).making(zone: "Z") }
 
@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test func `without a retention period nothing is purged`() async throws {
-        let cloud = TestCloud(deletionRetention: nil, isAlone: true)
+        let cloud = TestCloud(deletionRetention: nil)
         let database = try await TestDatabase(cloud).making(zone: "Z")
         _ = try await database.modify([.create("a")])
         let token = try await database.changes().syncToken

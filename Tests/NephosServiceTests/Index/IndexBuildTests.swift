@@ -184,9 +184,8 @@ extension IndexBuildTests {
         try await expectExactEntries(stores)
     }
 
-    @Test(.oneAtATimeOverPostgreSQL)
-    func `gathered entries are discarded if a record was deleted and purged since`() async throws {
-        let stores = OpenStores(TestCluster.stores(or: MemoryStores(), isAlone: true))
+    @Test func `gathered entries are discarded if a record was deleted and purged since`() async throws {
+        let stores = OpenStores(TestCluster.stores(or: MemoryStores()))
         let (bulk, gathered) = try await gather(stores)
         try await save(["n2007": nil], stores)
         let isLeft = try await stores.engine.write { try bulk.write(gathered, in: $0) != nil }

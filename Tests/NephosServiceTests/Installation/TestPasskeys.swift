@@ -109,3 +109,23 @@ extension TestInstallation {
         }
     }
 }
+
+extension TestInstallation {
+    /// Makes one with passkeys, and accounts besides the first.
+    static func withPasskeys(_ accounts: String...) async throws -> TestInstallation {
+        let test = try await TestInstallation(failsForLog: false, people: .withPasskeys())
+        _ = try await test.prepare()
+        for name in accounts {
+            _ = try await test.installation.createAccount(named: name, password: password, by: root)
+        }
+        return test
+    }
+
+    /// Expects that a sign-in is refused, and that no session begins by it.
+    func expectRefusal<T>(_ reason: String = "", _ call: () async throws(ServiceError) -> T) async {
+        let before = try? await installation.sessionSummaries(ofAccountNamed: "ada@example.org").count
+        #expect(await code(call) == .authenticationFailed, "\(reason)")
+        let after = try? await installation.sessionSummaries(ofAccountNamed: "ada@example.org").count
+        #expect(before == after, "\(reason)")
+    }
+}

@@ -80,8 +80,8 @@ import Testing
         await cloud.service.close()
     }
 
-    @Test(.oneAtATimeOverPostgreSQL) func `an outcome is kept for an hour`() async throws {
-        let cloud = TestCloud(isAlone: true)
+    @Test func `an outcome is kept for an hour`() async throws {
+        let cloud = TestCloud()
         let database = TestDatabase(cloud)
         _ = try await modify(database, "k0", [.force("a", ["n": .int64(1)])])
         func kept() async throws -> Bool {

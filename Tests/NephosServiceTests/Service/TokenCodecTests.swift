@@ -98,10 +98,10 @@ import Testing
         }
     }
 
-    @Test(.oneAtATimeOverPostgreSQL) func `the end marker of a fetch is not a token to start another with`()
+    @Test func `the end marker of a fetch is not a token to start another with`()
         async throws
     {
-        let database = try await TestDatabase(TestCloud(isAlone: true)).making(zone: "Z")
+        let database = try await TestDatabase(TestCloud()).making(zone: "Z")
         _ = try await database.modify((0..<4).map { .create("n\($0)") })
         let page = try await database.changes(limit: 2)
         let end = try #require(page.fetchEnd)

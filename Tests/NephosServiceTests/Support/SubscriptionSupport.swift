@@ -90,11 +90,11 @@ final class TestDevice: Sendable {
 }
 
 extension TestCloud {
-    /// Answers polls at once. Notifications need a quiet cluster: the suite is `oneAtATimeOverPostgreSQL`.
+    /// Answers polls at once.
     static func impatient(_ notifications: NotificationOutlets = NotificationOutlets()) -> TestCloud {
         var configuration = ServiceConfiguration(notifications: notifications)
         configuration.pollDuration = .zero
-        return TestCloud(configuration, stores: TestCluster.stores(or: MemoryStores(), isAlone: true))
+        return TestCloud(configuration)
     }
 }
 

@@ -16,14 +16,8 @@ final class TestCloud: Sendable {
     let log: Log
 
     /// Sleeps last until the clock is advanced.
-    /// - Parameter isAlone: whether other tests may not write meanwhile, as over PostgreSQL that delays feeds and purges: then
-    ///   the suite is `oneAtATimeOverPostgreSQL`.
-    convenience init(
-        isStrict: Bool = false, deletionRetention: Int64? = Limits.deletionRetention, isAlone: Bool = false
-    ) {
-        self.init(
-            ServiceConfiguration(isStrict: isStrict, deletionRetention: deletionRetention),
-            stores: TestCluster.stores(or: MemoryStores(), isAlone: isAlone))
+    convenience init(isStrict: Bool = false, deletionRetention: Int64? = Limits.deletionRetention) {
+        self.init(ServiceConfiguration(isStrict: isStrict, deletionRetention: deletionRetention))
     }
 
     init(_ configuration: ServiceConfiguration, stores: (any StoreProvider)? = nil, clock: Clock = Clock()) {

@@ -1,0 +1,78 @@
+import NephosStorage
+
+/// What a write excludes until it ends: other writes of owners, or all of the store.
+struct Lines: Hashable, Sendable {
+    var owners: Set<OwnerID> = []
+    var isAlone = false
+
+    /// In the order of their keys, in which every write takes them.
+    var sorted: [OwnerID] { isAlone ? [] : owners.sorted { $0.rawValue < $1.rawValue } }
+}
+
+extension PostgresConnection {
+    func runAlone() throws {
+        if !lines.isAlone { try beginAnew(for: .alone) }
+    }
+
+    /// Has the transaction begin again with an owner's line, if it lacks it.
+    func require(_ owner: OwnerID) throws {
+        if !lines.isAlone && !lines.owners.contains(owner) { try beginAnew(for: .line(owner)) }
+    }
+
+    /// A change decides on rows of its owners: no other write of theirs may be under way.
+    func requireLines(of statement: PostgresStatement) throws {
+        if lines.isAlone || PostgresSQL.withoutLine.contains(statement.sql) { return }
+        if PostgresSQL.ofStore.contains(statement.sql) { try runAlone() }
+        for owner in statement.owners { try require(OwnerID(rawValue: owner)) }
+        if statement.owners.isEmpty && lines.owners.isEmpty { try runAlone() }
+    }
+
+    /// A write takes the lines of its owners in the order of their keys, then the store's lock. Nothing is read by the
+    /// statements that lock: their snapshot is older than their wait.
+    func beginning() -> [Queued] {
+        guard isWriting else { return [query("read", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")] }
+        var queries = [query("write", "BEGIN ISOLATION LEVEL READ COMMITTED")]
+        for owner in lines.sorted {
+            var key = PostgresLink.Parameters()
+            key.add(lineKey(of: owner))
+            queries.append(query("line", "SELECT pg_advisory_xact_lock($1::bigint)", key))
+        }
+        let lock = lines.isAlone ? "pg_advisory_xact_lock" : "pg_advisory_xact_lock_shared"
+        let idle = "set_config('idle_in_transaction_session_timeout', '\(idleMilliseconds)', true)"
+        queries.append(
+            query(
+                lines.isAlone ? "alone" : "beside",
+                "SELECT \(PostgresSQL.microseconds), \(lock)(\(lockPrefix), $1::int), \(idle)",
+                needsStore: true))
+        queries.append(query("state", PostgresSQL.state, needsStore: true))
+        return queries
+    }
+
+    /// The advisory lock of an owner. The key of an owner is mixed with the name of the tables, as databases may have several.
+    private func lineKey(of owner: OwnerID) -> Int64 {
+        store.key(owner.rawValue) ^ Int64(lockPrefix) << 31
+    }
+
+    /// Waits until the writes of owners that are under way have ended, outside of transactions.
+    func settle(_ owners: Set<OwnerID>) throws {
+        let last = try ask("SELECT last_value::text FROM change_sequence").first?.first.flatMap { Int64($0) } ?? 0
+        // In the order in which writes take them.
+        let keys = owners.sorted { $0.rawValue < $1.rawValue }.map { String(lineKey(of: $0)) }
+        for start in stride(from: 0, to: keys.count, by: Self.linesAtOnce) {
+            let some = keys[start..<min(start + Self.linesAtOnce, keys.count)].joined(separator: ", ")
+            try runInTransaction([
+                "SELECT count(pg_advisory_xact_lock_shared(key))::text FROM unnest(ARRAY[\(some)]::bigint[]) AS key"
+            ])
+        }
+        // Above the sequences of all these writes and of all before, and below those of later ones.
+        (settledOwners, settled) = (owners, last + PostgresSQL.sequencesPerTransaction - 1)
+    }
+
+    /// The lines of a statement, which come from a table of locks that all sessions share.
+    private static let linesAtOnce = 100
+
+    func settledSequence(of owners: Set<OwnerID>) throws -> Int64 {
+        if !settledOwners.isSuperset(of: owners) { try beginAnew(for: .settling(owners)) }
+        return settled
+    }
+}
