@@ -1,23 +1,24 @@
 import CFido2
 package import NephosService
 
-/// Verifies passkeys by libfido2. All CBOR is libfido2's to parse.
+/// Verifies passkeys by libfido2, which parses all CBOR whose counts fit its bytes.
 package struct FidoVerifier: PasskeyVerifier {
     private static let isReady: Void = fido_init(0)
 
     package init() { Self.isReady }
 
     package func credential(in authenticatorData: [UInt8]) -> PasskeyCredential? {
+        guard Self.hasFittingCounts(authenticatorData, isNew: true) else { return nil }
         // The type is in the data, and libfido2 refuses data of another type than it is told.
-        PasskeyKey.Algorithm.allCases.lazy.compactMap { Self.credential(in: authenticatorData, $0) }.first
+        return PasskeyKey.Algorithm.allCases.lazy.compactMap { Self.credential(in: authenticatorData, $0) }.first
     }
 
     package func counter(
         of assertion: PasskeyAssertion, by key: PasskeyKey, relyingParty: String
     ) -> UInt32? {
-        guard !assertion.authenticatorData.isEmpty, !assertion.signature.isEmpty, !assertion.clientData.isEmpty else {
-            return nil
-        }
+        guard !assertion.authenticatorData.isEmpty, !assertion.signature.isEmpty, !assertion.clientData.isEmpty,
+            Self.hasFittingCounts(assertion.authenticatorData, isNew: false)
+        else { return nil }
         var value = fido_assert_new()
         defer { fido_assert_free(&value) }
         let (data, signature, client) = (assertion.authenticatorData, assertion.signature, assertion.clientData)
@@ -31,6 +32,17 @@ package struct FidoVerifier: PasskeyVerifier {
         else { return nil }
         return fido_assert_sigcount(value, 0)
     }
+
+    /// Checks the CBOR of authenticator data (WebAuthn §6.1): the extensions, and behind the ID of a new passkey its key.
+    private static func hasFittingCounts(_ data: [UInt8], isNew: Bool) -> Bool {
+        guard isNew else { return CBORCounts.fit(data.dropFirst(fixedSize)) }
+        let sizePlace = fixedSize + 16
+        guard data.count >= sizePlace + 2 else { return false }
+        return CBORCounts.fit(data.dropFirst(sizePlace + 2 + Int(data[sizePlace]) << 8 + Int(data[sizePlace + 1])))
+    }
+
+    /// The size of the relying party's hash, the flags and the counter, in bytes.
+    private static let fixedSize = 37
 
     private static func credential(
         in authenticatorData: [UInt8], _ algorithm: PasskeyKey.Algorithm
