@@ -206,7 +206,7 @@ public final class LocalCloud: Sendable {
     public func close() async {
         resignDefault()
         await service.close()
-        (stores as? KeptMemoryStores)?.discard()
+        await (stores as? KeptMemoryStores)?.discard()
     }
 
     /// Ends the service and starts it again, as a server restarts: what it stored stays, what it only remembers is gone.

@@ -37,7 +37,13 @@ package final class KeptMemoryStores: StoreProvider {
     package func close() {}
 
     /// Removes the content of all stores. None may be open.
-    package func discard() { kept.withLock { $0 = [:] } }
+    package func discard() async {
+        let kept = kept.withLock { kept in
+            defer { kept = [:] }
+            return kept
+        }
+        for store in kept.values { await store.engine.close() }
+    }
 }
 
 /// An engine whose store stays open when it is closed.

@@ -18,4 +18,13 @@ import Testing
             await alternation.close()
         }
     }
+
+    @Test func `kept stores in memory are closed when they are discarded`() async throws {
+        let stores = KeptMemoryStores()
+        let engine = try stores.open(StoreID(container: "iCloud.test", environment: "development"))
+        try await engine.read { _ in }
+        await stores.discard()
+        await #expect(throws: StorageError.self) { try await engine.read { _ in } }
+        #expect(stores.existingStores().isEmpty)
+    }
 }

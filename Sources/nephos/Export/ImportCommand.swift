@@ -1,3 +1,4 @@
+import Glibc
 import NephosWire
 
 /// The command `nephos import`, which saves the records of an export by `nephos export`.
@@ -35,6 +36,11 @@ struct ImportCommand {
         do {
             if path != "-" { try RecordImport.checkOptions(arguments, for: path) }
             let lines = try LineReader(path)
+            if let data = arguments["--data"], let user = try DataOwner.become(ofData: data),
+                let assets = arguments[AssetFolder.option.name], access(assets, R_OK | X_OK) != 0
+            {
+                throw UsageError("the user \(user), to whom \(data) belongs, may not read \(assets).")
+            }
             let address = try address(try header(of: lines), arguments)
             try Cloud.run(on: address) { try RecordImport(lines, $0, arguments).run() }
         } catch let error as UsageError {

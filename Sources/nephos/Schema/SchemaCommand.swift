@@ -185,11 +185,12 @@ struct SchemaCommand {
         }
     }
 
-    func place() throws(SchemaFailure) -> (any SchemaPlace)? {
+    func place() throws -> (any SchemaPlace)? {
         if let url, let container {
             return try RemoteSchema(url, credentials, container: container, environment: environment)
         }
         guard let data else { return nil }
+        if [.import, .drop, .reset, .deploy].contains(action) { try DataOwner.become(ofData: data) }
         return try DirectorySchema(
             data, container: container, environment: environment, mayMakeContainer: action == .import)
     }
