@@ -69,6 +69,20 @@ package enum FileSystem {
         rmdir(path)
     }
 
+    /// Writes a small file of mode 0600, durably: whole or not at all.
+    package static func write(_ text: String, to path: String) throws {
+        let draft = path + ".new"
+        if exists(draft), unlink(draft) != 0 { throw StorageError(system: errno, while: "removing \(draft)") }
+        let file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw StorageError(system: errno, while: "making \(draft)") }
+        defer { close(file) }
+        let bytes = Array(text.utf8)
+        guard Glibc.write(file, bytes, bytes.count) == bytes.count, fsync(file) == 0, rename(draft, path) == 0 else {
+            throw StorageError(system: errno, while: "writing \(path)")
+        }
+        try synchronizeParent(of: path)
+    }
+
     /// Makes the entries of a directory durable.
     package static func synchronize(directory path: String) throws {
         let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

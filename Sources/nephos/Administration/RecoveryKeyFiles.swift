@@ -39,7 +39,7 @@ struct RecoveryKeyFiles {
                 )
             } else {
                 let key = Adoption.makeRecoveryKey()
-                try write(key + "\n", to: path)
+                try FileSystem.write(key + "\n", to: path)
                 keys[person.signInName] = key
             }
             Console.print("recovery key of \(person.signInName): \(path)\n")
@@ -59,20 +59,5 @@ struct RecoveryKeyFiles {
         }.joined()
         // A name that is too long for a file is replaced by its start and its checksum.
         return (name.utf8.count <= 200 ? name : "\(name.prefix(160))~\(Checksum(Array(name.utf8)).value)") + ".txt"
-    }
-
-    private func write(_ text: String, to path: String) throws {
-        let draft = path + ".new"
-        if FileSystem.exists(draft), unlink(draft) != 0 {
-            throw StorageError(system: errno, while: "removing \(draft)")
-        }
-        let file = FileSystem.open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard file >= 0 else { throw StorageError(system: errno, while: "making \(draft)") }
-        defer { close(file) }
-        let bytes = Array(text.utf8)
-        guard Glibc.write(file, bytes, bytes.count) == bytes.count, fsync(file) == 0, rename(draft, path) == 0 else {
-            throw StorageError(system: errno, while: "writing \(path)")
-        }
-        try FileSystem.synchronizeParent(of: path)
     }
 }

@@ -46,6 +46,10 @@ struct BackupCommand {
         // The lock on the directory keeps a server from starting on an incomplete directory.
         let target = try DataDirectory(path: path)
         defer { target.close() }
+        let unfinished = UnfinishedCopy(directory: path)
+        try unfinished.check()
+        try StoredFiles.checkHasNone(of: stores, target)
+        _ = try unfinished.begin(stores, from: data.path)
         var (problems, damaged) = (0, 0)
         for id in stores {
             do {
@@ -58,6 +62,7 @@ struct BackupCommand {
                 throw Cloud.Failure(message: "\(id.text): \(error.message)")
             }
         }
+        try unfinished.end()
         let missing = [
             damaged == 0 ? nil : damaged == 1 ? "1 store is" : "\(damaged) stores are",
             problems == 0 ? nil : "\(problems) files are",
@@ -127,21 +132,20 @@ struct RestoreCommand {
     private static func run(_ data: StoredData, _ path: String) async throws {
         let source = try StoredDirectory(path: path)
         let stores = try data.stores(in: source)
-        try StoresInFiles.check(
+        try UnfinishedCopy(directory: path).check()
+        try StoresInFiles.checkIsNoDatabase(
             data.path, remedy: "Restore to another '--data', whose stores 'nephos migrate' moves to PostgreSQL.")
         let objects = try await data.objects()
         defer { objects?.close() }
         let target = try DataDirectory(path: data.path)
         defer { target.close() }
-        for id in stores where target.exists(id) {
-            throw Cloud.Failure(
-                message: "\(data.path) has the store \(id.text) already. Nothing was changed. Where a restore was "
-                    + "interrupted, '--container ID' restores a container that is missing.")
-        }
+        let unfinished = UnfinishedCopy(directory: data.path)
+        if !unfinished.isThere { try StoredFiles.checkHasNone(of: stores, target) }
         // If one store is damaged, no store is restored.
         for id in stores { try await BlockingPool.network.run { try source.check(id) } }
+        let isContinued = try unfinished.begin(stores, from: path)
         var problems = 0
-        for id in stores {
+        for id in stores where !(isContinued && target.exists(id)) {
             // Files are restored before their store, so that every existing store has its files.
             let directory = try StoredDirectory(path: data.path)
             let copied = try await StoredFiles.copy(id, in: source, from: source.assets(of: id)) {
@@ -154,6 +158,7 @@ struct RestoreCommand {
             if id.isInstallation { Console.print("  all sessions ended: everybody signs in again\n") }
             problems += copied.problems.count
         }
+        try unfinished.endIfWhole()
         if problems > 0 { throw Cloud.Failure(message: "\(problems) files are not in the backup, and not restored.") }
     }
 }
@@ -178,6 +183,15 @@ enum StoredFiles {
             if !problems.isEmpty { text += "; \(problems.count) files are left out" }
             Console.print(text + "\n")
         }
+    }
+
+    /// - Throws: `Cloud.Failure` if the directory has one of the stores.
+    static func checkHasNone(of stores: [StoreID], _ target: DataDirectory) throws {
+        guard let first = stores.first(where: target.exists) else { return }
+        throw Cloud.Failure(
+            message:
+                "\(target.path) has the store \(first.text) already. Nothing was changed. '--container ID' copies a "
+                + "container that is missing.")
     }
 
     /// - Parameters:

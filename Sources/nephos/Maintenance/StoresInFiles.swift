@@ -14,13 +14,19 @@ enum StoresInFiles {
         return try DataDirectory(path: path, options: SQLiteOptions(log: ServiceEnvironment.system.log))
     }
 
-    /// Refuses the directory of servers over PostgreSQL.
-    /// - Parameter remedy: what to do instead.
+    /// Refuses the directory of servers over PostgreSQL, and one into which stores were copied in part.
+    /// - Parameter remedy: what to do instead of the former.
     /// - Throws: `StorageError` `.constraint`.
     static func check(
         _ path: String,
         remedy: String = "Give their '--storage postgresql://USER@HOST/DATABASE', or reach a running one with '--url'."
     ) throws {
+        try UnfinishedCopy(directory: path).check()
+        try checkIsNoDatabase(path, remedy: remedy)
+    }
+
+    /// Refuses the directory of servers over PostgreSQL.
+    static func checkIsNoDatabase(_ path: String, remedy: String) throws {
         guard PostgresStores.isOfDatabase(directory: path) else { return }
         throw StorageError(
             .constraint,

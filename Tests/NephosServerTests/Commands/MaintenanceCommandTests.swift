@@ -64,7 +64,7 @@ import Testing
                         + #""recordName":"lost","recordType":"Note","fields":{}}}]}"#)
                 after = try await changes(nil, client)["syncToken"] as? String
                 let again = try await nephos("backup", "--data", data.path, copy.path)
-                #expect(again.status == 1 && again.errors.contains("is there already"))
+                #expect(again.status == 1 && again.errors.contains("already. Nothing was changed"))
             }
             let verified = try await nephos("verify", "--data", copy.path)
             #expect(verified.status == 0 && verified.output.hasSuffix("8 records, 6 files with 50 bytes\n"))
@@ -222,6 +222,48 @@ import Testing
             try FileManager.default.removeItem(at: mark)
             let verified = try await nephos("verify", "--data", data.path)
             #expect(verified.status == 0 && !verified.output.contains("without a row"), "\(verified.output)")
+        }
+    }
+
+    @Test func `an interrupted copy is refused as data and as a backup, and a restore goes on`() async throws {
+        try await withTemporaryDirectory { directory in
+            func file(_ name: String) -> URL { directory.appendingPathComponent(name) }
+            try await withServer(file("data")) { client in try await save("content", "r", client) }
+            try FileManager.default.copyItem(at: file("data/iCloud.test"), to: file("data/iCloud.zebra"))
+            // A file in the place of the second container's folder.
+            for target in ["copy", "restored"] {
+                try FileManager.default.createDirectory(at: file(target), withIntermediateDirectories: true)
+                try Data().write(to: file("\(target)/iCloud.zebra"))
+            }
+            func refusal(_ arguments: String...) async throws -> String {
+                let finished = try await StartedNephos(arguments).finish()
+                #expect(finished.status == 1, "\(arguments)")
+                return finished.errors
+            }
+            let (data, copy, whole, restored) = (
+                file("data").path, file("copy").path, file("whole").path, file("restored").path
+            )
+            _ = try await refusal("backup", "--data", data, copy)
+            for arguments in [["restore", "--data", whole, copy], ["backup", "--data", data, copy]] {
+                let finished = try await StartedNephos(arguments).finish()
+                #expect(finished.status == 1 && finished.errors.contains("interrupted"), "\(finished.errors)")
+            }
+            #expect(try await nephos("backup", "--data", data, whole).status == 0)
+            _ = try await refusal("restore", "--data", restored, whole)
+            for arguments in [["dev", "--port", "0"], ["verify"], ["query", "Note"], ["backup", file("b").path]] {
+                let finished = try await StartedNephos(arguments + ["--data", restored]).finish()
+                #expect(finished.status == 1 && finished.errors.contains("interrupted"), "\(finished.errors)")
+            }
+            try FileManager.default.removeItem(at: file("restored/iCloud.zebra"))
+            #expect(try await refusal("restore", "--data", restored, data).contains("of \(whole) alone"))
+            let rest = try await nephos("restore", "--data", restored, whole)
+            #expect(rest.status == 0 && rest.output.hasPrefix("iCloud.zebra, development: "))
+            #expect(rest.output.split(separator: "\n").count == 1, "\(rest.output)")
+            #expect(try await nephos("verify", "--data", restored).status == 0)
+            try await withServer(file("restored")) { client in
+                let text = try await content("r", client)
+                #expect(text == "content")
+            }
         }
     }
 
