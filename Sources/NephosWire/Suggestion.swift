@@ -11,20 +11,31 @@ package enum Suggestion {
     }
 
     /// Returns the known word with the smallest edit distance to `word`; nil if that distance exceeds 1 and
-    /// a third of the known word's length.
+    /// a third of the known word's length. Lengths are those of UTF-8.
     package static func nearest(to word: String, among known: [String]) -> String? {
         // A long word is not a typing error, and the comparison's cost is the product of the two lengths.
-        guard word.count <= 40 else { return nil }
-        let ranked = known.map { (name: $0, distance: distance(word, $0)) }.filter {
-            $0.distance <= max(1, $0.name.count / 3)
+        guard word.utf8.count <= longestWord else { return nil }
+        var nearest: (name: String, distance: Int)?
+        var work = 0
+        for name in known {
+            let (length, bound) = (name.utf8.count, max(1, name.utf8.count / 3))
+            guard abs(length - word.utf8.count) <= bound else { continue }
+            work += length * word.utf8.count
+            guard work <= mostWork else { break }
+            let found = distance(word, name)
+            if found <= bound, found < nearest?.distance ?? .max { nearest = (name, found) }
         }
-        return ranked.min { $0.distance < $1.distance }?.name
+        return nearest?.name
     }
 
-    /// Returns the Damerau–Levenshtein distance: the number of letters to insert, delete, replace or swap with the next
-    /// letter.
+    private static let longestWord = 40
+    /// The maximum number of pairs of letters per suggestion: a request may ask for hundreds.
+    private static let mostWork = 20_000
+
+    /// Returns the Damerau–Levenshtein distance: the number of bytes to insert, delete, replace or swap with the next
+    /// one.
     package static func distance(_ one: String, _ other: String) -> Int {
-        let (a, b) = (Array(one), Array(other))
+        let (a, b) = (Array(one.utf8), Array(other.utf8))
         var before: [Int] = []
         var row = Array(0...b.count)
         for i in a.indices {

@@ -24,6 +24,10 @@ enum LookupZones {
     static func lookup(
         _ request: LookupZonesRequest, _ caller: Caller, _ reader: StorageReader
     ) throws -> ZonesResponse {
+        guard request.zones.count <= Limits.operationsPerRequest else {
+            throw ServiceError.limitExceeded(
+                "number of zones exceeds the limit of \(Limits.operationsPerRequest): \(request.zones.count)")
+        }
         let results = try request.zones.map { zoneID -> ZoneResult in
             let address = caller.address(zoneID)
             if let zone = try ZoneRegistry.find(address, caller, reader) {

@@ -229,6 +229,11 @@ enum SubscriptionLookup {
     static func lookup(
         _ request: LookupSubscriptionsRequest, _ caller: Caller, _ account: AccountRow, _ reader: StorageReader
     ) throws -> SubscriptionsResponse {
+        guard request.subscriptionIDs.count <= Limits.operationsPerRequest else {
+            throw ServiceError.limitExceeded(
+                "number of subscriptions exceeds the limit of \(Limits.operationsPerRequest): "
+                    + "\(request.subscriptionIDs.count)")
+        }
         let owner = caller.subscriptionOwner(account)
         return SubscriptionsResponse(
             subscriptions: try request.subscriptionIDs.map { id in

@@ -14,6 +14,7 @@ enum Identifier {
 
     /// The name, truncated to fit into the reason of an error.
     static func excerpt(_ name: String) -> String {
-        name.count <= 40 ? name : name.prefix(40) + "…"
+        let scalars = name.unicodeScalars.prefix(41)
+        return scalars.count <= 40 ? name : String(scalars.prefix(40)) + "…"
     }
 }

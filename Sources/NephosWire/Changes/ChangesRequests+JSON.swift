@@ -10,8 +10,8 @@ extension RecordZoneChangesRequest.Zone {
             case "zoneID": zoneID = try value.map(ZoneIDDictionary.init(json:))
             case "syncToken": syncToken = try value?.position()
             case "resultsLimit": resultsLimit = try value.map { (value) throws(WireError) in Int(try value.int64()) }
-            case "desiredKeys": desiredKeys = try value?.arrayOfStrings()
-            case "desiredRecordTypes": desiredRecordTypes = try value?.arrayOfStrings()
+            case "desiredKeys": desiredKeys = try value?.desiredNames()
+            case "desiredRecordTypes": desiredRecordTypes = try value?.desiredNames()
             case "numbersAsStrings": numbersAsStrings = try value?.bool() ?? false
             case "reverse": reverse = try value?.bool() ?? false
             case "nephosFetchEnd": fetchEnd = try value?.string()

@@ -15,7 +15,7 @@ extension ErrorDictionary: WireMessage {
             switch key {
             case "uuid": uuid = try value?.string() ?? ""
             case "serverErrorCode": code = value
-            case "reason": reason = try value?.string() ?? ""
+            case "reason": reason = try value?.content() ?? ""
             case "retryAfter": retryAfter = try value?.double()
             case "redirectURL", "redirectUrl": redirectURL = try value?.string()
             case "recordName": recordName = try value?.string()

@@ -147,7 +147,7 @@ extension FieldValue {
 
     private static func scalar(_ scalar: FieldType.Scalar, _ json: JSONValue) throws(WireError) -> FieldValue {
         switch scalar {
-        case .string: return .string(try json.string())
+        case .string: return .string(try json.content())
         case .int64:
             switch json.tag {
             case JSONValue.Tag.true: return .int64(1)

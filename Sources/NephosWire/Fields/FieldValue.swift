@@ -31,6 +31,41 @@ package enum FieldValue: Hashable, Sendable {
     }
 }
 
+/// Strings are compared by their bytes, as in stores.
+extension FieldValue {
+    package static func == (left: FieldValue, right: FieldValue) -> Bool {
+        switch (left, right) {
+        case (.string(let left), .string(let right)): left.hasSameBytes(as: right)
+        case (.int64(let left), .int64(let right)): left == right
+        case (.double(let left), .double(let right)): left == right
+        case (.bytes(let left), .bytes(let right)): left == right
+        case (.timestamp(let left), .timestamp(let right)): left == right
+        case (.location(let left), .location(let right)): left == right
+        case (.reference(let left), .reference(let right)): left == right
+        case (.asset(let left), .asset(let right)): left == right
+        case (.list(let leftType, let left), .list(let rightType, let right)): leftType == rightType && left == right
+        case (.sealed(let left), .sealed(let right)): left == right
+        default: false
+        }
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(type)
+        switch self {
+        case .string(let value): value.hashBytes(into: &hasher)
+        case .int64(let value): hasher.combine(value)
+        case .double(let value): hasher.combine(value)
+        case .bytes(let value): hasher.combine(value)
+        case .timestamp(let value): hasher.combine(value)
+        case .location(let value): hasher.combine(value)
+        case .reference(let value): hasher.combine(value)
+        case .asset(let value): hasher.combine(value)
+        case .list(_, let elements): hasher.combine(elements)
+        case .sealed(let value): hasher.combine(value)
+        }
+    }
+}
+
 /// The value of an encrypted field on the wire and in storage (Documentation/Encryption.md).
 package struct SealedFieldValue: Hashable, Sendable {
     /// The type of the plaintext.

@@ -6,7 +6,8 @@ package struct ExactString: Hashable, Sendable {
 
     package init(_ string: String) { self.string = string }
 
-    // Strings with equal bytes have equal hashes, so the synthesised hash is correct.
+    package func hash(into hasher: inout Hasher) { string.hashBytes(into: &hasher) }
+
     package static func == (left: ExactString, right: ExactString) -> Bool {
         left.string.hasSameBytes(as: right.string)
     }
@@ -14,6 +15,13 @@ package struct ExactString: Hashable, Sendable {
 
 extension String {
     package func hasSameBytes(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
+
+    /// Adds the bytes, where `hash(into:)` would normalise them, which takes the square of a run of combining marks.
+    package func hashBytes(into hasher: inout Hasher) {
+        var string = self
+        string.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        hasher.combine(0xff as UInt8)
+    }
 
     package var hasASCIIOnly: Bool { utf8.allSatisfy { $0 < 0x80 } }
 }

@@ -54,10 +54,32 @@ extension JSONValue {
         return token.isEmpty ? nil : token
     }
 
+    /// Decodes a name, a token or a text. Throws for one that would take the square of its length to compare.
     func string() throws(WireError) -> String {
+        let string = try content()
+        guard !text.hasLongMarkRun else {
+            throw failure("expected at most \(QuerySemantics.longestMarkRun) combining marks in a row")
+        }
+        return string
+    }
+
+    /// Decodes a string of any content, such as the value of a field. It is to be compared by its bytes.
+    func content() throws(WireError) -> String {
         guard tag == Tag.string else { throw mismatch("a string") }
         return text.string
     }
+
+    /// Decodes the names of fields or record types. Each record of an answer is compared with them.
+    func desiredNames() throws(WireError) -> [String] {
+        let names = try arrayOfStrings()
+        guard names.count <= Self.mostDesiredNames else {
+            throw failure("expected at most \(Self.mostDesiredNames) names, found \(names.count)")
+        }
+        return names
+    }
+
+    /// Twice as many as a record type has fields.
+    private static var mostDesiredNames: Int { 1000 }
 
     func arrayOfStrings() throws(WireError) -> [String] {
         try elements("an array of strings") { (element) throws(WireError) in try element.string() }
@@ -110,11 +132,14 @@ extension JSONValue {
         }
     }
 
+    /// The number of bytes that no name of an enumeration exceeds.
+    private static var longestName: Int { 64 }
+
     /// Decodes one of an enumeration's names. Throws for other names.
     func oneOf<Name: RawRepresentable<String>>(
         _ type: Name.Type, names: @autoclosure () -> [String]
     ) throws(WireError) -> Name {
-        guard tag == Tag.string, let name = Name(rawValue: text.string) else {
+        guard tag == Tag.string, text.count <= Self.longestName, let name = Name(rawValue: text.string) else {
             throw mismatch("one of " + names().joined(separator: ", "))
         }
         return name

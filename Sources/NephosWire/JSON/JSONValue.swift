@@ -62,6 +62,19 @@ struct JSONString {
     var string: String { String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self) }
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
 
+    /// Whether more combining marks follow one another than in any language. `==` and hashes of `String` take the square
+    /// of a run's length.
+    var hasLongMarkRun: Bool {
+        // The first mark is U+0300, whose first byte this is.
+        guard bytes.contains(where: { $0 >= 0xcc }) else { return false }
+        var marks = 0
+        for scalar in string.unicodeScalars {
+            marks = QuerySemantics.isCombiningMark(scalar) ? marks + 1 : 0
+            if marks > QuerySemantics.longestMarkRun { return true }
+        }
+        return false
+    }
+
     /// Returns whether this string's bytes sort before the bytes of `other`.
     func isBefore(_ other: JSONString) -> Bool {
         compareBytes(bytes, other.bytes) < 0

@@ -10,7 +10,7 @@ extension QueryRecordsRequest: WireMessage {
             case "zoneWide": zoneWide = try value.bool()
             case "resultsLimit": resultsLimit = try Self.limit(value)
             case "continuationMarker": continuationMarker = try value.position()
-            case "desiredKeys": desiredKeys = try value.arrayOfStrings()
+            case "desiredKeys": desiredKeys = try value.desiredNames()
             case "numbersAsStrings": numbersAsStrings = try value.bool()
             case "nephosCount": wantsCount = try value.bool()
             case "nephosExplain": wantsExplanation = try value.bool()

@@ -53,7 +53,7 @@ package enum QuerySemantics {
     }
 
     /// Whether normalisation may move the scalar before an earlier one.
-    private static func isCombiningMark(_ scalar: Unicode.Scalar) -> Bool {
+    static func isCombiningMark(_ scalar: Unicode.Scalar) -> Bool {
         scalar.value >= 0x300 && scalar.properties.canonicalCombiningClass != .notReordered
     }
 

@@ -86,7 +86,7 @@ extension RecordOperation {
         guard let record else { throw json.missing("record", "a record") }
         self.init(
             operationType: try type.oneOf(OperationType.self, names: Self.typeNames),
-            record: try RecordToModify(json: record), desiredKeys: try keys?.arrayOfStrings(),
+            record: try RecordToModify(json: record), desiredKeys: try keys?.desiredNames(),
             numbersAsStrings: try numbersAsStrings?.bool())
     }
 

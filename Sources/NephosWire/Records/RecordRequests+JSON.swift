@@ -8,7 +8,7 @@ extension ModifyRecordsRequest: WireMessage {
             case "operations": operations = value
             case "zoneID": zoneID = try value.map(ZoneIDDictionary.init(json:))
             case "atomic": atomic = try value?.bool()
-            case "desiredKeys": desiredKeys = try value?.arrayOfStrings()
+            case "desiredKeys": desiredKeys = try value?.desiredNames()
             case "numbersAsStrings": numbersAsStrings = try value?.bool() ?? false
             case "nephosServerRecord": wantsServerRecord = try value?.bool() ?? false
             case "nephosLacksKeys": lacksKeys = try value?.bool() ?? false
@@ -57,7 +57,7 @@ extension LookupRecordsRequest.Item {
             switch key {
             case "recordName": name = value
             case "zoneID": zoneID = try value.map(ZoneIDDictionary.init(json:))
-            case "desiredKeys": desiredKeys = try value?.arrayOfStrings()
+            case "desiredKeys": desiredKeys = try value?.desiredNames()
             default: break
             }
         }
@@ -82,7 +82,7 @@ extension LookupRecordsRequest: WireMessage {
             switch key {
             case "records": records = value
             case "zoneID": zoneID = try value.map(ZoneIDDictionary.init(json:))
-            case "desiredKeys": desiredKeys = try value?.arrayOfStrings()
+            case "desiredKeys": desiredKeys = try value?.desiredNames()
             case "numbersAsStrings": numbersAsStrings = try value?.bool() ?? false
             default: break
             }

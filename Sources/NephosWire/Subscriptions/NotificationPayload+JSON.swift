@@ -251,7 +251,7 @@ extension NotificationPayload {
             switch json.tag {
             case JSONValue.Tag.int64: .int64(try json.int64())
             case JSONValue.Tag.double, JSONValue.Tag.uint64: .double(try json.double())
-            default: .string(try json.string())
+            default: .string(try json.content())
             }
         }
     }
