@@ -1,9 +1,10 @@
 /// The counts that arrays and maps of CBOR claim (RFC 8949 §3). libcbor allocates and clears memory for as many items as
 /// an array claims, up to gigabytes for five bytes.
 enum CBORCounts {
-    /// - Returns: whether each array and map has a byte for each of its items, and each string its bytes.
+    /// - Returns: whether all arrays and maps together have a byte for each of their items, and each string its bytes.
     static func fit(_ bytes: ArraySlice<UInt8>) -> Bool {
         var rest = bytes
+        var items: UInt64 = 0
         // What a container has follows its head, so that the heads are read one after another.
         while let head = rest.popFirst() {
             guard let value = argument(of: head, &rest) else { return false }
@@ -11,7 +12,12 @@ enum CBORCounts {
             case 2, 3:
                 guard value <= rest.count else { return false }
                 rest.removeFirst(Int(value))
-            case 4 where value > rest.count, 5 where value > rest.count / 2: return false
+            case 4, 5:
+                let claimed = head >> 5 == 4 ? value : value.multipliedReportingOverflow(by: 2).partialValue
+                guard value <= rest.count, claimed <= rest.count else { return false }
+                items += claimed
+                // Nested arrays could each claim the whole rest.
+                guard items <= bytes.count else { return false }
             default: break
             }
         }
