@@ -48,6 +48,8 @@ struct FanOutReader {
     private var page: FanOutPage
     private var permissions: [Int64: RecordPermissions] = [:]
     private var destinations: [Int64: Int] = [:]
+    /// The bytes compared with the conditions of each account's subscriptions.
+    private var compared: [Int64: Int] = [:]
     /// The number of notifications on the page, excluding those of subscriptions that the change deleted.
     private var added = 0
 
@@ -150,8 +152,13 @@ struct FanOutReader {
         let destinations = try destinations(of: row.account)
         // Without a destination, only a subscription that fires once has an effect: it is deleted.
         if destinations == 0, !subscription.firesOnce { return }
-        if isFull(row.account), !subscription.firesOnce { return }
-        switch matching.outcome(for: subscription, row, permissions: try permissions(of: row.account)) {
+        let isTooExpensive = compared[row.account, default: 0] > Limits.bytesComparedPerEvent
+        if isFull(row.account), isTooExpensive || !subscription.firesOnce { return }
+        let outcome = matching.outcome(
+            for: subscription, row, permissions: try permissions(of: row.account),
+            compared: &compared[row.account, default: 0])
+        defer { endIfTooExpensive(row.account) }
+        switch outcome {
         case .nothing: return
         case .hint:
             let kind: NotificationPayload.Kind = subscription.subscriptionType == .zone ? .zone : .database
@@ -170,6 +177,15 @@ struct FanOutReader {
                     isLast: subscription.firesOnce, destinations)
             }
         }
+    }
+
+    /// Ends the event for an account whose conditions cost too much, which other accounts would wait for.
+    private mutating func endIfTooExpensive(_ account: Int64) {
+        guard compared[account, default: 0] > Limits.bytesComparedPerEvent, !isFull(account) else { return }
+        page.counts[account] = Limits.waitingNotifications
+        page.faults.append(
+            "account \(account): its conditions cost too much to compare, so that some subscriptions are not told of a change"
+        )
     }
 
     /// Whether more notifications of the event would not fit into the queue of a destination of the account.

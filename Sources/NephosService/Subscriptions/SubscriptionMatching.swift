@@ -28,8 +28,10 @@ struct SubscriptionMatching {
         case changes([RecordChange])
     }
 
+    /// - Parameter compared: the bytes that were compared with conditions so far.
     func outcome(
-        for subscription: SubscriptionDictionary, _ row: SubscriptionRow, permissions: RecordPermissions
+        for subscription: SubscriptionDictionary, _ row: SubscriptionRow, permissions: RecordPermissions,
+        compared: inout Int
     ) -> Outcome {
         guard row.zone == 0 || row.zone == zone.id else { return .nothing }
         guard case .records(let changes) = event else {
@@ -45,6 +47,7 @@ struct SubscriptionMatching {
         var told: [RecordChange] = []
         for (index, change) in changes.enumerated()
         where change.record.type == query.recordType && subscription.firesOn.contains(change.trigger) {
+            compared += change.record.fields.count * matcher.comparisons
             guard permissions.mayRead(change.record), matcher.matches(records[index], words: words[index]) else {
                 continue
             }

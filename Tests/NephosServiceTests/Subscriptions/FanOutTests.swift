@@ -212,6 +212,32 @@ import Testing
         #expect(try await events(cloud) == [])
     }
 
+    @Test func `conditions that cost too much end an event for their account alone`() async throws {
+        let words = FieldValue.list(of: .string, ["a", "b"].map { .string(String(repeating: $0, count: 8000)) })
+        _ = try await publicDatabase("me").modify([.create("first", ["w": words])])
+        for account in ["greedy", "me"] {
+            for id in ["A0", "A1"] {
+                let lacks = (0..<98).map { Filter(.field("w"), .notListContains, .string("\(id)\($0)")) }
+                let never = Filter(.field("w"), .listContains, .string("never"))
+                let saved = try await publicDatabase(account).save(.query(id, [.create], where: lacks + [never]))
+                #expect(saved.error == nil)
+            }
+            #expect(try await publicDatabase(account).save(.query("B", [.create])).error == nil)
+        }
+        let devices = [try await TestDevice(cloud, "greedy"), try await TestDevice(cloud, "me")]
+        // One event, with which the conditions of each account may not be compared to the end.
+        _ = try await publicDatabase("x").modify((0..<15).map { .create("n\($0)", ["w": words]) })
+        for device in devices { #expect(try await device.all() == []) }
+        _ = try await publicDatabase("x").modify([.create("last", ["w": words])])
+        for device in devices { #expect(try await device.all() == ["B: recordCreated last in _defaultZone"]) }
+        #expect(try await publicDatabase("other").save(.query("C", [.create])).error == nil)
+        let other = try await TestDevice(cloud, "other")
+        _ = try await publicDatabase("x").modify((0..<15).map { .create("m\($0)", ["w": words]) })
+        for device in devices { #expect(try await device.all() == []) }
+        #expect(try await other.all().count == 15)
+        #expect(try await events(cloud) == [])
+    }
+
     @Test func `a failed event is retried with backoff, and later events are not delayed`() async throws {
         _ = try await publicDatabase("me").modify([.create("first")])
         _ = try await publicDatabase("me").save(.query("S", [.create]))
