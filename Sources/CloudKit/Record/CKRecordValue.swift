@@ -58,6 +58,9 @@ extension CKRecordKeyValueSetting {
             if let number = value as? NSNumber, let type = T.self as? any NumericRecordValue.Type {
                 return type.init(truncating: number) as? T
             }
+            if let list = value as? NSArray, let type = T.self as? any NumericRecordList.Type {
+                return type.init(truncating: list) as? T
+            }
             return value as? T
         }
         set { setObject(newValue.map { RecordValue(checking: $0).object }, forKey: key) }
@@ -75,6 +78,20 @@ extension CKRecordKeyValueSetting {
 /// A number type to which reading a field converts the field's value.
 private protocol NumericRecordValue {
     init(truncating number: NSNumber)
+}
+
+/// A list of such numbers.
+private protocol NumericRecordList {
+    init?(truncating list: NSArray)
+}
+
+extension Array: NumericRecordList where Element: NumericRecordValue {
+    /// - Returns: nil if an element is no number.
+    init?(truncating list: NSArray) {
+        let numbers = (0..<list.count).compactMap { list.object(at: $0) as? NSNumber }
+        guard numbers.count == list.count else { return nil }
+        self = numbers.map(Element.init(truncating:))
+    }
 }
 
 extension Bool: NumericRecordValue {}

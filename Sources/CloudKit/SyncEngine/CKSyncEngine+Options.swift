@@ -34,6 +34,14 @@ extension CKSyncEngine {
                 }
             }
 
+            func mapping(_ transform: (CKRecordZone.ID) -> CKRecordZone.ID) -> Self {
+                switch self {
+                case .all: .all
+                case .allExcluding(let zoneIDs): .allExcluding(zoneIDs.map(transform))
+                case .zoneIDs(let zoneIDs): .zoneIDs(zoneIDs.map(transform))
+                }
+            }
+
             public var description: String {
                 switch self {
                 case .all: "all"

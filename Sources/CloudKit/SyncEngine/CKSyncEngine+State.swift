@@ -30,6 +30,11 @@ extension CKSyncEngine {
             /// Whether the state has changed since the last `stateUpdate`.
             var isUnsaved = false
 
+            /// Returns a zone's ID as the service spells it: the app may name the account itself as the owner.
+            func spelled(_ zoneID: CKRecordZone.ID) -> CKRecordZone.ID {
+                zoneID.ownerName == userRecordName ? CKRecordZone.ID(zoneName: zoneID.zoneName) : zoneID
+            }
+
             /// The zones of which the app may have data.
             var knownZoneIDs: Set<CKRecordZone.ID> {
                 Set(zoneTokens.keys).union(unfetchedZoneIDs).union(sentZoneIDs)

@@ -34,9 +34,15 @@ struct SyncFetch: Sendable {
 
     /// Returns the fetch options that the delegate wants now.
     private func nextOptions() async -> CKSyncEngine.FetchChangesOptions {
-        await core.call { delegate, engine in
-            await delegate.nextFetchChangesOptions(context, syncEngine: engine)
-        } ?? context.options
+        var options =
+            await core.call { delegate, engine in
+                await delegate.nextFetchChangesOptions(context, syncEngine: engine)
+            } ?? context.options
+        core.state.read { content in
+            options.scope = options.scope.mapping(content.spelled)
+            options.prioritizedZoneIDs = options.prioritizedZoneIDs.map(content.spelled)
+        }
+        return options
     }
 
     private func checkCancellation() throws(CKError) {
@@ -77,17 +83,25 @@ struct SyncFetch: Sendable {
     /// Reports the zones that a complete list of zones does not contain. They were deleted before the engine's first
     /// fetch, or so long ago that the service no longer reports the deletion.
     private func tellDoubtfulZones() async throws(CKError) {
-        let gone = core.state.read { $0.doubtfulZoneIDs }
-        if gone.isEmpty { return }
-        let reasons = try await reasons(of: gone.sorted { $0.zoneName < $1.zoneName })
+        let doubtful = core.state.read { $0.doubtfulZoneIDs }
+        if doubtful.isEmpty { return }
+        let reasons = try await reasons(of: doubtful.sorted { $0.zoneName < $1.zoneName })
+        // A zone that is there has been made again since, or is known under another spelling of its owner.
+        let gone = doubtful.filter { reasons[$0] != nil }
         let deletions = gone.sorted { $0.zoneName < $1.zoneName }.map {
             CKDatabase.DatabaseChange.Deletion(zoneID: $0, reason: reasons[$0] ?? .deleted)
+        }
+        if gone.isEmpty {
+            return core.state.update { content in
+                content.sentZoneIDs.subtract(doubtful)
+                content.doubtfulZoneIDs = []
+            }
         }
         await core.hand(
             .fetchedDatabaseChanges(.init(modifications: [], deletions: deletions)),
             after: { content in
                 for zoneID in gone { content.forgetPosition(in: zoneID) }
-                content.sentZoneIDs.subtract(gone)
+                content.sentZoneIDs.subtract(doubtful)
                 content.unfetchedZoneIDs.removeAll { gone.contains($0) }
                 content.doubtfulZoneIDs = []
             })

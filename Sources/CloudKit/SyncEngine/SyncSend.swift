@@ -99,7 +99,7 @@ struct SyncSend: Sendable {
                 for zone in report.settledSaves { content.database.remove(.saveZone(zone), addedUntil: time) }
                 for zoneID in report.settledDeletes { content.database.remove(.deleteZone(zoneID), addedUntil: time) }
                 content.noteSent(to: report.saved.map(\.zoneID))
-                content.sentZoneIDs.subtract(report.deleted)
+                content.sentZoneIDs.subtract(report.deleted.map(content.spelled))
             })
         await core.handOutState()
         return failure ?? report.failure(of: database)
@@ -151,9 +151,9 @@ extension SyncSend {
     /// Stores the change token of each zone of the batch that was never fetched. The first fetch of such a zone has to
     /// report whether other clients have deleted records that are sent now.
     private func noteBeginnings(of batch: CKSyncEngine.RecordZoneChangeBatch) async throws {
-        let zoneIDs = Set(batch.recordsToSave.map(\.recordID.zoneID)).filter { $0 != .default }
         let unknown = core.state.read { content in
-            zoneIDs.filter { content.zoneTokens[$0] == nil && content.sentSince[$0] == nil }
+            let zoneIDs = Set(batch.recordsToSave.map { content.spelled($0.recordID.zoneID) }).subtracting([.default])
+            return zoneIDs.filter { content.zoneTokens[$0] == nil && content.sentSince[$0] == nil }
         }
         if unknown.isEmpty { return }
         let zones = try await database.configuredWith(group: context.options.operationGroup) {
@@ -171,6 +171,7 @@ extension SyncSend {
 extension CKSyncEngine.State.Content {
     /// Records that changes were sent to these zones.
     fileprivate mutating func noteSent(to zoneIDs: [CKRecordZone.ID]) {
+        let zoneIDs = zoneIDs.map(spelled)
         doubtfulZoneIDs.subtract(zoneIDs)
         for zoneID in zoneIDs where zoneTokens[zoneID] == nil && !unfetchedZoneIDs.contains(zoneID) {
             sentZoneIDs.insert(zoneID)

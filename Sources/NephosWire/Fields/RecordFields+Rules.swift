@@ -38,7 +38,8 @@ extension FieldValue {
         case .location(let value): value.storedSize
         case .reference(let value): value.storedSize
         case .asset: 0
-        case .list(_, let elements): elements.reduce(0) { $0 + $1.storedSize }
+        // Elements without content take room, too.
+        case .list(_, let elements): elements.reduce(0) { $0 + max(1, $1.storedSize) }
         case .sealed(let value): value.bytes.count
         }
     }

@@ -224,6 +224,19 @@ import Testing
         #expect(record.map(\.0) == ["a", "b"])
     }
 
+    @Test func `a list of numbers is read as a list of another number type`() {
+        let record = CKRecord(recordType: "T")
+        record["flags"] = [true, false]
+        #expect(record["flags"] as [Int]? == [1, 0] && record["flags"] as [Double]? == [1, 0])
+        record["numbers"] = [3.7, 0]
+        #expect(record["numbers"] as [Int]? == [3, 0] && record["numbers"] as [Bool]? == [true, false])
+        record["texts"] = ["1", "2"]
+        #expect(record["texts"] as [Int]? == nil && record["texts"] as [String]? == ["1", "2"])
+        record["none"] = [Int]()
+        #expect(record["none"] as [Int]? == [] && record["none"] as [String]? == [])
+        #expect(record["missing"] as [Int]? == nil)
+    }
+
     @Test func `a numeric field converts to the requested number type`() {
         record["n"] = 3.7
         record["flag"] = 1

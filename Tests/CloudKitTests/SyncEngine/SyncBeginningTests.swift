@@ -42,6 +42,37 @@ import Testing
         #expect(one.log == ["will fetch manual", "did fetch"])
     }
 
+    @Test(arguments: [false, true], [false, true])
+    func `a zone whose owner an app names by the account's user record is the account's own`(
+        restarts: Bool, isMadeElsewhere: Bool
+    ) async throws {
+        let user = try await cloud.container().userRecordID().recordName
+        let spelled = CKRecordZone.ID(zoneName: "Z", ownerName: user)
+        func id(_ name: String) -> CKRecord.ID { CKRecord.ID(recordName: name, zoneID: spelled) }
+        if isMadeElsewhere { _ = try await sender(["other"]) }
+        var device = device()
+        if !isMadeElsewhere {
+            device.engine.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneID: spelled))])
+        }
+        device.edit(id("a"), "1")
+        try await device.engine.sendChanges()
+        device.edit(id("unsent"), "1")
+        if restarts { device = self.device(device.stop()) }
+        try await device.engine.fetchChanges(.init(scope: .zoneIDs([spelled])))
+        #expect(!device.log.contains { $0.contains("-Z") }, "\(device.log)")
+        let names = Set(device.notes.keys.map(\.recordName))
+        #expect(names.contains("a") && (restarts || names.contains("unsent")))
+        #expect(names.contains("other") == isMadeElsewhere)
+        // What another device deletes since the first send is reported.
+        let two = self.device()
+        try await two.engine.fetchChanges()
+        two.delete(self.id("a"))
+        try await two.engine.sendChanges()
+        device.clearLog()
+        try await device.engine.fetchChanges()
+        #expect(device.log.contains("fetched [\"-a\"]"), "\(device.log)")
+    }
+
     @Test func `a zone filled by other devices is fetched as by a new device, without earlier deletions`() async throws
     {
         let other = try await sender(["a", "b", "c"])
