@@ -105,7 +105,8 @@ struct RestoreCommand {
         fetch everything again; what was given before the backup (tokens, cursors, upload
         addresses, receipts) is as good as it was. All sessions of a production server end:
         a backup may be in other hands, and may have sessions that were ended since. What
-        was revoked since, such as API tokens and roles, is as it was: revoke it again.
+        was revoked since, such as API tokens and roles, is as it was: revoke it again; and
+        accounts that were deleted since are back: delete them again.
 
         \(ObjectStorageArguments.note)
 
@@ -155,7 +156,10 @@ struct RestoreCommand {
                 try source.copyDatabase(id, to: data.path, asNewIncarnation: true)
             }
             try await copied.tell(of: id, in: try StoredDirectory(path: data.path))
-            if id.isInstallation { Console.print("  all sessions ended: everybody signs in again\n") }
+            if id.isInstallation {
+                Console.print("  all sessions ended: everybody signs in again\n")
+                Console.print("  accounts that were deleted since the backup are back: delete them again\n")
+            }
             problems += copied.problems.count
         }
         try unfinished.endIfWhole()
