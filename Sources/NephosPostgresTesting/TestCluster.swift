@@ -69,7 +69,8 @@ package enum TestCluster {
     /// should.
     package static func options(connections: Int) -> PostgresOptions {
         var options = PostgresOptions(
-            connections: connections, connectMilliseconds: 30_000, acceptsUnsafeServer: true,
+            connections: connections, connectMilliseconds: 30_000, statementMilliseconds: 120_000,
+            acceptsUnsafeServer: true,
             prefix: "t\(UInt64.random(in: .min ... .max))")
         options.idleMilliseconds = 60_000
         return options

@@ -10,7 +10,8 @@ import Testing
     func `records are looked up by name although the planner expects few`(_ sql: SQL) async throws {
         try await withStore(PostgresOptions(acceptsUnsafeServer: true)) { connection in
             try connection.execute(Self.records(20))
-            try analyze(connection)
+            try connection.analyzeOwnTables()
+            try connection.execute("SET plan_cache_mode = force_generic_plan")
             let plan = try plan(of: PostgresSQL.text(sql), "kept", connection)
             #expect(plan.contains("record_owner_zone_name_key on record"), "\(plan)")
             #expect(!plan.contains("_sequence_key") && !plan.contains("Hash"), "\(plan)")
@@ -19,7 +20,8 @@ import Testing
 
     @Test func `grown tables are analysed and their plans remade`() async throws {
         try await withStore(PostgresOptions(acceptsUnsafeServer: true)) { connection in
-            try analyze(connection)
+            try connection.analyzeOwnTables()
+            try connection.execute("SET plan_cache_mode = force_generic_plan")
             // Of an empty table any index is as good.
             let first = try plan(of: PostgresSQL.text(.recordByName), "kept", connection)
             #expect(!first.contains("record_owner_zone_name_key"), "\(first)")
@@ -50,14 +52,6 @@ import Testing
         connection.close()
         await engine.close()
         stores.close()
-    }
-
-    /// Analyses this test's tables alone: the cluster has those of all the tests beside it.
-    private func analyze(_ connection: PostgresConnection) throws {
-        let tables = try connection.ask("SELECT tablename FROM pg_tables WHERE schemaname = current_schema").map {
-            $0[0]
-        }
-        try connection.execute("ANALYZE \(tables.joined(separator: ", ")); SET plan_cache_mode = force_generic_plan")
     }
 
     private static func records(_ count: Int) -> String {
@@ -95,5 +89,13 @@ import Testing
         connection.close()
         await engine.close()
         stores.close()
+    }
+}
+
+extension PostgresConnection {
+    /// Analyses the tables of this test's schema alone: the cluster has those of all the tests beside it.
+    func analyzeOwnTables() throws {
+        let tables = try ask("SELECT tablename FROM pg_tables WHERE schemaname = current_schema").map { $0[0] }
+        try execute("ANALYZE \(tables.joined(separator: ", "))")
     }
 }
