@@ -25,6 +25,11 @@ package struct ECDSAPublicKey: Sendable {
         } ?? false
     }
 
+    /// Returns whether the keys are the same point, compressed or not.
+    package func isSameKey(as other: ECDSAPublicKey) -> Bool {
+        withKey { key in other.withKey { EVP_PKEY_eq(key, $0) == 1 } ?? false } ?? false
+    }
+
     /// Returns the number r of a signature, big-endian without leading zeros; nil if the bytes are no signature. From one
     /// signature anybody can make another with the same r, but none with another r.
     package static func r(of signature: [UInt8]) -> [UInt8]? {

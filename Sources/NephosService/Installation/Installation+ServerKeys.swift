@@ -9,13 +9,13 @@ extension Installation {
     ///   - publicKey: the public key in PEM. The server never has the private one.
     ///   - replaced: the ID of a key of the same container and environment, whose user the new key takes over; nil for a
     ///     user of its own. Both are valid until the former one is revoked.
-    /// - Throws: `invalidArguments` for what is no public key of P-256.
+    /// - Throws: `invalidArguments` for what is no public key of P-256, and for one that the container and environment have.
     package func createServerKey(
         container: String, environment: ContainerEnvironment, name: String, publicKey: String,
         replacing replaced: String?,
         by actor: AuditActor
     ) async throws(ServiceError) -> ServerKeySummary {
-        guard ECDSAPublicKey(publicKey) != nil else {
+        guard let point = ECDSAPublicKey(publicKey) else {
             throw .invalid(
                 "a server-to-server key is the public key of a P-256 key in PEM: openssl ec -in eckey.pem -pubout")
         }
@@ -27,6 +27,15 @@ extension Installation {
             var key = key
             guard try transaction.entry(StoredContainer.self, container) != nil else {
                 throw ServiceError.noContainer(container)
+            }
+            // A request that one key signed would be carried out once for each ID.
+            let same = try transaction.entries(StoredServerKey.self).first { _, known in
+                known.container == key.container && known.environment == key.environment
+                    && ECDSAPublicKey(known.publicKey).map(point.isSameKey) ?? false
+            }
+            if let (id, _) = same {
+                throw ServiceError.invalid(
+                    "the container has this key already, as \(id): make another, or revoke that first")
             }
             if let replaced {
                 guard let former = try transaction.entry(StoredServerKey.self, replaced),

@@ -11,6 +11,13 @@ import Testing
         SrekMAHdDW4Vh1NdREGf08oDqF8fPxz4oa8bTfbjtQIwn13pxWCpPmQ6Dw==
         -----END PUBLIC KEY-----
         """
+    /// The same point.
+    private static let compressedKey = """
+        -----BEGIN PUBLIC KEY-----
+        MDkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDIgADJtsRSIFBL6Lq1dpKCo7lyGZAX0FU
+        SrekMAHdDW4Vh1M=
+        -----END PUBLIC KEY-----
+        """
     private static let database = "/database/1/iCloud.org.example.Gallery/development/public"
 
     @Test(arguments: [
@@ -49,5 +56,38 @@ import Testing
                 container: container, environment: .development, signed: request(body + " "))
         }
         #expect(refused == .authenticationFailed)
+    }
+
+    @Test func `a key is registered once in a container and environment, in any form, until it is revoked`()
+        async throws
+    {
+        let test = try await TestInstallation()
+        let (one, other) = ("iCloud.org.example.Gallery", "iCloud.org.example.Other")
+        for container in [one, other] {
+            try await test.installation.createContainer(container, by: TestInstallation.root)
+        }
+        func add(
+            _ key: String, _ container: String, _ environment: ContainerEnvironment = .development,
+            replacing: String? = nil
+        ) async throws(ServiceError) -> String {
+            try await test.installation.createServerKey(
+                container: container, environment: environment, name: "", publicKey: key, replacing: replacing,
+                by: TestInstallation.root
+            ).keyID
+        }
+        let first = try await add(Self.compressedKey, one)
+        for key in [Self.publicKey, Self.compressedKey] {
+            for replaced in [nil, first] {
+                let refused = await code { () async throws(ServiceError) in
+                    try await add(key, one, replacing: replaced)
+                }
+                #expect(refused == .badRequest)
+            }
+        }
+        _ = try await add(Self.publicKey, one, .production)
+        _ = try await add(Self.publicKey, other)
+        try await test.installation.revokeServerKey(first, by: TestInstallation.root)
+        _ = try await add(Self.publicKey, one)
+        #expect(try await test.installation.serverKeySummaries(container: one).count == 2)
     }
 }
