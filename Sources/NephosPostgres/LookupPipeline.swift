@@ -2,7 +2,7 @@ import NephosStorage
 import NephosThreads
 
 /// Batches lookups of single records, of all stores, in libpq's pipeline mode on connections of its own: a batch costs one round
-/// trip and one sync. A lookup that fails, or cannot be batched, falls back to a read transaction of the other pool's.
+/// trip and one sync. A lookup that fails, or cannot be batched, falls back to a read transaction.
 final class LookupPipeline: @unchecked Sendable {
     private struct Waiting {
         let lookup: ZoneLookup
@@ -18,7 +18,7 @@ final class LookupPipeline: @unchecked Sendable {
     // Sendable because `lock` guards these.
     private let lock = Lock()
     private var waiting: [Waiting] = []
-    /// When the batches that are under way were begun, by their numbers.
+    /// The start times of the running batches, by their numbers.
     private var underWay: [Int: MonotonicTime] = [:]
     /// The end of the backoff after a failed lookup or a lost connection.
     private var backoff: MonotonicTime?
@@ -87,7 +87,7 @@ final class LookupPipeline: @unchecked Sendable {
         return Array(waiting.prefix(count))
     }
 
-    /// Begins a batch, unless one that is under way is followed by one that takes all that waits.
+    /// Starts a batch, unless the batch after a running one has room for all waiting lookups.
     private func beginBatch() -> Int? {
         guard underWay.isEmpty || waiting.count > Self.batch else { return nil }
         let number = (0..<mostBatches).first { underWay[$0] == nil }
@@ -97,7 +97,7 @@ final class LookupPipeline: @unchecked Sendable {
 
     // MARK: Batches
 
-    /// Looks a batch up once a connection is free. After that the next has its turn.
+    /// Runs a batch on the next free connection, and then the batch that follows.
     private func run(_ number: Int) {
         pool.add { [self] connection in
             let batch = lock.withLock { takeWaiting(Self.batch) }

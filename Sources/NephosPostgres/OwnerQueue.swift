@@ -90,9 +90,10 @@ final class OwnerQueue: Sendable {
                     outcomes.append(.done(try connection.run(body, sequences)))
                 } catch {
                     // It may have failed because of what was stale.
-                    if connection.again == nil { try connection.checkVersions() }
-                    let isItsOwn = connection.again == nil
-                    guard connection.again != .versions, connection.again != .lineage, connection.undoBody() else {
+                    if connection.retryReason == nil { try connection.checkVersions() }
+                    let isItsOwn = connection.retryReason == nil
+                    guard connection.retryReason != .versions, connection.retryReason != .lineage, connection.undoBody()
+                    else {
                         throw error
                     }
                     outcomes.append(isItsOwn ? .failed(error) : .alone(wasCommitting: false))

@@ -1,10 +1,10 @@
 import NephosStorage
 
-// The way to the server: what a transaction sends, in batches of which each is waited for once.
+// A transaction's statements are sent in batches, with one round trip each.
 
 extension PostgresConnection {
-    /// Sends what begins the transaction, if it has not begun, what was left for later, and these.
-    /// - Returns: what these gave.
+    /// Sends a batch: the transaction's first statements unless it has begun, the deferred statements, and `last`.
+    /// - Returns: the results of `last`.
     func perform(_ last: [Queued]) throws -> [PostgresLink.Result] {
         if isWriting { beforeStatement?() }
         var queries: [Queued] = []
@@ -34,8 +34,8 @@ extension PostgresConnection {
         return last.isEmpty ? [] : Array(results.suffix(last.count))
     }
 
-    /// Sends statements as one batch with one sync, each after its Parse message where it is not prepared yet.
-    /// - Returns: what each gave, and why the first failed that did: nothing behind it ran.
+    /// Sends statements as one batch with one sync, and prepares each that is not prepared.
+    /// - Returns: the results, and the error of the first statement that failed. Later statements did not run.
     func exchange(_ queries: [Queued]) throws -> ([PostgresLink.Result], PostgresError?) {
         let (batch, preparations) = messages(of: queries)
         let (results, failure) = try link.run(batch)
@@ -44,7 +44,7 @@ extension PostgresConnection {
         return (results.indices.filter { preparations[$0] == nil }.map { results[$0] }, failure)
     }
 
-    /// - Returns: what is sent, and the names of the statements that it prepares, by their places.
+    /// - Returns: the batch, and the names of the statements that it prepares, by index.
     func messages(of queries: [Queued]) -> ([PostgresLink.Query], [Int: String]) {
         var batch: [PostgresLink.Query] = []
         var preparations: [Int: String] = [:]
@@ -58,36 +58,36 @@ extension PostgresConnection {
         return (batch, preparations)
     }
 
-    /// - Parameter lock: what the statement before gave, which took the last lock.
+    /// - Parameter lock: the result of the previous statement, which took the last lock.
     private func learnState(_ result: PostgresLink.Result, behind lock: PostgresLink.Result) throws {
         firstSequence = PostgresStatement.integer(result, 0, 0)
         let last = 1 + SharedContent.allCases.count
         let forOwners = PostgresStatement.integer(lock, 0, 0)
         waits?.waitedForLocks(owners: forOwners, stores: PostgresStatement.integer(result, 0, last + 1) - forOwners)
         let isNoted = PostgresStatement.integer(result, 0, last) != 0
-        if !isNoted { try beginAnew(for: .lineage) }
+        if !isNoted { try retry(for: .lineage) }
         try learnVersions(result, from: 1)
     }
 
-    /// - Parameter column: the first version's.
+    /// - Parameter column: the column of the first version.
     private func learnVersions(_ result: PostgresLink.Result, from column: Int) throws {
         versions.learn(result, from: column)
-        if versions.areStale { try beginAnew(for: .versions) }
+        if versions.areStale { try retry(for: .versions) }
     }
 
     private func note(_ failure: PostgresError, while action: String) -> StorageError {
-        // A second run finds what another write was faster with.
-        if failure.isConflict || failure.isRace && findsTakenKeysLater { again = .conflict }
+        // A retry finds the row that the other write inserted.
+        if failure.isConflict || failure.isRace && findsTakenKeysLater { retryReason = .conflict }
         if failure.isDeadlock { waits?.noteDeadlock() }
         if failure.needsPreparation {
-            again = .preparation
+            retryReason = .preparation
             prepareAnew()
             isInTransaction = false
         }
         return failure.storageError(while: action)
     }
 
-    /// Forgets what is prepared, which a failed transaction found stale.
+    /// Deallocates the prepared statements, which are stale.
     func prepareAnew() {
         prepared.removeAll()
         try? link.send([.text("ROLLBACK"), .text("DEALLOCATE ALL")])

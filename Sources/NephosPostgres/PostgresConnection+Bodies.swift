@@ -1,9 +1,9 @@
 import NephosStorage
 
-// The bodies of writes, of which one transaction may have several.
+// A transaction runs the bodies of one or several writes.
 
 extension PostgresConnection {
-    /// What the connection had when a body of a group of writes began.
+    /// A savepoint of the connection's state before a body of a group.
     struct BodyMark {
         var queued = 0
         var queuedSize = 0
@@ -28,7 +28,7 @@ extension PostgresConnection {
         let value = try body(transaction)
         // An operation that failed fails the write, even if the body went on.
         if let failure = transaction.failure { throw failure }
-        try continueUnlessAnew()
+        try throwIfRetrying()
         for (zone, sequence) in transaction.changedZones.sorted(by: { $0.key.id < $1.key.id }) {
             try noteChange(zone, sequence)
         }
@@ -41,19 +41,19 @@ extension PostgresConnection {
         isRepeatable = false
     }
 
-    /// Forgets a body's changes.
-    /// - Returns: false if some were sent, or if a statement failed: then the transaction has to be rolled back.
+    /// Discards the changes of the last body.
+    /// - Returns: false if some were sent, or if a statement failed. The transaction is then to be rolled back.
     func undoBody() -> Bool {
         if mark.hasSent || hasFailed || isBroken { return false }
         queued.removeSubrange(mark.queued...)
         (queuedSize, found, writtenZones) = (mark.queuedSize, mark.found, mark.writtenZones)
         expectation = ZoneExpectation()
-        again = nil
+        retryReason = nil
         return true
     }
 
-    /// Sends many changes of a group's bodies without waiting, so that PostgreSQL makes them while the next body runs. Where
-    /// one fails the commit fails, and each body runs again by itself.
+    /// Sends many deferred changes without waiting for their results, so that PostgreSQL executes them while the next body
+    /// runs. If one fails, the commit fails, and each body is retried alone.
     private func sendAhead() throws {
         guard hasBegun, queued.count >= Self.sentAhead else { return }
         let (batch, preparations) = messages(of: queued)

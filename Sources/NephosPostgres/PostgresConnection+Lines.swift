@@ -1,25 +1,25 @@
 import NephosStorage
 
-/// What a write excludes until it ends: other writes of owners, or all of the store.
+/// The lines that a write takes: those of owners, or the store's lock alone.
 struct Lines: Hashable, Sendable {
     var owners: Set<OwnerID> = []
     var isAlone = false
 
-    /// In the order of their keys, in which every write takes them.
+    /// The owners in the order in which every write takes their lines.
     var sorted: [OwnerID] { isAlone ? [] : owners.sorted { $0.rawValue < $1.rawValue } }
 }
 
 extension PostgresConnection {
     func runAlone() throws {
-        if !lines.isAlone { try beginAnew(for: .alone) }
+        if !lines.isAlone { try retry(for: .alone) }
     }
 
-    /// Has the transaction begin again with an owner's line, if it lacks it.
+    /// Retries the transaction with an owner's line if it lacks that.
     func require(_ owner: OwnerID) throws {
-        if !lines.isAlone && !lines.owners.contains(owner) { try beginAnew(for: .line(owner)) }
+        if !lines.isAlone && !lines.owners.contains(owner) { try retry(for: .line(owner)) }
     }
 
-    /// A change decides on rows of its owners: no other write of theirs may be under way.
+    /// Retries the transaction if it lacks the line of an owner whose rows the statement changes.
     func requireLines(of statement: PostgresStatement) throws {
         if lines.isAlone || PostgresSQL.withoutLine.contains(statement.sql) { return }
         if PostgresSQL.ofStore.contains(statement.sql) { try runAlone() }
@@ -48,12 +48,12 @@ extension PostgresConnection {
         return queries
     }
 
-    /// The advisory lock of an owner. The key of an owner is mixed with the name of the tables, as databases may have several.
+    /// The key of an owner's advisory lock. It includes the schema, as a database may have several.
     private func lineKey(of owner: OwnerID) -> Int64 {
         store.key(owner.rawValue) ^ Int64(lockPrefix) << 31
     }
 
-    /// Waits until the writes of owners that are under way have ended, outside of transactions.
+    /// Waits for the running writes of owners, outside of transactions.
     func settle(_ owners: Set<OwnerID>) throws {
         let last = try ask("SELECT last_value::text FROM change_sequence").first?.first.flatMap { Int64($0) } ?? 0
         // In the order in which writes take them.
@@ -68,11 +68,11 @@ extension PostgresConnection {
         (settledOwners, settled) = (owners, last + PostgresSQL.sequencesPerTransaction - 1)
     }
 
-    /// The lines of a statement, which come from a table of locks that all sessions share.
+    /// The maximum number of lines per statement: all sessions share one table of locks.
     private static let linesAtOnce = 100
 
     func settledSequence(of owners: Set<OwnerID>) throws -> Int64 {
-        if !settledOwners.isSuperset(of: owners) { try beginAnew(for: .settling(owners)) }
+        if !settledOwners.isSuperset(of: owners) { try retry(for: .settling(owners)) }
         return settled
     }
 }

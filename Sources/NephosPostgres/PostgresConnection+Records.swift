@@ -30,7 +30,7 @@ extension PostgresConnection {
         }
     }
 
-    /// A number for a new record, made as change sequences are.
+    /// Returns the number of a new record: the next of the transaction's change sequences.
     private func takeNumber() throws -> Int64 {
         let first = try takeFirstSequence()
         guard nextNumber < PostgresSQL.sequencesPerTransaction else {
@@ -40,7 +40,7 @@ extension PostgresConnection {
         return first + nextNumber - 1
     }
 
-    /// Keeps a zone's last change, if that is not the one of a record.
+    /// Stores the sequence of a zone's last change, unless a record that the transaction wrote has it.
     func noteChange(_ zone: ZoneKey, _ sequence: Int64) throws {
         if writtenZones.contains(zone) { return }
         let statement = try prepare(.noteChange)

@@ -8,7 +8,7 @@ extension PostgresConnection {
         return statement
     }
 
-    /// Runs a statement, or leaves it for later where it gives nothing.
+    /// Runs a statement, or defers it if it has no result.
     func run(_ statement: PostgresStatement) throws -> PostgresRows? {
         let sql = statement.sql
         if let rows = expectation.take(statement) { return rows }
@@ -27,7 +27,7 @@ extension PostgresConnection {
         if writes { mark.hasSent = true }
         guard let result = try perform([query]).last else { return nil }
         if sql == .insertAccount, result.rows > 0 {
-            // No other write knows it before the commit.
+            // No other write sees the account before the commit.
             lines.owners.insert(OwnerID(rawValue: store.number(PostgresStatement.integer(result, 0, 0))))
         }
         if isWriting {
@@ -51,7 +51,7 @@ extension PostgresConnection {
         note(result, of: statement.texts, in: zone)
     }
 
-    /// Keeps what was found under the names that were asked for.
+    /// Caches the records that a lookup by names found, and the names that it did not find.
     func note(_ result: PostgresLink.Result, of names: [String], in zone: ZoneKey) {
         for name in names where found[RecordKey(zone: zone, name: Array(name.utf8))] == nil {
             found[RecordKey(zone: zone, name: Array(name.utf8))] = .some(nil)

@@ -11,21 +11,21 @@ final class PostgresConnection: SQLConnection, StatementRunner {
         bytes: "BYTEA", clustered: "")
     static var isRemote: Bool { true }
 
-    /// Why a transaction is to begin again, if it is.
-    enum Again: Hashable {
-        /// Another write was in the way.
+    /// The reason to retry a transaction.
+    enum RetryReason: Hashable {
+        /// It conflicts with another write.
         case conflict
-        /// What was prepared is not there any more.
+        /// A prepared statement is gone.
         case preparation
-        /// It writes what is the whole store's.
+        /// It needs the store's lock alone.
         case alone
-        /// It writes rows of an owner whose line it does not have.
+        /// It lacks the line of an owner.
         case line(OwnerID)
-        /// It reads numbers of several owners that are not settled.
+        /// It reads sequences of owners whose writes are not settled.
         case settling(Set<OwnerID>)
-        /// What the server has cached is stale.
+        /// A cache is stale.
         case versions
-        /// The database is not what was noted of it.
+        /// The database's lineage is not the stored one.
         case lineage
     }
 
@@ -66,7 +66,7 @@ final class PostgresConnection: SQLConnection, StatementRunner {
     /// The first of the transaction's change sequences, and of the numbers of its new records.
     var firstSequence: Int64?
     var nextNumber: Int64 = 0
-    var again: Again?
+    var retryReason: RetryReason?
     var versions = ContentVersions()
     private(set) var findsTakenKeysLater = false
     /// Whether the body may run again though it was committed: it keeps what came of a request, or changes nothing the
@@ -138,7 +138,7 @@ final class PostgresConnection: SQLConnection, StatementRunner {
         expectation = ZoneExpectation()
         (isInTransaction, hasBegun, hasFailed, isCommitting, isRepeatable) = (true, false, false, false, false)
         forget()
-        again = nil
+        retryReason = nil
     }
 
     private func forget() {
@@ -183,13 +183,13 @@ final class PostgresConnection: SQLConnection, StatementRunner {
         return firstSequence
     }
 
-    func beginAnew(for reason: Again) throws {
-        again = reason
-        try continueUnlessAnew()
+    func retry(for reason: RetryReason) throws {
+        retryReason = reason
+        try throwIfRetrying()
     }
 
-    /// - Throws: where the transaction has to begin again, though its body may have gone on.
-    func continueUnlessAnew() throws {
-        if again != nil { throw StorageError(.busy, "the transaction has to begin again") }
+    /// - Throws: `StorageError` `.busy` if the transaction is to be retried, even if its body swallowed that error.
+    func throwIfRetrying() throws {
+        if retryReason != nil { throw StorageError(.busy, "the transaction has to begin again") }
     }
 }

@@ -23,7 +23,7 @@ package final class PostgresEngine: StorageEngine {
     private let store: StoreNumber
     private let options: PostgresOptions
     private let statistics: TableStatistics
-    /// How often a write is run that others are in the way of.
+    /// The maximum number of attempts of a write that conflicts with others.
     private static let attempts = 20
 
     init(
@@ -94,7 +94,7 @@ package final class PostgresEngine: StorageEngine {
         let reader = StorageReader(connection)
         defer { reader.invalidate() }
         let value = try body(reader)
-        try connection.continueUnlessAnew()
+        try connection.throwIfRetrying()
         return value
     }
 
@@ -182,11 +182,11 @@ package final class PostgresEngine: StorageEngine {
         }
     }
 
-    /// Runs `body` in a transaction, and again in another where something was in the way that need not be the next time:
-    /// what was prepared is gone, what is cached stale, a line is missing, or another write was faster.
+    /// Runs `body` in a transaction, and retries it for each `RetryReason`.
     /// - Parameters:
-    ///   - lines: those that a write takes; nil for a read.
-    ///   - isRepeated: whether it ran before, and may have been committed.
+    ///   - lines: the lines that a write takes; nil for a read.
+    ///   - attempts: the maximum number of transactions.
+    ///   - isRepeated: whether `body` ran before, and may have been committed.
     private func transaction<T>(
         on connection: PostgresConnection, _ lines: Lines?, attempts: Int, isRepeated: Bool = false,
         _ body: () throws -> T
@@ -196,28 +196,29 @@ package final class PostgresEngine: StorageEngine {
         var attempt = 1
         while true {
             connection.begin(
-                lines: lines, wantsVersions: attempt > 1 && connection.again == .versions,
+                lines: lines, wantsVersions: attempt > 1 && connection.retryReason == .versions,
                 isRepeated: isRepeated || attempt > 1)
             do {
                 let value = try body()
                 try connection.commit()
                 return value
             } catch {
-                // It may have failed because of what was stale.
-                if connection.again == nil { try? connection.checkVersions() }
+                // A stale cache may be the cause.
+                if connection.retryReason == nil { try? connection.checkVersions() }
                 connection.rollback()
-                guard let again = connection.again, attempt < attempts, !connection.isBroken else { throw error }
-                try clear(again, on: connection, &lines, attempt)
+                guard let reason = connection.retryReason, attempt < attempts, !connection.isBroken else { throw error }
+                try prepareRetry(for: reason, on: connection, &lines, attempt)
             }
             attempt += 1
         }
     }
 
-    /// Sees to it that what was in the way of a transaction is not in that of the next.
-    private func clear(
-        _ again: PostgresConnection.Again, on connection: PostgresConnection, _ lines: inout Lines?, _ attempt: Int
+    /// Removes the reason of a retry: adds the missing line, settles owners, or backs off.
+    private func prepareRetry(
+        for reason: PostgresConnection.RetryReason, on connection: PostgresConnection, _ lines: inout Lines?,
+        _ attempt: Int
     ) throws {
-        switch again {
+        switch reason {
         case .line(let owner): lines?.owners.insert(owner)
         case .alone: lines?.isAlone = true
         case .lineage: try connection.noteLineage()

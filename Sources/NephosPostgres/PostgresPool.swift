@@ -190,7 +190,8 @@ final class PostgresPool: @unchecked Sendable {
         }
     }
 
-    /// Ends where nothing waits, but not at once: a thread for each request that waits for a moment would cost more.
+    /// Refuses requests whose deadline has passed. Runs until none waits, and sleeps once more before it ends: a thread for
+    /// each short wait would cost more.
     private func watch() {
         var isNeeded = true
         while isNeeded {

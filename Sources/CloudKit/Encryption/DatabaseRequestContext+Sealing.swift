@@ -47,8 +47,8 @@ extension DatabaseRequestContext {
         return results.compactMap(\.self)
     }
 
-    /// Returns the places of the items that may succeed once keys are delivered: those that lacked them, and those that
-    /// failed with them as parts of an atomic batch.
+    /// Returns the indexes of the items to retry when keys arrive: those that lacked a key, and the others of their atomic
+    /// batches.
     private func itemsToRepeat(
         _ request: ModifyRecordsRequest, _ answers: [RecordResult], _ unsealed: Set<Int>
     ) -> [Int] {

@@ -71,7 +71,7 @@ struct Enrolment: Sendable {
         return device
     }
 
-    /// Returns the answer's list of devices, which goes on from the one that this device knows.
+    /// Returns the list of devices of the answer, which extends the list that this device knows.
     private static func list(
         _ answer: AccountKeysResponse, knownBy stored: KeptKeys.Contents, _ place: KeyPlace
     ) throws(ServiceFailure) -> DeviceList {

@@ -30,7 +30,8 @@ extension CKSyncEngine {
             /// Whether the state has changed since the last `stateUpdate`.
             var isUnsaved = false
 
-            /// Returns a zone's ID as the service spells it: the app may name the account itself as the owner.
+            /// Returns a zone's ID with `CKCurrentUserDefaultName` if its owner is the account's user record, as the
+            /// service returns it (CKRecordZone.ID, Apple's documentation).
             func spelled(_ zoneID: CKRecordZone.ID) -> CKRecordZone.ID {
                 zoneID.ownerName == userRecordName ? CKRecordZone.ID(zoneName: zoneID.zoneName) : zoneID
             }

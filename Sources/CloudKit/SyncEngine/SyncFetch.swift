@@ -86,7 +86,7 @@ struct SyncFetch: Sendable {
         let doubtful = core.state.read { $0.doubtfulZoneIDs }
         if doubtful.isEmpty { return }
         let reasons = try await reasons(of: doubtful.sorted { $0.zoneName < $1.zoneName })
-        // A zone that is there has been made again since, or is known under another spelling of its owner.
+        // A zone that exists was recreated, or another ID of it is known.
         let gone = doubtful.filter { reasons[$0] != nil }
         let deletions = gone.sorted { $0.zoneName < $1.zoneName }.map {
             CKDatabase.DatabaseChange.Deletion(zoneID: $0, reason: reasons[$0] ?? .deleted)

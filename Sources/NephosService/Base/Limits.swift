@@ -237,7 +237,8 @@ package enum Limits {
     /// The maximum number of notifications that wait for one destination. The oldest notifications beyond it are
     /// evicted.
     package static let waitingNotifications = 1000
-    /// The maximum number of bytes that are compared with an account's conditions per change event: about 50 ms. Its further subscriptions are not notified of the event.
+    /// The maximum number of bytes that are compared with an account's conditions per change event: about 50 ms. The
+    /// account's other subscriptions are not notified of the event.
     static let bytesComparedPerEvent = 32 << 20
     /// The number of notifications per read when looking for one by its ID.
     static let notificationsPerRead = 1000

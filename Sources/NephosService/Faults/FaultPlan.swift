@@ -29,7 +29,7 @@ package final class FaultPlan: Sendable {
         var tokens: [ClientToken: Int64] = [:]
         /// The requests that the service has not answered yet.
         var running = 0
-        /// The maximum number of kept change tokens.
+        /// The maximum number of change tokens that the plan stores.
         let tokenLimit: Int
     }
 
@@ -37,7 +37,7 @@ package final class FaultPlan: Sendable {
 
     /// - Parameters:
     ///   - seed: decides what happens with a probability.
-    ///   - tokenLimit: the maximum number of clients' change tokens that are kept.
+    ///   - tokenLimit: the maximum number of clients' change tokens that the plan stores.
     package init(seed: UInt64 = 0, tokenLimit: Int = 100_000) {
         state = Mutex(State(generator: SplitMix(state: seed), tokenLimit: tokenLimit))
     }

@@ -179,7 +179,8 @@ struct FanOutReader {
         }
     }
 
-    /// Ends the event for an account whose conditions cost too much, which other accounts would wait for.
+    /// Ends the event for an account whose conditions exceed `Limits.bytesComparedPerEvent`: other accounts' notifications
+    /// wait for it.
     private mutating func endIfTooExpensive(_ account: Int64) {
         guard compared[account, default: 0] > Limits.bytesComparedPerEvent, !isFull(account) else { return }
         page.counts[account] = Limits.waitingNotifications
