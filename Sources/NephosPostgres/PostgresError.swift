@@ -53,6 +53,8 @@ extension StorageError.Code {
         case "22021", "22P05", "54000": self = .constraint
         case "40001", "40P01", "55P03", "57014", "53300", "25P03": self = .busy
         case "XX001", "XX002": self = .damaged
+        // A privilege that the role lacks: nothing is wrong with the request.
+        case "42501": self = .inputOutput
         default:
             switch sqlState.prefix(2) {
             case "23": self = .constraint

@@ -25,6 +25,7 @@ package struct PostgresInspection: Sendable {
         known = migrations.count
         ran = try connection.ranCount(migrations, options.prefix)
         guard ran == 0 else {
+            try ServerChecks.refuseMissingPrivileges(connection, options)
             try PostgresStores.check(place, againstNoted: PostgresStores.notedPlace(connection))
             stores = try connection.stores()
             return

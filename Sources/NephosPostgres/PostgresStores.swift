@@ -48,6 +48,7 @@ package final class PostgresStores: StoreProvider {
             try ServerChecks.run(address, options, connection)
             try clock.measure(connection)
             try connection.migrate(options)
+            try ServerChecks.refuseMissingPrivileges(connection, options)
         }
     }
 

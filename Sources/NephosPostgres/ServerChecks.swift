@@ -36,6 +36,31 @@ enum ServerChecks {
             """)
     }
 
+    /// Refuses a role that may not read and write every table. The tables exist.
+    /// - Throws: `StorageError` `.constraint` that names the privilege.
+    static func refuseMissingPrivileges(_ connection: PostgresConnection, _ options: PostgresOptions) throws {
+        let missing = try connection.ask(
+            """
+            SELECT privilege || ' ON ' || relation.relname, current_user::text
+            FROM pg_class AS relation
+            JOIN unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS privilege ON relation.relkind = 'r'
+                OR relation.relkind = 'S' AND privilege IN ('SELECT', 'UPDATE')
+            WHERE relation.relnamespace = to_regnamespace(\(PostgresAddress.literal(PostgresAddress.quoted(options.prefix))))
+                AND NOT CASE relation.relkind WHEN 'r' THEN has_table_privilege(relation.oid, privilege)
+                    ELSE has_sequence_privilege(relation.oid, privilege) END
+            ORDER BY 1 LIMIT 1
+            """
+        ).first
+        guard let missing, let privilege = missing.first, let role = missing.last else { return }
+        let schema = PostgresAddress.quoted(options.prefix)
+        throw StorageError(
+            .constraint,
+            """
+            the role \(role) lacks the privilege \(privilege) of the schema \(schema): connect as the owner of the tables, or \
+            GRANT ALL ON ALL TABLES IN SCHEMA \(schema) TO \(role), and the same ON ALL SEQUENCES
+            """)
+    }
+
     /// What is wrong with a server's settings; nil for nothing.
     static func problem(_ value: (String) throws -> String) rethrows -> String? {
         for (setting, isFine, reason) in settings {

@@ -352,4 +352,64 @@ import Testing
         await engine.close()
         stores.close()
     }
+
+    @Test(arguments: [("INSERT ON record", "TABLE"), ("UPDATE ON change_sequence", "SEQUENCE")])
+    func `a role without a privilege is refused by its name, at the start and in a check`(
+        _ missing: String, _ kind: String
+    ) throws {
+        let name = "role_\(UInt32.random(in: .min ... .max))"
+        let text = try TestCluster.text.get()
+        let options = TestCluster.options(connections: 1)
+        try PostgresStores(try PostgresAddress(text), options: options).close()
+        let admin = try PostgresConnection(
+            try PostgresAddress(text), PostgresOptions(acceptsUnsafeServer: true), damage: nil)
+        let words = missing.split(separator: " ")
+        try admin.execute(
+            """
+            CREATE ROLE \(name) LOGIN;
+            GRANT USAGE ON SCHEMA \(options.prefix) TO \(name);
+            GRANT ALL ON ALL TABLES IN SCHEMA \(options.prefix) TO \(name);
+            GRANT ALL ON ALL SEQUENCES IN SCHEMA \(options.prefix) TO \(name);
+            REVOKE \(words[0]) ON \(kind) \(options.prefix).\(words[2]) FROM \(name);
+            """)
+        admin.close()
+        let address = try PostgresAddress(text.replacing("user=nephos", with: "user=\(name)"))
+        let place = AssetPlace.objects("s3://files")
+        let errors = [
+            #expect(throws: StorageError.self) { try PostgresStores(address, options: options).close() },
+            #expect(throws: StorageError.self) { _ = try PostgresInspection(address, assets: place, options: options) },
+        ]
+        for error in errors {
+            #expect(
+                error?.code == .constraint && error?.message.contains(missing) == true, "\(String(describing: error))")
+        }
+    }
+
+    @Test func `a store whose role lost a privilege is not ready`() async throws {
+        let name = "role_\(UInt32.random(in: .min ... .max))"
+        let text = try TestCluster.text.get()
+        let options = TestCluster.options(connections: 2)
+        try PostgresStores(try PostgresAddress(text), options: options).close()
+        let admin = try PostgresConnection(
+            try PostgresAddress(text), PostgresOptions(acceptsUnsafeServer: true), damage: nil)
+        try admin.execute(
+            """
+            CREATE ROLE \(name) LOGIN;
+            GRANT USAGE ON SCHEMA \(options.prefix) TO \(name);
+            GRANT ALL ON ALL TABLES IN SCHEMA \(options.prefix) TO \(name);
+            GRANT ALL ON ALL SEQUENCES IN SCHEMA \(options.prefix) TO \(name);
+            """)
+        let stores = try PostgresStores(
+            try PostgresAddress(text.replacing("user=nephos", with: "user=\(name)")), options: options)
+        let engine = try stores.open(TestCluster.newStore())
+        try await engine.write { try $0.testWriting() }
+        try admin.execute("REVOKE INSERT ON ALL TABLES IN SCHEMA \(options.prefix) FROM \(name)")
+        let error = await #expect(throws: StorageError.self) { try await engine.write { try $0.testWriting() } }
+        #expect(error?.code == .inputOutput)
+        try admin.execute("GRANT INSERT ON ALL TABLES IN SCHEMA \(options.prefix) TO \(name)")
+        try await engine.write { try $0.testWriting() }
+        await engine.close()
+        stores.close()
+        admin.close()
+    }
 }

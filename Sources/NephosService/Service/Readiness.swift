@@ -3,7 +3,7 @@ import Synchronization
 
 /// The readiness check: whether writes commit. A load balancer asks for it before it sends requests.
 ///
-/// A check takes a change sequence in each of several open stores, through the write queue, as a save does. Checks are
+/// A check inserts and deletes a row in each of several open stores, through the write queue, as a save does. Checks are
 /// coalesced: at most one per second, and one at a time. Callers get a result in time even if a check hangs.
 actor Readiness {
     private let stores: Stores
@@ -88,22 +88,25 @@ extension Stores {
     }
 
     private static func problemOfWriting(_ stores: [Store]) async -> WriteProblem? {
-        await withTaskGroup(of: WriteProblem?.self) { group in
+        let failures = await withTaskGroup(of: (id: StoreID, cause: any Error)?.self) { group in
             for store in stores {
                 group.addTask {
                     do {
-                        _ = try await store.engine.write { try $0.nextSequence() }
+                        try await store.engine.write { try $0.testWriting() }
                         return nil
                     } catch {
                         // The store was closed because it was idle.
-                        if (error as? StorageError)?.code == .closed { return nil }
-                        let name = "container \(store.id.container), \(store.id.environment)"
-                        return WriteProblem(what: "the store of \(name), cannot be written", cause: error)
+                        return (error as? StorageError)?.code == .closed ? nil : (store.id, error)
                     }
                 }
             }
-            return await group.reduce(nil) { $0 ?? $1 }
+            return await group.reduce(into: []) { $0.append($1) }.compactMap(\.self)
         }
+        guard let first = failures.first else { return nil }
+        let what =
+            failures.count == stores.count && stores.count > 1
+            ? "no store can be written" : "the \(first.id.environment) store of \(first.id.container) cannot be written"
+        return WriteProblem(what: what, cause: first.cause)
     }
 }
 

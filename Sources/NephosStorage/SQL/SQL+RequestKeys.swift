@@ -91,6 +91,12 @@ extension StorageTransaction {
         }
     }
 
+    /// Inserts and deletes a row, so that the commit has something to write. The row's account does not exist.
+    package func testWriting() throws {
+        try insert(RequestKeyRow(account: .min, key: "readiness", digest: [], outcome: [], at: 0))
+        _ = try purgeRequestKeys(account: .min, before: 1, signedBefore: 1, limit: 1)
+    }
+
     /// Removes up to `limit` outcomes of an account's requests before `time`, the oldest first, and of its signed requests
     /// those before `signedTime` too.
     /// - Returns: the number of removed outcomes.

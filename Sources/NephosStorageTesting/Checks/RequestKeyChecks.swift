@@ -2,6 +2,13 @@ import NephosStorage
 
 extension StorageConformance {
     static let requestKeys: [StorageCheck] = [
+        .engine("A test of writing leaves no row, also beside others") { engine in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<4 { group.addTask { try await engine.write { try $0.testWriting() } } }
+                try await group.waitForAll()
+            }
+            try expect(try await engine.read { try $0.countRequestKeys(limit: 9) }, equals: 0)
+        },
         .engine("What came of a request is found by its account and key until it is purged") { engine in
             let rows = (1...3).map { number in
                 RequestKeyRow(account: 1, key: "k\(number)", digest: [1], outcome: [2, 0], at: Int64(number))

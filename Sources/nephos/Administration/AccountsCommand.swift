@@ -1,3 +1,4 @@
+import NephosPostgres
 import NephosWire
 
 /// The command `nephos accounts`: the accounts of a production server, or those that a container of the local CloudKit
@@ -15,9 +16,14 @@ struct AccountsCommand {
         "Delete the records that the account created in public databases, too; of a production server.")
 
     static let options =
-        [Confirmation.option, publicRecords] + CloudAddress.containerOptions + [
+        [Confirmation.option, publicRecords] + CloudAddress.containerOptions + ofInstallation + [
             CommandOption("--help", nil, "Show this help.")
         ]
+
+    /// The options that only a production server has.
+    private static let ofInstallation = AdministeredInstallation.options.filter { option in
+        !CloudAddress.containerOptions.contains { $0.name == option.name }
+    }
 
     /// Of two actions' options of one name the first.
     private static var distinctOptions: [CommandOption] {
@@ -68,8 +74,9 @@ struct AccountsCommand {
                          --public-records. Who signs in under the name afterwards is
                          another account.
 
-        The accounts are those of the production server in --data, through its socket
-        where it runs; elsewhere those of a container of the local CloudKit.
+        The accounts are those of a production server: the one at --url, as an
+        administrator, or the one of --data, through its socket where it runs. Elsewhere
+        they are those of a container of the local CloudKit.
 
         Options:
         \(CommandOption.help(distinctOptions))
@@ -90,15 +97,48 @@ struct AccountsCommand {
         let (action, rest) = try Subcommand.parse(arguments, of: "accounts", as: Action.self)
         let arguments = try Arguments(
             rest, options: options, command: "accounts", wordLimit: action == .list ? 0 : 1)
-        let isProduction = arguments["--data"].map(ServeCommand.isProduction) ?? false
-        switch action {
-        case .list where isProduction && !arguments.has("--container"):
-            try AdministeredInstallation.run(arguments, InstallationAccounts.list)
-        case .list: try list(arguments)
-        case .delete where isProduction: try deleteFromInstallation(arguments)
-        case .delete where arguments.has(publicRecords.name):
-            throw UsageError("'\(publicRecords.name)' is for a production server: name its '--data DIR'.")
-        case .delete: try delete(arguments)
+        let name = arguments.words.first ?? ""
+        guard action == .list || !name.isEmpty else {
+            throw UsageError("which account? Name it. See 'nephos accounts --help'.")
+        }
+        do {
+            let target = try Target(arguments)
+            switch action {
+            case .list where target.isProduction && !arguments.has("--container"):
+                try AdministeredInstallation.run(arguments, on: target.server, InstallationAccounts.list)
+            case .list: try list(arguments)
+            case .delete where target.isProduction: try deleteFromInstallation(name, arguments, on: target.server)
+            case .delete where arguments.has(publicRecords.name):
+                throw UsageError("'\(publicRecords.name)' is for a production server: name it, or its '--data DIR'.")
+            case .delete: try delete(name, arguments)
+            }
+        } catch let error as UsageError {
+            throw error
+        } catch {
+            Console.fail("\(error)")
+        }
+    }
+
+    /// What has the accounts: a production server or the local CloudKit, running or stopped.
+    private struct Target {
+        /// The running server; nil for the one that has the data.
+        var server: ServerAddress?
+        var isProduction: Bool
+
+        /// - Throws: `UsageError`; `Cloud.Failure` if the server cannot be reached.
+        init(_ arguments: Arguments) throws {
+            if let option = ofInstallation.first(where: { arguments.has($0.name) }) {
+                guard !arguments.has("--container") else {
+                    throw UsageError("'\(option.name)' is for all accounts of a server: leave out '--container'.")
+                }
+                isProduction = true
+            } else if case .server(let address) = try CloudAddress(arguments).place {
+                server = address
+                isProduction = try AdministeredInstallation.isProduction(address, arguments)
+            } else {
+                let data = arguments["--data"] ?? ""
+                isProduction = ServeCommand.isProduction(data) || PostgresStores.isOfDatabase(directory: data)
+            }
         }
     }
 
@@ -114,22 +154,21 @@ struct AccountsCommand {
         }
     }
 
-    private static func deleteFromInstallation(_ arguments: Arguments) throws(UsageError) {
-        guard let name = arguments.words.first else {
-            throw UsageError("which account? Name it. See 'nephos accounts --help'.")
+    private static func deleteFromInstallation(
+        _ name: String, _ arguments: Arguments, on server: ServerAddress?
+    ) throws(UsageError) {
+        guard !arguments.has("--container") else {
+            throw UsageError("a production server deletes an account in all containers: leave out '--container'.")
         }
         let erases = arguments.has(publicRecords.name)
         let more = erases ? " and its records in public databases" : ""
         try Confirmation(arguments).ask("the account '\(name)', with its private databases in all containers\(more)")
-        try AdministeredInstallation.run(arguments) {
+        try AdministeredInstallation.run(arguments, on: server) {
             try InstallationAccounts.delete(name, erasesPublicRecords: erases, $0)
         }
     }
 
-    private static func delete(_ arguments: Arguments) throws(UsageError) {
-        guard let name = arguments.words.first else {
-            throw UsageError("which account? Name it. See 'nephos accounts --help'.")
-        }
+    private static func delete(_ name: String, _ arguments: Arguments) throws(UsageError) {
         let address = try CloudAddress(arguments)
         let confirmation = Confirmation(arguments)
         try Cloud.run(on: address) { cloud in

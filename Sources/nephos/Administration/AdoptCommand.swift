@@ -95,7 +95,7 @@ struct AdoptCommand {
         let data = arguments["--data"] ?? ""
         // Creating a missing directory would hide a mistyped name.
         guard FileSystem.isDirectory(data) else { throw StorageError(.inputOutput, "there is no directory \(data).") }
-        return try StoresInFiles.open(data)
+        return try StoresInFiles.open(data, remedy: "Give \(StoresInFiles.storageOption).")
     }
 
     private func run() throws {

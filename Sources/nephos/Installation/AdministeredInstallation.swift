@@ -89,11 +89,12 @@ final class AdministeredInstallation {
     private let place: Place
 
     /// Runs a command on an installation. The exit status reports success or failure.
+    /// - Parameter server: a running server; nil for the one that the arguments name.
     static func run(
-        _ arguments: Arguments, _ command: (AdministeredInstallation) throws -> Void
+        _ arguments: Arguments, on server: ServerAddress? = nil, _ command: (AdministeredInstallation) throws -> Void
     ) throws(UsageError) {
         do {
-            let installation = try AdministeredInstallation(arguments)
+            let installation = try AdministeredInstallation(arguments, server)
             defer { installation.close() }
             try command(installation)
         } catch let error as UsageError {
@@ -107,10 +108,24 @@ final class AdministeredInstallation {
         }
     }
 
-    private init(_ arguments: Arguments) throws {
-        if let url = arguments["--url"] {
+    /// Whether a running server has accounts to administer: whether it is no `nephos dev`.
+    /// - Throws: `Cloud.Failure` if the server cannot be reached.
+    static func isProduction(_ server: ServerAddress, _ arguments: Arguments) throws -> Bool {
+        let connection = ServerConnection(address: server, try ServerCredentials(arguments))
+        do throws(ServerConnection.Failure) {
+            let (status, answer) = try connection.post(target("accounts/list"), Array("{}".utf8))
+            return status == 200 || (try? ErrorDictionary(decoding: answer))?.reason != Refusal.noHandler.reason
+        } catch {
+            throw Cloud.Failure(message: error.description)
+        }
+    }
+
+    private static func target(_ action: String) -> String { "/nephos/1/installation/\(action)" }
+
+    private init(_ arguments: Arguments, _ server: ServerAddress?) throws {
+        if let server = try server ?? arguments["--url"].map(ServerAddress.init) {
             guard !arguments.has("--data") else { throw UsageError("'--data' and '--url' exclude each other.") }
-            place = .server(ServerConnection(address: try ServerAddress(url), try ServerCredentials(arguments)))
+            place = .server(ServerConnection(address: server, try ServerCredentials(arguments)))
             return
         }
         let data = arguments["--data"] ?? ServeCommand.defaultData
@@ -139,7 +154,7 @@ final class AdministeredInstallation {
                     message: "there is no directory \(data): name the server's with '--data DIR', and make it for the "
                         + "server's user")
             }
-            stores = try StoresInFiles.open(data)
+            stores = try StoresInFiles.open(data, remedy: "Give \(StoresInFiles.storageOption).")
         }
         let result = waiting { () async -> Result<Installation, any Error> in
             do {
@@ -158,7 +173,7 @@ final class AdministeredInstallation {
     /// Sends a message to an action, such as `accounts/create`.
     /// - Throws: `Cloud.Failure` if the server refuses it.
     func send(_ action: String, _ message: Message = Message()) throws -> Answer {
-        let target = "/nephos/1/installation/\(action)"
+        let target = Self.target(action)
         let body = [UInt8](try JSONEncoder().encode(message))
         let (status, answer): (Int, [UInt8])
         switch place {

@@ -26,7 +26,8 @@ struct MigrateCommand {
         first container. No server may run.
         The stores at the first place stay as they are: start no server there again. Once
         all are moved, a directory of files says that it is PostgreSQL's
-        (assets.id), and commands on it need --storage.
+        (assets.id): commands on it need --storage, and those that have no such option
+        a running server's --url.
 
         The files of assets stay where they are: start the server with the same --data, or
         the same --asset-storage.

@@ -7,20 +7,23 @@ import NephosStorage
 /// in it are out of date: they are those of before `nephos migrate`. Commands that took them for the servers' would say that
 /// something is done that no server knows of, or delete files that the database names.
 enum StoresInFiles {
+    /// The option that names the database of such servers, for commands that have it.
+    static let storageOption = "their '--storage postgresql://USER@HOST/DATABASE'"
+
     /// Opens a data directory, with the lock of a server.
+    /// - Parameter remedy: what to do instead if it is one of servers over PostgreSQL.
     /// - Throws: `StorageError`.
-    static func open(_ path: String) throws -> DataDirectory {
-        try check(path)
+    static func open(
+        _ path: String, remedy: String = "Reach a running one of these servers with '--url URL'."
+    ) throws -> DataDirectory {
+        try check(path, remedy: remedy)
         return try DataDirectory(path: path, options: SQLiteOptions(log: ServiceEnvironment.system.log))
     }
 
     /// Refuses the directory of servers over PostgreSQL, and one into which stores were copied in part.
     /// - Parameter remedy: what to do instead of the former.
     /// - Throws: `StorageError` `.constraint`.
-    static func check(
-        _ path: String,
-        remedy: String = "Give their '--storage postgresql://USER@HOST/DATABASE', or reach a running one with '--url'."
-    ) throws {
+    static func check(_ path: String, remedy: String) throws {
         try UnfinishedCopy(directory: path).check()
         try checkIsNoDatabase(path, remedy: remedy)
     }

@@ -231,6 +231,44 @@ import Testing
         }
     }
 
+    @Test func `an administrator elsewhere lists accounts by name, and deletes them in all containers alone`()
+        async throws
+    {
+        try await withTemporaryDirectory { directory in
+            let served = try Served(directory.appendingPathComponent("data"))
+            try await served.start()
+            _ = try await served.prepare(accounts: "ada@example.org", "bob@example.org")
+            try await served.output("admins", "grant", "ada@example.org")
+            let signedIn = try await TestConnection(port: served.port).request(
+                "POST", "/nephos/1/installation/sessions/sign-in", headers: ["Host": "127.0.0.1:\(served.port)"],
+                body: #"{"account":"ada@example.org","password":"nine lives of a grey cat","administration":true}"#)
+            let token = try #require(signedIn.text.firstMatch(of: /"ckWebAuthToken":"([^"]+)"/), "\(signedIn.text)").1
+            func run(_ arguments: String...) async throws -> Finished {
+                try await StartedNephos(
+                    ["accounts"] + arguments,
+                    environment: [
+                        "NEPHOS_URL": served.url, "NEPHOS_TOKEN": String(token), "NEPHOS_CONTAINER": Self.container,
+                    ]
+                ).finish()
+            }
+            let listed = try await run("list")
+            #expect(listed.status == 0 && listed.output.split(separator: "\n").count == 2, "\(listed)")
+            #expect(listed.output.contains("bob@example.org"), "\(listed)")
+            let refused = try await run("delete", "--yes", "bob@example.org", "--container", Self.container)
+            #expect(refused.status == 2 && refused.errors.contains("leave out '--container'"), "\(refused)")
+            let deleted = try await run("delete", "--yes", "bob@example.org", "--url", served.url)
+            #expect(deleted.status == 0 && deleted.output.contains("in every container"), "\(deleted)")
+            let left = try await run("list", "--url", served.url)
+            #expect(left.status == 0 && !left.output.contains("bob@example.org"), "\(left)")
+            // By the socket of a server whose data are elsewhere.
+            let socket = try await StartedNephos(
+                ["accounts", "list", "--socket", "\(served.data)/nephos.sock", "--data", directory.path]
+            ).finish()
+            #expect(socket.output.hasPrefix("ada@example.org  "), "\(socket)")
+            try await served.stop()
+        }
+    }
+
     @Test(.overPostgreSQL) func `accounts, tokens and sessions move to PostgreSQL and back`() async throws {
         let name = "served_\(UInt32.random(in: .min ... .max))"
         let text = try TestCluster.text.get()
@@ -258,6 +296,13 @@ import Testing
             // All of it is moved: what is still in the files is not to be taken for what is served.
             let revoked = try await first.run("api-tokens", "revoke", apiToken)
             #expect(revoked.status == 1 && revoked.errors.contains("assets.id"), "\(revoked.errors)")
+            #expect(revoked.errors.contains("'--storage "), "\(revoked.errors)")
+            let listed = try await first.run("accounts", "list")
+            #expect(listed.status == 1 && listed.errors.contains("'--storage "), "\(listed.errors)")
+            let zones = try await first.run("zones", "list", "--account", "ada@example.org")
+            #expect(zones.errors.contains("assets.id") && !zones.errors.contains("--storage"), "\(zones.errors)")
+            let stored = try await first.run("accounts", "list", "--storage", address, unsafe)
+            #expect(stored.output.hasPrefix("ada@example.org  "), "\(stored)")
 
             let second = try Served(
                 directory.appendingPathComponent("second"), storage: ["--storage", address, unsafe])

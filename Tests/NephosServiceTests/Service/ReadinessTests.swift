@@ -49,6 +49,18 @@ struct ReadinessTests {
         #expect(await problem() == nil)
     }
 
+    @Test func `the reason names the one store that cannot be written, but none if there are several`() async throws {
+        stores.isFull.store(true, ordering: .relaxed)
+        #expect(await problem()?.hasPrefix("the development store of iCloud.test cannot be written;") == true)
+        stores.isFull.store(false, ordering: .relaxed)
+        _ = try await cloud.service.modifyRecords(
+            ModifyRecordsRequest(operations: [.create("a")]), cloud.context("me", container: "iCloud.other"))
+        await cloud.service.settle()
+        stores.isFull.store(true, ordering: .relaxed)
+        cloud.advance(milliseconds: 1000)
+        #expect(await problem()?.hasPrefix("no store can be written;") == true)
+    }
+
     @Test func `a write that hangs is reported in time, and no other starts before it ends`() async throws {
         stores.isHanging.store(true, ordering: .relaxed)
         let said = Mutex<String?>(nil)
