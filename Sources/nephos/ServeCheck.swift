@@ -44,8 +44,8 @@ struct ServeCheck {
         Console.print("checks:\n\(findings.map(\.line).joined())")
         let failures = findings.compactMap { if case .failed(let text) = $0 { text } else { nil } }
         guard let first = failures.first else { return }
-        let more = failures.count > 1 ? ", and \(failures.count - 1) more" : ""
-        Console.fail("the server would not start, or not work: \(first)\(more)")
+        let number = failures.count > 1 ? " (the first of \(failures.count) reasons)" : ""
+        Console.fail("the server would not start, or not work\(number): \(first)")
     }
 
     // MARK: Settings

@@ -80,16 +80,26 @@ struct SignInPage {
             throw Refusal(ServiceError.invalidAPIToken)
         }
         do throws(ServiceError) {
-            guard let app = try await installation.app(ofAPIToken: request.apiToken) else {
-                throw ServiceError.invalidAPIToken
-            }
-            return app
+            return try await installation.app(ofAPIToken: request.apiToken)
         } catch {
             throw Refusal(error)
         }
     }
 
-    func answer() async throws(Refusal) -> HTTPResponse {
+    /// Returns the answer to a request; to one that reads a page, also where it is refused.
+    static func answer(_ routed: RoutedRequest, _ installation: Installation) async throws(Refusal) -> HTTPResponse {
+        let page: SignInPage
+        do throws(Refusal) {
+            page = try await SignInPage(routed, installation)
+        } catch {
+            guard routed.request.method == .get else { throw error }
+            let content = "<h1>No sign-in</h1><p>\(OwnPage.escaped(error.reason)).</p>"
+            return OwnPage(routed, installation, name: path).page("No sign-in", content, status: error.httpStatus)
+        }
+        return try await page.answer()
+    }
+
+    private func answer() async throws(Refusal) -> HTTPResponse {
         let session = isForOther ? nil : try await page.session()
         guard page.routed.request.method == .post else {
             if session != nil, case .ownPage(let path) = purpose { return page.redirect(to: path) }

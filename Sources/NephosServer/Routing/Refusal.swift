@@ -17,6 +17,8 @@ package struct Refusal: Error {
     /// The error of the service, if the service refused the request; nil otherwise. Its dictionary has more keys.
     private var error: ServiceError?
 
+    var httpStatus: Int { status ?? code.httpStatus }
+
     init(_ code: ServerErrorCode, _ reason: String, clientCode: ServiceError.ClientCode? = nil) {
         self.code = code
         self.reason = reason
@@ -74,7 +76,7 @@ package struct Refusal: Error {
                 uuid: requestID, serverErrorCode: code, reason: reason, retryAfter: retryAfter,
                 clientErrorCode: clientCode)
         dictionary.redirectURL = code == .authenticationRequired ? signIn : nil
-        var response = HTTPResponse.json(dictionary.encoded(), status: status ?? code.httpStatus)
+        var response = HTTPResponse.json(dictionary.encoded(), status: httpStatus)
         response.headers += headers
         // The delay is in whole seconds (RFC 9110 §10.2.3), rounded up, because an earlier retry would fail.
         if let seconds = dictionary.retryAfter {

@@ -47,7 +47,7 @@ extension Installation {
         for origin in origins { try WebOrigin.check(origin) }
         if let callback { try SignInCallback.check(callback) }
         guard lifetime.map({ (1...Limits.longestAPIToken).contains($0) }) ?? true else {
-            throw .invalid("an API token expires after a time of up to 100 years")
+            throw .invalid("the lifetime of an API token is more than 0 and at most 100 years")
         }
         let now = self.environment.now()
         let token = APIToken(

@@ -166,9 +166,7 @@ extension Installation {
             try rates.admit(apiToken: text)
             return SignedInCaller()
         }
-        guard apiToken.allowsSignIn else {
-            throw ServiceError(.authenticationFailed, .notAuthenticated, "the API token allows no sign-in")
-        }
+        guard apiToken.allowsSignIn else { throw .noSignIn }
         let session = try await session(token)
         guard session.session.container == container, session.session.environment == environment.rawValue else {
             throw .sessionIsOver

@@ -161,9 +161,7 @@ extension Installation {
             throw .invalidAPIToken
         }
         try token.checkOrigin(request.origin)
-        guard token.allowsSignIn else {
-            throw ServiceError(.authenticationFailed, .notAuthenticated, "the API token allows no sign-in")
-        }
+        guard token.allowsSignIn else { throw .noSignIn }
         return token
     }
 
@@ -256,6 +254,9 @@ extension ServiceError {
     package static let invalidAPIToken = ServiceError(
         .authenticationFailed, .notAuthenticated,
         "the request needs the API token of its container and environment: ckAPIToken is missing or not valid")
+
+    /// The refusal of an API token that reads alone.
+    static let noSignIn = ServiceError(.authenticationFailed, .notAuthenticated, "the API token allows no sign-in")
 
     /// The refusal of a web page that may not use the API token.
     static let wrongOrigin = ServiceError(

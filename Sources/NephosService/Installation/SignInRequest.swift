@@ -32,11 +32,13 @@ package struct SignInApp: Hashable, Sendable {
 }
 
 extension Installation {
-    /// Returns the app of an API token; nil for a token that is none, or has expired.
-    package func app(ofAPIToken text: String) async throws(ServiceError) -> SignInApp? {
+    /// Returns the app of an API token.
+    /// - Throws: `ServiceError` for a token that is none, has expired, or allows no sign-in.
+    package func app(ofAPIToken text: String) async throws(ServiceError) -> SignInApp {
         guard let token = try await apiToken(text), token.expiresAt.map({ environment.now() < $0 }) ?? true else {
-            return nil
+            throw .invalidAPIToken
         }
+        guard token.allowsSignIn else { throw .noSignIn }
         return SignInApp(
             container: token.container, environment: token.environment, name: token.name, callback: token.callback)
     }

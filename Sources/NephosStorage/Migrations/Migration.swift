@@ -55,8 +55,8 @@ extension [Migration] {
             throw StorageError(
                 .otherVersion,
                 """
-                its tables are those of another version of Nephos (\(version)), and this one knows only \
-                \(known.map(String.init).joined(separator: ", ")); open it with the version that wrote it
+                its tables are those of another version of Nephos, a newer one or one before 0.1 (their identifier \(version) is \
+                none of the \(known.count) that this version knows); open it with the version that wrote it
                 """)
         }
         return index + 1

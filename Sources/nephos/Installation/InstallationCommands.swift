@@ -1,3 +1,4 @@
+import NephosServer
 import NephosService
 import NephosWire
 
@@ -96,8 +97,9 @@ enum APITokensCommand {
                 let origins = token.origins.isEmpty ? "programs" : token.origins.joined(separator: " ")
                 let reads =
                     (token.allowsSignIn ? "" : ", read-only") + (token.callback.map { ", back to \($0)" } ?? "")
+                let end = token.expiresAt.map { ", until \(LogTime.text($0))" } ?? ""
                 Console.print(
-                    "\(token.token)  \(token.container), \(token.environment): \(origins)\(reads)"
+                    "\(token.token)  \(token.container), \(token.environment): \(origins)\(reads)\(end)"
                         + "\(token.name.isEmpty ? "" : "  \(Console.printable(token.name))")\n")
             }
         },
@@ -137,8 +139,10 @@ enum SessionsCommand {
                 let place =
                     session.container.map { "\($0), \(session.environment ?? "")" }
                     ?? (session.isOfBrowser == true ? "the server's pages" : "the administration")
+                let times = "signed in \(LogTime.text(session.signedInAt)), until \(LogTime.text(session.expiresAt))"
                 Console.print(
-                    "\(session.id)  \(place)\(session.label.isEmpty ? "" : "  \(Console.printable(session.label))")\n")
+                    "\(session.id)  \(place), \(times)\(session.label.isEmpty ? "" : "  \(Console.printable(session.label))")\n"
+                )
             }
             try ProgramTokensCommand.printTokens(of: $1.words[0], $0, isAlone: false)
         },

@@ -171,6 +171,28 @@ import Testing
         await server.close()
     }
 
+    @Test func `the page of an API token that is read-only or revoked says so, without a form`() async throws {
+        let server = try await ProductionServer()
+        let root = AuditActor(name: "user 0")
+        let readOnly = try await server.installation.createAPIToken(
+            container: ProductionServer.container, environment: .development, name: "", origins: [],
+            allowsSignIn: false, lifetime: nil, by: root
+        ).token
+        let revoked = try await apiToken(server, origins: [])
+        let address = try await redirect(server, revoked, origin: nil)
+        try await server.installation.revokeAPIToken(revoked, by: root)
+        for (address, reason) in [
+            (try await redirect(server, readOnly, origin: nil), "the API token allows no sign-in"),
+            (address, "ckAPIToken is missing or not valid"),
+        ] {
+            let browser = Browser(server)
+            let page = await browser.get(address)
+            #expect(page.status == 401 && page.text.contains("<!DOCTYPE html>"), "\(page.text)")
+            #expect(page.text.contains(reason) && !page.text.contains("<form"), "\(page.text)")
+        }
+        await server.close()
+    }
+
     @Test func `a wrong password is told without what was typed`() async throws {
         let server = try await ProductionServer()
         let browser = Browser(server)

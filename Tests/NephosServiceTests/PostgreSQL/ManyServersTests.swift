@@ -23,6 +23,18 @@ import Testing
         return (try cloud(), try cloud())
     }
 
+    @Test(arguments: [-61, 61, 59] as [Int64])
+    func `a production server whose clock is a minute off the database's does not open`(seconds: Int64) async throws {
+        var options = TestCluster.options(connections: 2)
+        let clock = options.clock
+        options.clock = { clock() + seconds * 1000 }
+        let stores = try PostgresStores(try TestCluster.address.get(), options: options)
+        defer { stores.close() }
+        if abs(seconds) < 60 { return await (try await Installation.open(stores)).close() }
+        let error = await #expect(throws: StorageError.self) { _ = try await Installation.open(stores) }
+        #expect(error?.message.contains("this machine's clock differs from the database's by") == true)
+    }
+
     @Test func `a schema imported on one server applies to the next save on the other`() async throws {
         let (one, other) = try servers()
         let database = TestDatabase(one)
