@@ -13,7 +13,10 @@ extension NephosService {
         for store in try await storesAfterRecheck(installation) {
             try await delete(id, from: store, erasesPublicRecords)
         }
-        return try await installation.removeAccount(named: name, by: actor)
+        let removed = try await installation.removeAccount(named: name, by: actor)
+        // A restored backup has the account again, and nothing else says so.
+        environment.log("account deleted: \(id)\(erasesPublicRecords ? ", with its public records" : "")")
+        return removed
     }
 
     /// Deletes the account of a browser, as its person confirms by its name.

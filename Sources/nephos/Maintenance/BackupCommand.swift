@@ -106,7 +106,8 @@ struct RestoreCommand {
         addresses, receipts) is as good as it was. All sessions of a production server end:
         a backup may be in other hands, and may have sessions that were ended since. What
         was revoked since, such as API tokens and roles, is as it was: revoke it again; and
-        accounts that were deleted since are back: delete them again.
+        accounts that were deleted since are back: delete them again. The server's log
+        has a line for each, 'account deleted: ID'.
 
         \(ObjectStorageArguments.note)
 
@@ -158,7 +159,9 @@ struct RestoreCommand {
             try await copied.tell(of: id, in: try StoredDirectory(path: data.path))
             if id.isInstallation {
                 Console.print("  all sessions ended: everybody signs in again\n")
-                Console.print("  accounts that were deleted since the backup are back: delete them again\n")
+                Console.print(
+                    "  accounts that were deleted since the backup are back: delete those again that the server's log names,\n"
+                        + "  as 'account deleted: ID'; nephos accounts list prints their names\n")
             }
             problems += copied.problems.count
         }

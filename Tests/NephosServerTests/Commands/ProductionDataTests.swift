@@ -265,7 +265,9 @@ import Testing
                 ["accounts", "list", "--socket", "\(served.data)/nephos.sock", "--data", directory.path]
             ).finish()
             #expect(socket.output.hasPrefix("ada@example.org  "), "\(socket)")
-            try await served.stop()
+            // Who restores a backup reads there whose deletion to repeat.
+            let bob = try #require(listed.output.firstMatch(of: /bob@example.org  (\S+)/)).1
+            #expect(try await served.stop().contains("account deleted: \(bob)\n"))
         }
     }
 
