@@ -45,7 +45,7 @@ package final class PostgresEngine: StorageEngine {
     package func read<T: Sendable>(_ body: @escaping @Sendable (StorageReader) throws -> T) async throws -> T {
         try begin()
         defer { end() }
-        return try await readInTransaction(isShort: false, body)
+        return try await readInTransaction(nil, body)
     }
 
     package func read<T: Sendable>(
@@ -54,17 +54,17 @@ package final class PostgresEngine: StorageEngine {
         try begin()
         defer { end() }
         if length == .lookup, let result = await lookup(body) { return try result.get() }
-        return try await readInTransaction(isShort: length != .long, body)
+        return try await readInTransaction(length.work, body)
     }
 
     private func readInTransaction<T: Sendable>(
-        isShort: Bool, _ body: @escaping @Sendable (StorageReader) throws -> T
+        _ work: Int?, _ body: @escaping @Sendable (StorageReader) throws -> T
     ) async throws -> T {
         try await onConnection(reads: true) { [self, times = RequestTimes.current] connection in
             try transaction(on: connection, nil, attempts: 4) {
                 try Self.read(connection) { reader in
-                    guard isShort else { return try body(reader) }
-                    return try connection.meter.runShort(for: times) { try body(reader) }
+                    guard let work else { return try body(reader) }
+                    return try connection.meter.runShort(work, for: times) { try body(reader) }
                 }
             }
         }

@@ -51,10 +51,21 @@ package protocol StorageEngine: AnyObject, Sendable {
 package enum ReadLength: Sendable {
     /// A read that ends with `LongRead` if it exceeds the limit of a short read.
     case short
+    /// A short read that ends earlier: what a query scans is known only by scanning, and others wait meanwhile.
+    case query
     case long
     /// A short read of one zone and one record. The body names both by `expectZone` before it reads anything. It may
     /// run on the calling thread, and several times. If it reads anything else, it counts as a `short` read.
     case lookup
+
+    /// The maximum work in units; nil for a long read.
+    package var work: Int? {
+        switch self {
+        case .short, .lookup: ReadMeter.shortRead
+        case .query: ReadMeter.shortQuery
+        case .long: nil
+        }
+    }
 }
 
 extension StorageEngine {

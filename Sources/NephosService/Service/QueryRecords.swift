@@ -74,7 +74,7 @@ final class QueryRecords: Sendable {
 
     private func read(_ marker: String?, on store: Store) async throws -> Page {
         let moments = QueryPreparation.Moments(schema: store.schemas.now, indexes: store.indexes.now)
-        return try await store.read(by: caller) { reader in
+        return try await store.read(by: caller, expecting: .query) { reader in
             var preparation = QueryPreparation(
                 decoded: self.decoded, caller: self.caller, container: self.container, bounds: self.bounds,
                 store: store, moments: moments, reader: reader)

@@ -30,8 +30,10 @@ package final class ReadConnections: Sendable {
         let kind: Kind
     }
 
-    private enum Kind {
-        case short, own, long
+    private enum Kind: Equatable {
+        /// A client's read, with the maximum work.
+        case short(Int)
+        case own, long
     }
 
     private struct State: @unchecked Sendable {
@@ -97,23 +99,25 @@ package final class ReadConnections: Sendable {
     package func read<T: Sendable>(
         expecting length: ReadLength? = nil, _ body: @escaping @Sendable (StorageReader) throws -> T
     ) async throws -> T {
-        let kind: Kind = length.map { $0 == .long ? .long : .short } ?? .own
-        if kind != .long, BlockingThread.isCurrent {
+        let work = length.map(\.work) ?? short
+        if let work, BlockingThread.isCurrent {
             do {
-                if let result = try readHere(body) { return result }
+                if let result = try readHere(within: work, body) { return result }
             } catch let error as LongRead {
-                if kind == .short { throw error }
+                if length != nil { throw error }
             }
         }
+        let kind: Kind = length.map { $0.work.map { .short($0) } ?? .long } ?? .own
         return try await withUnsafeThrowingContinuation { continuation in
             handIn(Waiting(work: Request<StorageReader, T>({ try body($0) }, continuation), kind: kind))
         }
     }
 
     /// Runs `body` over a snapshot on the calling thread; nil if no connection is idle.
-    package func readHere<T>(_ body: (StorageReader) throws -> T) throws -> T? {
+    /// - Parameter work: the maximum work in units; nil for that of a short read.
+    package func readHere<T>(within work: Int? = nil, _ body: (StorageReader) throws -> T) throws -> T? {
         guard let (reading, era) = try borrow() else { return nil }
-        return try run({ try body($0) }, over: reading, era, within: .work(short), for: .current)
+        return try run({ try body($0) }, over: reading, era, within: .work(min(work ?? short, short)), for: .current)
     }
 
     private func run<T>(
@@ -184,7 +188,7 @@ package final class ReadConnections: Sendable {
 
     private func limit(of kind: Kind) -> ReadMeter.Limit {
         switch kind {
-        case .short: .work(short)
+        case .short(let work): .work(min(work, short))
         case .own: .work(own)
         case .long: .time(.now + long)
         }

@@ -14,6 +14,8 @@ package final class ReadMeter {
 
     /// The maximum work of a short read, in units: about three milliseconds.
     package static let shortRead = 3000
+    /// The maximum work of a query's short read, in units: about a millisecond.
+    package static let shortQuery = 1000
 
     private static let unlimited = Int.max / 2
     private static let bytesPerUnit = 512
@@ -45,13 +47,13 @@ package final class ReadMeter {
         return ((budget - left) / Self.bytesPerUnit, isExceeded)
     }
 
-    /// Runs a read that ends at the limit of a short read.
+    /// Runs a short read, which ends at `work`.
     /// - Throws: any error of `body`, or `LongRead`.
-    package func runShort<T>(for times: RequestTimes?, _ body: () throws -> T) throws -> T {
-        begin(.work(Self.shortRead))
+    package func runShort<T>(_ work: Int, for times: RequestTimes?, _ body: () throws -> T) throws -> T {
+        begin(.work(work))
         let outcome = Result(catching: body)
-        let (work, isExceeded) = end()
-        times?.noteRead(work: work)
+        let (done, isExceeded) = end()
+        times?.noteRead(work: done)
         if isExceeded { throw LongRead() }
         return try outcome.get()
     }

@@ -29,8 +29,8 @@ package final class WriteQueue: @unchecked Sendable {
     private var waitingWrites: [any Work<StorageTransaction>] = []
     private struct WaitingRead {
         let work: any Work<StorageReader>
-        /// Whether the read ends at `ReadMeter.shortRead`.
-        let isShort: Bool
+        /// The maximum work of a short read; nil for another.
+        let short: Int?
     }
 
     private var waitingReads: [WaitingRead] = []
@@ -92,8 +92,7 @@ package final class WriteQueue: @unchecked Sendable {
         expecting length: ReadLength? = nil, _ body: @escaping @Sendable (StorageReader) throws -> T
     ) async throws -> T {
         try await withUnsafeThrowingContinuation { continuation in
-            let isShort = length == .short || length == .lookup
-            add(read: Request<StorageReader, T>({ try body($0) }, continuation), isShort: isShort)
+            add(read: Request<StorageReader, T>({ try body($0) }, continuation), short: length?.work)
         }
     }
 
@@ -101,8 +100,8 @@ package final class WriteQueue: @unchecked Sendable {
         enqueue(work) { waitingWrites.append(work) }
     }
 
-    func add(read work: any Work<StorageReader>, isShort: Bool = false) {
-        enqueue(work) { waitingReads.append(WaitingRead(work: work, isShort: isShort)) }
+    func add(read work: any Work<StorageReader>, short: Int? = nil) {
+        enqueue(work) { waitingReads.append(WaitingRead(work: work, short: short)) }
     }
 
     private func enqueue(_ work: any Work, _ append: () -> Void) {
@@ -249,13 +248,13 @@ package final class WriteQueue: @unchecked Sendable {
         let work = read.work
         let reader = StorageReader(connection)
         work.times?.enter(.storage)
-        connection.meter.begin(read.isShort ? .work(ReadMeter.shortRead) : .time(.now + readLimit))
+        connection.meter.begin(read.short.map { .work($0) } ?? .time(.now + readLimit))
         let failure = work.run(reader)
         let (units, isExceeded) = connection.meter.end()
         work.times?.noteRead(work: units)
         reader.invalidate()
         guard isExceeded else { return work.answer(failure: failure) }
-        work.answer(failure: read.isShort ? LongRead() : StorageError.tooLong(readLimit))
+        work.answer(failure: read.short == nil ? StorageError.tooLong(readLimit) : LongRead())
     }
 
     /// A write of the group and its failure, if any.

@@ -112,7 +112,7 @@ import Testing
             return stores.takeReads()
         }
         _ = try await count(busy)
-        #expect(try await count(busy).suffix(2) == [.short, .long])
+        #expect(try await count(busy).suffix(2) == [.query, .long])
         let few = QueryRecordsRequest(query: Query(recordType: "Note"), resultsLimit: 200)
         for database in [other, busy] {
             #expect(try await cloud.service.queryRecords(few, database.context).records.count == 200)
