@@ -85,19 +85,23 @@ package struct StoredDirectory: Sendable {
     }
 
     /// Starts a new incarnation of a restored store. Changes that were answered after the backup are lost, so no token,
-    /// receipt or change tag of that time may match a later change. The store therefore skips all sequences and row
-    /// numbers that it may have issued meanwhile, and stores the skipped sequences as lost. Strings that were issued
-    /// before the backup stay valid, and so does the secret.
+    /// receipt or change tag of that time may match a later change. The store therefore issues the change sequences of a
+    /// random slot, and stores those of all other slots as lost: another restore of the backup issues others, and each
+    /// refuses the other's strings. Row numbers are skipped, too. Strings that were issued before the backup stay valid,
+    /// and so does the secret.
     private static func beginIncarnation(_ copy: Connection) throws {
+        let skipped = Int64.random(in: 1...slots) * slot
         try copy.execute(
             """
             BEGIN IMMEDIATE;
             INSERT INTO lost_sequences (first, last) SELECT last + 1, last + \(skipped) FROM change_sequence;
+            INSERT INTO lost_sequences (first, last)
+                SELECT last + \(skipped + slot), last + \((slots + 2) * slot) FROM change_sequence;
             UPDATE change_sequence SET last = last + \(skipped);
             INSERT INTO sqlite_sequence (name, seq)
                 SELECT name, 0 FROM sqlite_schema WHERE type = 'table' AND sql LIKE '%AUTOINCREMENT%'
                     AND name NOT IN (SELECT name FROM sqlite_sequence);
-            UPDATE sqlite_sequence SET seq = seq + \(skipped);
+            UPDATE sqlite_sequence SET seq = seq + \(skippedRows);
             COMMIT;
             """)
     }
@@ -119,9 +123,13 @@ package struct StoredDirectory: Sendable {
             """)
     }
 
-    /// The number of sequences and of row numbers that a restored store skips: more than the store can have issued
-    /// since the backup.
-    private static let skipped: Int64 = 1 << 32
+    /// The number of change sequences of a slot: more than a store issues until its next restore. There is room for a
+    /// thousand restores.
+    private static let slot: Int64 = 1 << 40
+    private static let slots: Int64 = 1 << 14
+    /// The number of row numbers that a restored store skips: more than the store can have issued since the backup. Keys
+    /// of accounts over PostgreSQL have 40 bits.
+    private static let skippedRows: Int64 = 1 << 32
 }
 
 /// A read-only snapshot of a store.

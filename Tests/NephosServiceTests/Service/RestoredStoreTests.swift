@@ -75,6 +75,50 @@ import Testing
         }
     }
 
+    @Test func `two restores of one backup issue other tokens, tags and cursors, and refuse each other's`() async throws {
+        defer { stores.remove() }
+        let clock = TestCloud.Clock()
+        let first = TestCloud(ServiceConfiguration(), stores: try stores.open(), clock: clock)
+        let database = try await TestDatabase(first).making(zone: "Z")
+        _ = try await database.modify((1...4).map { .create("r\($0)", ["x": .int64($0)]) })
+        let old = try await database.changes().syncToken
+        await first.service.close()
+        let copies = [try stores.restored("iCloud.test"), try stores.restored("iCloud.test")]
+        defer { for copy in copies { copy.remove() } }
+        let request = QueryRecordsRequest(
+            query: Query(recordType: "Note", sortBy: [QuerySortDescriptor(.field("x"))]),
+            zoneID: ZoneIDDictionary(zoneName: "Z"), resultsLimit: 1)
+        var issued: [(token: String?, database: String?, record: RecordDictionary?, marker: String?)] = []
+        // Each in turn, and the first once more with what the second issued.
+        for copy in [copies[0], copies[1], copies[0]] {
+            let cloud = TestCloud(ServiceConfiguration(), stores: try copy.open(), clock: clock)
+            let database = TestDatabase(cloud, zone: "Z")
+            for other in issued {
+                #expect(await isExpired { try await database.changes(since: other.token) })
+                #expect(await isExpired { try await database.databaseChanges(since: other.database) })
+                var next = request
+                next.continuationMarker = other.marker
+                await #expect(throws: ServiceError.self) {
+                    try await cloud.service.queryRecords(next, database.context)
+                }
+                let update = try await database.modify([.update(try #require(other.record), ["x": .int64(9)])])
+                #expect(update[0].error?.serverErrorCode == .conflict, "\(update)")
+            }
+            issued = []
+            let saved = try await database.modify([.force("r1", ["x": .int64(1)])])
+            #expect(try await database.changes(since: old).summary == ["r1"])
+            issued = [
+                (
+                    try await database.changes().syncToken, try await database.databaseChanges().syncToken,
+                    saved[0].record,
+                    try await cloud.service.queryRecords(request, database.context).continuationMarker
+                )
+            ]
+            #expect(issued[0].marker != nil)
+            await cloud.service.close()
+        }
+    }
+
     @Test func `after a restore older cursors continue, newer ones are refused, and name cursors continue`()
         async throws
     {
