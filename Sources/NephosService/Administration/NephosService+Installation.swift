@@ -4,10 +4,19 @@ import NephosWire
 extension NephosService {
     /// Deletes an account of an installation: its data in every store, then the account. If the process ends meanwhile,
     /// the account is there still, and the deletion can be repeated.
-    /// - Parameter erasesPublicRecords: whether the records that the account created in public databases go, too.
+    /// - Parameters:
+    ///   - name: the account's name, or its ID, which also deletes data whose account is gone.
+    ///   - erasesPublicRecords: whether the records that the account created in public databases go, too.
     package func deleteAccount(
         named name: String, of installation: Installation, erasesPublicRecords: Bool = false, by actor: AuditActor
     ) async throws(ServiceError) -> AccountSummary {
+        if AccountID.isValid(name) {
+            guard let known = try await installation.name(ofAccount: name) else {
+                return try await deleteStray(name, of: installation, erasesPublicRecords, by: actor)
+            }
+            return try await deleteAccount(
+                named: known, of: installation, erasesPublicRecords: erasesPublicRecords, by: actor)
+        }
         let id = try await installation.accountID(named: name)
         _ = try await installation.endSessions(ofAccountNamed: name, id: nil, withProgramTokens: true, by: actor)
         for store in try await storesAfterRecheck(installation) {
@@ -17,6 +26,22 @@ extension NephosService {
         // A restored backup has the account again, and nothing else says so.
         environment.log("account deleted: \(id)\(erasesPublicRecords ? ", with its public records" : "")")
         return removed
+    }
+
+    /// Deletes the data of an account that containers have and the installation has not, as after the restore of a
+    /// container alone.
+    private func deleteStray(
+        _ id: String, of installation: Installation, _ erasesPublicRecords: Bool, by actor: AuditActor
+    ) async throws(ServiceError) -> AccountSummary {
+        var isFound = false
+        for store in try await storesAfterRecheck(installation) {
+            isFound = try await delete(id, from: store, erasesPublicRecords) || isFound
+        }
+        // Says that there is no such account.
+        guard isFound else { return try await installation.removeAccount(named: id, by: actor) }
+        try await installation.audit("account removed", id, by: actor)
+        environment.log("account deleted: \(id)\(erasesPublicRecords ? ", with its public records" : "")")
+        return AccountSummary(stray: id)
     }
 
     /// Deletes the account of a browser, as its person confirms by its name.
@@ -44,19 +69,23 @@ extension NephosService {
         }
     }
 
-    /// Deletes the account from a store; does nothing if the account never used the store.
+    /// Deletes the account from a store.
+    /// - Returns: whether the account used the store.
+    @discardableResult
     private func delete(
         _ account: String, from store: StoreID, _ erasesPublicRecords: Bool
-    ) async throws(ServiceError) {
-        guard let environment = ContainerEnvironment(rawValue: store.environment) else { return }
+    ) async throws(ServiceError) -> Bool {
+        guard let environment = ContainerEnvironment(rawValue: store.environment) else { return false }
         let context = RequestContext(
             container: store.container, environment: environment, scope: .public, account: nil,
             requestID: "account deletion")
         do {
             _ = try await deleteAccount(
                 DeleteAccountRequest(account: account), context, erasesPublicRecords: erasesPublicRecords)
+            return true
         } catch {
             guard error.clientCode == .unknownItem else { throw error }
+            return false
         }
     }
 }

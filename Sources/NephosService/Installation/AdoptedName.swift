@@ -14,15 +14,30 @@ struct AdoptedName: StoredEntry, Hashable {
 }
 
 extension StorageReader {
-    /// Refuses data of `nephos dev` of which not every store is adopted.
-    /// - Parameter stores: the other stores of the provider.
+    /// Whether an adoption decided what names become, and did not end.
+    func isAdoptionUnfinished() throws -> Bool { try !installationEntries(.adoptedName, after: "", limit: 1).isEmpty }
+
+    /// Whether the installation has no container yet.
+    func hasNoContainer() throws -> Bool { try installationEntries(.container, after: "", limit: 1).isEmpty }
+}
+
+/// Refuses data of `nephos dev` of which not every store is adopted.
+enum UnfinishedAdoption {
+    /// - Parameters:
+    ///   - stores: the other stores of the provider.
+    ///   - open: opens one of them, which is closed again.
     /// - Throws: `StorageError` `.otherVersion`.
-    func checkIsAdopted(_ stores: [StoreID]) throws {
-        let isUnfinished = try !installationEntries(.adoptedName, after: "", limit: 1).isEmpty
-        // A production server has the stores of its containers alone. Without any, the process that began the adoption
-        // ended before its first write.
-        let isUndecided = try !stores.isEmpty && installationEntries(.container, after: "", limit: 1).isEmpty
-        guard isUnfinished || isUndecided else { return }
+    static func check(
+        _ installation: any StorageEngine, _ stores: [StoreID],
+        _ open: @escaping @Sendable (StoreID) throws -> any StorageEngine
+    ) async throws {
+        var isUnfinished = try await installation.read { try $0.isAdoptionUnfinished() }
+        // A production server has the stores of its containers alone. Without a container, the process that began the
+        // adoption ended before its first write, or a backup of another server's container was restored.
+        if !isUnfinished, !stores.isEmpty, try await installation.read({ try $0.hasNoContainer() }) {
+            isUnfinished = await !LostInstallation.isOfProduction(stores, open)
+        }
+        guard isUnfinished else { return }
         throw StorageError(
             .otherVersion,
             "The data is that of nephos dev, and 'nephos accounts adopt' began to give its names accounts. Run it once "

@@ -93,8 +93,9 @@ package struct AdoptionPlan: Sendable {
     private mutating func checkIDs(_ names: Names) {
         for id in names.ids.sorted() {
             problems.append(
-                "\(names.store.container), \(names.store.environment) has an account '\(id)', which is the form of an ID: "
-                    + "delete it by 'nephos accounts delete'")
+                "\(names.store.container), \(names.store.environment) has an account '\(id)', which is the form of an ID: if "
+                    + "the container is that of a production server, it needs no adoption but 'nephos containers create'"
+            )
         }
     }
 

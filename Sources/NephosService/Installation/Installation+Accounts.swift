@@ -17,6 +17,11 @@ package struct AccountSummary: Codable, Hashable, Sendable {
         hasPassword = account.password != nil
         isVerified = account.hasAddress ? account.verifiedAddresses.contains(account.name) : nil
     }
+
+    /// An account that only containers have.
+    init(stray id: String) {
+        (self.id, name, createdAt, hasPassword, isVerified) = (id, id, 0, false, nil)
+    }
 }
 
 extension Installation {
@@ -134,6 +139,11 @@ extension Installation {
     package func accountIDIfAny(named name: String) async throws(ServiceError) -> String? {
         let name = SignInName.canonical(name)
         return try await read { try $0.installationAccount(named: name)?.id }
+    }
+
+    /// The name of the account with an ID; nil if there is none.
+    func name(ofAccount id: String) async throws(ServiceError) -> String? {
+        try await read { try $0.entry(InstallationAccount.self, id)?.name }
     }
 
     /// Returns a text with the names of accounts in place of their IDs. The ID of no account stays.

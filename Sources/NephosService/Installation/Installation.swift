@@ -55,7 +55,7 @@ package final class Installation: Sendable {
             (try provider.open(.installation), try provider.existingStores().filter { !$0.isInstallation })
         }
         do {
-            if !duringAdoption { try await engine.read { try $0.checkIsAdopted(others) } }
+            if !duringAdoption { try await UnfinishedAdoption.check(engine, others) { try provider.open($0) } }
             // Expiries are compared with the database's clock, and people's with this one.
             try checkClock(engine.clockOffset)
             // The token epoch is beside the secret, and advances only where there is one.

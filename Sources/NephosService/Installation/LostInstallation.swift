@@ -21,12 +21,19 @@ package enum LostInstallation {
         _ stores: [StoreID], _ open: @escaping @Sendable (StoreID) throws -> any StorageEngine
     ) async throws {
         guard !stores.contains(.installation) else { return }
+        if await isOfProduction(stores, open) { throw error }
+    }
+
+    /// Whether a store is of a production server: its accounts are IDs. Others may stand beside it, as after the restore
+    /// of one container.
+    static func isOfProduction(
+        _ stores: [StoreID], _ open: @escaping @Sendable (StoreID) throws -> any StorageEngine
+    ) async -> Bool {
         for id in stores {
             guard let accounts = try? await accounts(in: id, open), !accounts.isEmpty else { continue }
-            // The stores are of one server: the first one with accounts tells.
-            guard accounts.allSatisfy({ AccountID.isValid($0.name) }) else { return }
-            throw error
+            if accounts.allSatisfy({ AccountID.isValid($0.name) }) { return true }
         }
+        return false
     }
 
     private static func accounts(

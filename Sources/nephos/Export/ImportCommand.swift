@@ -18,7 +18,9 @@ struct ImportCommand {
         except for its encrypted values and files that the export has no place for.
         Records that refer to each other may stand in any order.
         An account is the one of that name: in the data of a production server it has to
-        exist, and its user record has another name than where the export was made.
+        exist, and its user record has another name than where the export was made. The
+        records of a public database become those of '--account NAME', which such data
+        need; a token signs in as its account, for an export of one database.
         FILE may be -, for standard input. 'nephos dev --import FILE' does it at the start.
 
         Options:
@@ -34,15 +36,15 @@ struct ImportCommand {
             throw UsageError("nephos import needs a file, or - for standard input. See 'nephos import --help'.")
         }
         do {
-            if path != "-" { try RecordImport.checkOptions(arguments, for: path) }
+            let isOfSeveral = try path != "-" && RecordImport.isOfSeveral(path, arguments)
             let lines = try LineReader(path)
             if let data = arguments["--data"], let user = try DataOwner.become(ofData: data),
                 let assets = arguments[AssetFolder.option.name], access(assets, R_OK | X_OK) != 0
             {
                 throw UsageError("the user \(user), to whom \(data) belongs, may not read \(assets).")
             }
-            let address = try address(try header(of: lines), arguments)
-            try Cloud.run(on: address) { try RecordImport(lines, $0, arguments).run() }
+            let address = try address(try header(of: lines), arguments, isOfSeveral: isOfSeveral)
+            try Cloud.run(on: address) { try RecordImport(lines, $0, arguments, isOfSeveral: isOfSeveral).run() }
         } catch let error as UsageError {
             throw error
         } catch let failure as Cloud.Failure {
@@ -73,20 +75,26 @@ struct ImportCommand {
     }
 
     /// Returns the source of the export, with the values of options in place of its own.
-    static func address(_ header: ExportHeader, _ arguments: Arguments) throws(UsageError) -> CloudAddress {
+    /// - Parameter isOfSeveral: whether the export is of several databases: `--account` is for the public ones alone then.
+    static func address(
+        _ header: ExportHeader, _ arguments: Arguments, isOfSeveral: Bool = false
+    ) throws(UsageError) -> CloudAddress {
         var address = try CloudAddress(arguments)
         if !arguments.has("--container") { address.container = header.container }
         if !arguments.has("--environment") { address.environment = header.environment }
         if !arguments.has("--database") { address.database = header.database }
-        let signsIn = arguments.has("--account") || arguments.has(ServerCredentials.tokenOption.name)
-        // Only tokens of `nephos dev` name accounts as the header of an export does.
-        let isOther = address.token.map { !$0.hasPrefix("dev:") } ?? false
-        if !signsIn, !isOther, let account = header.account {
+        let names = arguments.has("--account") && !(isOfSeveral && header.database == "private")
+        if !names, !signsInByToken(arguments, address), let account = header.account {
             address.signIn(as: account)
         }
         guard address.database != "shared" else {
             throw UsageError("records are imported into the private or the public database.")
         }
         return address
+    }
+
+    /// Whether the account is that of a token, and not one that a header names. Only tokens of `nephos dev` name accounts.
+    static func signsInByToken(_ arguments: Arguments, _ address: CloudAddress) -> Bool {
+        arguments.has(ServerCredentials.tokenOption.name) || address.token != nil && address.localAccount == nil
     }
 }

@@ -26,8 +26,12 @@ struct RecordImport {
     private var keptFields = 0
     private var skippedOrphans = SkippedOrphans()
 
-    init(_ lines: LineReader, _ cloud: Cloud, _ arguments: Arguments) throws {
+    /// Whether the export is known to be of several databases.
+    private let isOfSeveral: Bool
+
+    init(_ lines: LineReader, _ cloud: Cloud, _ arguments: Arguments, isOfSeveral: Bool = false) throws {
         self.lines = lines
+        self.isOfSeveral = isOfSeveral
         self.cloud = cloud
         self.arguments = arguments
         assets = try arguments[AssetFolder.option.name].map(AssetFolder.init(reading:))
@@ -61,33 +65,57 @@ struct RecordImport {
     /// The first bytes of a header as `ExportHeader` writes it.
     private static let headerStart = Array(#"{"nephosExport""#.utf8)
 
-    /// The options that name the database for the records of a single database.
-    private static let placeOptions = ["--database", "--account", ServerCredentials.tokenOption.name]
+    /// What signs in to one database, or names it, and so is not for an export of several; nil for nothing.
+    private static func single(_ arguments: Arguments) throws(UsageError) -> String? {
+        if arguments.has("--database") { return "'--database'" }
+        guard ImportCommand.signsInByToken(arguments, try CloudAddress(arguments)) else { return nil }
+        let option = ServerCredentials.tokenOption.name
+        return arguments.has(option) ? "'\(option)'" : "the token of NEPHOS_TOKEN or of 'nephos login'"
+    }
 
-    /// Refuses these options for an export of several databases, before any record is imported.
-    static func checkOptions(_ arguments: Arguments, for path: String) throws {
-        guard let option = placeOptions.first(where: arguments.has) else { return }
+    /// Reads the headers of a file before any record is imported.
+    /// - Returns: whether the export is of several databases.
+    /// - Throws: `Cloud.Failure` for credentials and options of one database, and for public records that no account could
+    ///   save.
+    static func isOfSeveral(_ path: String, _ arguments: Arguments) throws -> Bool {
+        let single = try single(arguments)
+        let signsIn =
+            try arguments.has("--account") || ImportCommand.signsInByToken(arguments, try CloudAddress(arguments))
+        let needsAccount = !signsIn && (arguments["--data"].map(ServeCommand.isProduction) ?? false)
         let lines = try LineReader(path)
-        _ = try lines.next()
+        var isOfSeveral = false
         while let line = try lines.next() {
             guard line.starts(with: headerStart) else { continue }
-            throw Cloud.Failure(
-                message: "\(path):\(lines.line): another database begins here, and '\(option)' is for an export of one."
-                    + " Nothing is imported.")
+            let place = "\(path):\(lines.line)"
+            if lines.line > 1, let single {
+                throw Cloud.Failure(
+                    message:
+                        "\(place): another database begins here, and \(single) is for an export of one. Nothing is "
+                        + "imported.")
+            }
+            if needsAccount, (try? ExportHeader(decoding: line))?.database == "public" {
+                throw Cloud.Failure(
+                    message: "\(place): public records of a production server belong to an account: give '--account "
+                        + "NAME', whose they become. Nothing is imported.")
+            }
+            if lines.line > 1 { isOfSeveral = true }
         }
+        return isOfSeveral
     }
 
     /// Continues with another database. The line is its header.
     private mutating func begin(_ line: [UInt8]) throws {
         do {
             let header = try ExportHeader(decoding: line)
-            if let option = Self.placeOptions.first(where: arguments.has) {
+            let single =
+                try Self.single(arguments) ?? (arguments.has("--account") && !isOfSeveral ? "'--account'" : nil)
+            if let single {
                 throw Cloud.Failure(
                     message:
-                        "\(lines.path):\(lines.line): another database begins here, and '\(option)' is for an export of"
+                        "\(lines.path):\(lines.line): another database begins here, and \(single) is for an export of"
                         + " one. \(progress.count) records before it are imported.")
             }
-            cloud = cloud.with(try ImportCommand.address(header, arguments))
+            cloud = cloud.with(try ImportCommand.address(header, arguments, isOfSeveral: true))
         } catch let error as WireError {
             throw Cloud.Failure(message: "\(lines.path):\(lines.line): \(error)")
         }

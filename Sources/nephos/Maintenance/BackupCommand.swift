@@ -42,7 +42,9 @@ struct BackupCommand {
         try StoresInFiles.check(data.path, remedy: "Back up the database with pg_dump, and then the files.")
         let objects = try await data.objects()
         defer { objects?.close() }
-        let stores = try data.stores(in: source)
+        // The accounts last: one that is made meanwhile has records in a container only if it is in the backup, too.
+        let all = try data.stores(in: source)
+        let stores = all.filter { !$0.isInstallation } + all.filter(\.isInstallation)
         // The lock on the directory keeps a server from starting on an incomplete directory.
         let target = try DataDirectory(path: path)
         defer { target.close() }
@@ -54,9 +56,9 @@ struct BackupCommand {
         for id in stores {
             do {
                 problems += try await copy(id, from: source, data.files(of: id, in: source, objects), to: target)
-            } catch let error as StorageError where error.code == .damaged {
+            } catch let error as StorageError where [.damaged, .otherVersion].contains(error.code) {
                 // The other stores are worth a backup.
-                Console.note("\(id.text): damaged: \(error.message)")
+                Console.note("\(id.text): \(error.code == .damaged ? "damaged: " : "")\(error.message)")
                 damaged += 1
             } catch let error as StorageError {
                 throw Cloud.Failure(message: "\(id.text): \(error.message)")
@@ -166,6 +168,10 @@ struct RestoreCommand {
             problems += copied.problems.count
         }
         try unfinished.endIfWhole()
+        let restored = try StoredDirectory(path: data.path)
+        for id in try await StrayAccounts.find(in: restored.existingStores(), { try restored.snapshot($0) }) {
+            Console.print("  \(id.text)\n")
+        }
         if problems > 0 { throw Cloud.Failure(message: "\(problems) files are not in the backup, and not restored.") }
     }
 }

@@ -87,6 +87,7 @@ struct VerifyCommand {
             isWhole = tell(findings, of: id) && isWhole
             list(findings.orphans, all: false)
         }
+        isWhole = try await tellStrayAccounts(stores.existingStores()) { try stores.open($0) } && isWhole
         if !isWhole { throw Cloud.Failure(message: "not everything is whole.") }
     }
 
@@ -139,6 +140,22 @@ struct VerifyCommand {
         return findings.problemCount == 0 && broken.isEmpty
     }
 
+    /// Reports accounts that containers have and the installation lacks.
+    /// - Returns: true if there are none.
+    private static func tellStrayAccounts(
+        _ stores: [StoreID], _ open: @escaping @Sendable (StoreID) throws -> any StorageEngine
+    ) async throws -> Bool {
+        let strays: [StrayAccounts]
+        do {
+            strays = try await StrayAccounts.find(in: stores, open)
+        } catch let error as StorageError where error.code == .damaged {
+            // The installation's own verification says so.
+            return true
+        }
+        for stray in strays { Console.print("\(stray.text)\n") }
+        return strays.isEmpty
+    }
+
     /// - Parameter removal: asks before files without a row are deleted; nil to delete none.
     private static func run(_ data: StoredData, _ removal: Confirmation?) async throws {
         let directory = try StoredDirectory(path: data.path)
@@ -159,6 +176,7 @@ struct VerifyCommand {
                 isWhole = false
             }
         }
+        isWhole = try await tellStrayAccounts(directory.existingStores()) { try directory.snapshot($0) } && isWhole
         if !isWhole { throw Cloud.Failure(message: "not everything is whole.") }
     }
 

@@ -231,6 +231,46 @@ import Testing
         }
     }
 
+    @Test func `an export of several accounts needs no token, and an account for its public records`() async throws {
+        try await withTemporaryDirectory { directory in
+            let served = try Served(directory.appendingPathComponent("data"))
+            try await served.start()
+            let apiToken = try await served.prepare(accounts: "ada@example.org", "bob@example.org")
+            let token = try await served.signIn("ada@example.org")
+            try await served.save("old", apiToken: apiToken, token: token)
+            let file = directory.appendingPathComponent("all.jsonl").path
+            func header(_ database: String, _ account: String?) -> String {
+                let account = account.map { #","account":"\#($0)""# } ?? ""
+                return #"{"nephosExport":1,"container":"\#(Self.container)","environment":"development","#
+                    + #""database":"\#(database)"\#(account)}"#
+            }
+            let record = { (name: String) in
+                #"{"operations":[{"operationType":"forceReplace","record":{"recordName":"\#(name)","recordType":"Note"}}]}"#
+            }
+            try Data(
+                [
+                    header("public", nil), record("shown"), header("private", "ada@example.org"), record("hers"),
+                    header("private", "bob@example.org"), record("his"),
+                ].joined(separator: "\n").utf8
+            ).write(to: URL(fileURLWithPath: file))
+            let byToken = try await StartedNephos(
+                ["import", file, "--url", served.url],
+                environment: ["NEPHOS_TOKEN": token, "NEPHOS_API_TOKEN": apiToken]
+            ).finish()
+            #expect(byToken.status == 1 && byToken.errors.contains(":3: another database begins here"), "\(byToken)")
+            #expect(try await served.records(apiToken: apiToken, token: token) == ["old"])
+            try await served.stop()
+            let nobody = try await served.run("import", file)
+            #expect(
+                nobody.status == 1 && nobody.errors.contains(":1: public records of a production server"), "\(nobody)")
+            let imported = try await served.run("import", file, "--account", "bob@example.org")
+            #expect(imported.status == 0, "\(imported)")
+            #expect(try await served.output("query", "Note", "--account", "ada@example.org").hasPrefix("hers in "))
+            #expect(try await served.output("query", "Note", "--account", "bob@example.org").hasPrefix("his in "))
+            #expect(try await served.output("query", "Note", "--database", "public") == "shown")
+        }
+    }
+
     @Test func `an administrator elsewhere lists accounts by name, and deletes them in all containers alone`()
         async throws
     {

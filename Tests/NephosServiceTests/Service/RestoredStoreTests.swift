@@ -75,7 +75,8 @@ import Testing
         }
     }
 
-    @Test func `two restores of one backup issue other tokens, tags and cursors, and refuse each other's`() async throws {
+    @Test func `two restores of one backup issue other tokens, tags and cursors, and refuse each other's`() async throws
+    {
         defer { stores.remove() }
         let clock = TestCloud.Clock()
         let first = TestCloud(ServiceConfiguration(), stores: try stores.open(), clock: clock)

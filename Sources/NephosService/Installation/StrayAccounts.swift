@@ -1,0 +1,53 @@
+package import NephosStorage
+import NephosThreads
+
+/// Accounts that a production server's containers have and its installation has not: no caller can sign in as them. A container
+/// that is restored alone has them, of people whose accounts were deleted since its backup.
+package struct StrayAccounts: Sendable {
+    package let store: StoreID
+    /// The IDs of the accounts.
+    package let accounts: [String]
+
+    /// What is wrong and what to do, in words.
+    package var text: String {
+        let named = accounts.prefix(20).joined(separator: ", ") + (accounts.count > 20 ? ", …" : "")
+        return
+            "\(store.container), \(store.environment) has data of accounts that do not exist: \(named). 'nephos accounts delete ID' erases them."
+    }
+
+    /// Returns the accounts of each store that the installation among the stores lacks; nothing without an installation.
+    /// - Parameter open: opens a store, which is closed again. One that cannot be read is passed over.
+    /// - Throws: `StorageError`, of the installation.
+    package static func find(
+        in stores: [StoreID], _ open: @escaping @Sendable (StoreID) throws -> any StorageEngine
+    ) async throws -> [StrayAccounts] {
+        guard stores.contains(.installation) else { return [] }
+        let installation = try await BlockingPool.disk.run { try open(.installation) }
+        var found: [StrayAccounts] = []
+        for id in stores where !id.isInstallation {
+            guard let engine = try? await BlockingPool.disk.run({ try open(id) }) else { continue }
+            let accounts = try? await accounts(in: engine, unknownTo: installation)
+            await engine.close()
+            if let accounts, !accounts.isEmpty { found.append(StrayAccounts(store: id, accounts: accounts)) }
+        }
+        await installation.close()
+        return found
+    }
+
+    private static func accounts(
+        in engine: any StorageEngine, unknownTo installation: any StorageEngine
+    ) async throws -> [String] {
+        var (found, last): ([String], Int64) = ([], 0)
+        while true {
+            let page = try await engine.read { [last] in
+                try $0.accounts(after: last, limit: Limits.accountsPerPage)
+            }
+            guard let end = page.last?.id else { return found }
+            let ids = page.map(\.name).filter(AccountID.isValid)
+            found += try await installation.read { reader in
+                try ids.filter { try reader.entry(InstallationAccount.self, $0) == nil }
+            }
+            last = end
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import NephosSQLite
+import NephosStorage
+import NephosWire
+import Testing
+
+@testable import NephosService
+
+/// Stores of another server beside those of one, as after the restore of a single container.
+@Suite struct ForeignStoresTests {
+    private static let (ada, bob) = (
+        "id:" + String(repeating: "a", count: 32), "id:" + String(repeating: "b", count: 32)
+    )
+    private let stores = TemporaryStores()
+
+    /// Makes accounts in containers, by saves.
+    private func fill(_ accounts: [(container: String, account: String)]) async throws {
+        let cloud = TestCloud(ServiceConfiguration(), stores: try stores.open())
+        for (container, account) in accounts {
+            let saved = try await cloud.service.modifyRecords(
+                ModifyRecordsRequest(operations: [.create("a")]), cloud.context(account, container: container))
+            #expect(saved.records.allSatisfy { !$0.isFailure })
+        }
+        await cloud.service.close()
+    }
+
+    @Test(arguments: [["iCloud.a", "iCloud.b"], ["iCloud.b", "iCloud.a"]])
+    func `a production server's container beside those of nephos dev is refused, in any order`(
+        containers: [String]
+    ) async throws {
+        defer { stores.remove() }
+        try await fill([(containers[0], "mei"), (containers[1], Self.ada)])
+        let provider = try stores.open()
+        defer { provider.close() }
+        let error = await #expect(throws: StorageError.self) { try await LostInstallation.check(provider) }
+        #expect(error?.message.contains("The data is a production server's") == true)
+    }
+
+    @Test func `a dev account whose name has the form of an ID does not lock the others out`() async throws {
+        defer { stores.remove() }
+        try await fill([("iCloud.a", "mei"), ("iCloud.a", Self.ada)])
+        let provider = try stores.open()
+        defer { provider.close() }
+        try await LostInstallation.check(provider)
+    }
+
+    @Test func `a new installation opens beside a production server's container, and not beside one of dev`()
+        async throws
+    {
+        defer { stores.remove() }
+        try await fill([("iCloud.a", Self.ada)])
+        var provider = try stores.open()
+        await (try await Installation.open(provider)).close()
+        provider.close()
+        try await fill([("iCloud.b", "mei")])
+        provider = try stores.open()
+        await (try await Installation.open(provider)).close()
+        provider.close()
+    }
+
+    @Test func `accounts that the installation lacks are found in each container, and deleted by their IDs`()
+        async throws
+    {
+        defer { stores.remove() }
+        try await fill([("iCloud.a", Self.ada), ("iCloud.a", Self.bob), ("iCloud.b", Self.bob)])
+        let provider = try stores.open()
+        let installation = try await Installation.open(provider)
+        let root = AuditActor(name: "user 0")
+        let known = try await installation.createAccount(named: "eve", password: nil, by: root)
+        let cloud = TestCloud(ServiceConfiguration(), stores: provider)
+        _ = try await cloud.service.modifyRecords(
+            ModifyRecordsRequest(operations: [.create("a")]), cloud.context(known.id, container: "iCloud.b"))
+        let deleted = try await cloud.service.deleteAccount(named: Self.bob, of: installation, by: root)
+        #expect(deleted.id == Self.bob)
+        await cloud.service.settle()
+        #expect(cloud.log.all.contains("account deleted: \(Self.bob)"))
+        await #expect(throws: ServiceError.self) {
+            try await cloud.service.deleteAccount(named: Self.bob, of: installation, by: root)
+        }
+        await cloud.service.close()
+        await installation.close()
+        let reopened = try stores.open()
+        defer { reopened.close() }
+        let strays = try await StrayAccounts.find(in: reopened.existingStores()) { try reopened.open($0) }
+        #expect(strays.map(\.store.container) == ["iCloud.a"] && strays[0].accounts == [Self.ada])
+    }
+}
