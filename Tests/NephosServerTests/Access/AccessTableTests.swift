@@ -72,7 +72,12 @@ import Testing
         case (.open, _), (.url, _): nil
         case (.container, .program): credentials.contains(route.path) ? 403 : nil
         case (.container, .readOnlyProgram): credentials.union(writes).contains(route.path) ? 403 : nil
-        case (.container, .session), (.container, .otherAccount): nil
+        case (.container, .session), (.container, .otherAccount), (.container, .participant): nil
+        // Of the public database. What needs a session or a private database is refused by its message.
+        case (.container, .serverKey): nil
+        // A signature is one of a request, a container and an environment; the administration takes none.
+        case (_, .serverKey), (_, .serverKeyElsewhere), (_, .revokedServerKey): 401
+        case (_, .forgedSignature), (_, .replayedSignature): 401
         // The service refuses them where it needs an account.
         case (.container, .apiToken), (.container, .readOnlyToken), (.container, .page): nil
         case (.container, .nobody), (.container, .localUser), (.container, .foreignPage): 401
@@ -96,23 +101,26 @@ import Testing
         }
     }
 
-    @Test func `a caller is let in to its routes alone`() async throws {
+    @Test func `a caller is let in to its routes alone, over HTTP`() async throws {
         let server = try await ProductionServer()
+        try await server.addKeys()
+        let served = try ServedCallers(server)
         for caller in ProductionServer.Caller.allCases {
             // Last what ends the caller's session.
             let signOut = "/installation/sessions/sign-out"
             for route in Routes.table.filter({ $0.path != signOut }) + Routes.table.filter({ $0.path == signOut }) {
-                check(await server.send(route, as: caller), route, caller)
+                check(try await served.send(route, as: caller), route, caller)
             }
         }
+        await served.close()
         await server.close()
     }
 
-    private func check(_ response: HTTPResponse, _ route: Route, _ caller: ProductionServer.Caller) {
+    private func check(_ response: TestResponse, _ route: Route, _ caller: ProductionServer.Caller) {
         if let expected = Self.refusal(route, caller) {
-            #expect(response.status == expected, "\(caller): \(route.path)")
+            #expect(response.status == expected, "\(caller): \(route.path): \(response.text)")
             // The refusal shows no more than that.
-            #expect(!String(decoding: response.body, as: UTF8.self).contains("lovelace"), "\(caller): \(route.path)")
+            #expect(!response.text.contains("lovelace"), "\(caller): \(route.path)")
         } else if route.access != .open && route.path != "/share" {
             let hasAccount = route.access != .container || ![.apiToken, .readOnlyToken, .page].contains(caller)
             let refusals = hasAccount ? [401, 403, 421] : [401, 403]

@@ -7,32 +7,6 @@ import Testing
 
 /// Requests that a server-to-server key signed.
 @Suite struct ServerKeyTests {
-    /// A key pair in files, made by openssl.
-    private final class KeyPair {
-        let directory = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-        let publicKey: String
-
-        init(curve: String = "prime256v1") async throws {
-            try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-            let (key, pem) = (directory.path + "/key.pem", directory.path + "/public.pem")
-            _ = try await openssl(["ecparam", "-name", curve, "-genkey", "-noout", "-out", key])
-            _ = try await openssl(["ec", "-in", key, "-pubout", "-out", pem])
-            publicKey = try String(contentsOfFile: pem, encoding: .utf8)
-        }
-
-        deinit { try? FileManager.default.removeItem(at: directory) }
-
-        /// Returns a signature in base64; each is another, with another r.
-        func sign(_ message: String) async throws -> String {
-            let (text, signature) = (directory.path + "/message", directory.path + "/signature")
-            try Data(message.utf8).write(to: URL(fileURLWithPath: text))
-            _ = try await openssl([
-                "dgst", "-sha256", "-sign", directory.path + "/key.pem", "-out", signature, text,
-            ])
-            return try Data(contentsOf: URL(fileURLWithPath: signature)).base64EncodedString()
-        }
-    }
-
     private static let path = "/database/1/\(ProductionServer.container)/development/public/records/modify"
     private static let root = AuditActor(name: "user 0")
 
@@ -42,7 +16,7 @@ import Testing
     }
 
     private func add(
-        _ key: KeyPair, _ server: ProductionServer, container: String = ProductionServer.container,
+        _ key: SigningKey, _ server: ProductionServer, container: String = ProductionServer.container,
         _ environment: ContainerEnvironment = .development, replacing: String? = nil
     ) async throws -> ServerKeySummary {
         try await server.installation.createServerKey(
@@ -63,7 +37,7 @@ import Testing
 
     /// Signs a request in one of the ways of clients, and sends it.
     private func call(
-        _ server: ProductionServer, _ key: KeyPair, _ keyID: String, _ target: String = path, body: String,
+        _ server: ProductionServer, _ key: SigningKey, _ keyID: String, _ target: String = path, body: String,
         signsQuery: Bool = true, hash: String? = nil, date: String? = nil
     ) async throws -> HTTPResponse {
         let date = date ?? self.date(server)
@@ -85,7 +59,7 @@ import Testing
 
     @Test func `the signatures of each client are accepted, and saves are those of the key's user`() async throws {
         let server = try await ProductionServer()
-        let (key, other) = (try await KeyPair(), try await KeyPair())
+        let (key, other) = (try await SigningKey(), try await SigningKey())
         let id = try await add(key, server).keyID
         let target = "/database/1/\(ProductionServer.container)/development/public/users/current"
         let own = try user(try await call(server, key, id, target + "?ckjsVersion=2.6.4", body: ""))
@@ -99,7 +73,7 @@ import Testing
         // Another key has another user; one that replaces it has the same.
         let replacing = try await add(other, server, replacing: id).keyID
         #expect(try user(try await call(server, other, replacing, target, body: "")) == own)
-        let third = try await add(try await KeyPair(), server)
+        let third = try await add(try await SigningKey(), server)
         #expect(
             third.user
                 != (try await server.installation.serverKeySummaries(container: nil).first { $0.keyID == id }?.user))
@@ -111,7 +85,7 @@ import Testing
 
     @Test func `a signature is for its request, container, environment and time`() async throws {
         let server = try await ProductionServer()
-        let (key, other) = (try await KeyPair(), try await KeyPair())
+        let (key, other) = (try await SigningKey(), try await SigningKey())
         let id = try await add(key, server).keyID
         let elsewhere = try await add(key, server, container: "iCloud.other").keyID
         let production = try await add(key, server, .production).keyID
@@ -150,7 +124,7 @@ import Testing
 
     @Test func `a key reaches the public database alone, without a token besides`() async throws {
         let server = try await ProductionServer()
-        let key = try await KeyPair()
+        let key = try await SigningKey()
         let id = try await add(key, server).keyID
         for target in [
             Self.path.replacing("public", with: "private"), Self.path.replacing("public", with: "shared"),
@@ -170,7 +144,7 @@ import Testing
 
     @Test func `a signed save is carried out once, also with the other form of its signature`() async throws {
         let server = try await ProductionServer()
-        let key = try await KeyPair()
+        let key = try await SigningKey()
         let id = try await add(key, server).keyID
         let body = #"{"operations":[{"operationType":"create","record":{"recordType":"Note"}}]}"#
         let now = date(server)
@@ -215,8 +189,8 @@ import Testing
 
     @Test func `what is no public key of P-256 is refused`() async throws {
         let server = try await ProductionServer()
-        let pair = try await KeyPair()
-        let other = try await KeyPair(curve: "secp384r1")
+        let pair = try await SigningKey()
+        let other = try await SigningKey(curve: "secp384r1")
         let secret = try String(contentsOfFile: pair.directory.path + "/key.pem", encoding: .utf8)
         for text in ["", "x", other.publicKey, secret, String(repeating: "x", count: 100_000)] {
             await #expect(throws: ServiceError.self) {
@@ -234,7 +208,7 @@ import Testing
     // MARK: Uploads
 
     /// Returns the path to which a key may upload a file.
-    private func uploadPath(_ server: ProductionServer, _ key: KeyPair, _ keyID: String) async throws -> String {
+    private func uploadPath(_ server: ProductionServer, _ key: SigningKey, _ keyID: String) async throws -> String {
         try ProductionServer.uploadPath(
             try await call(
                 server, key, keyID, Self.path.replacing("records/modify", with: "assets/upload"),
@@ -243,7 +217,7 @@ import Testing
 
     @Test func `an upload ends with its key, and that of the key that replaced it goes on`() async throws {
         let server = try await ProductionServer()
-        let (key, other) = (try await KeyPair(), try await KeyPair())
+        let (key, other) = (try await SigningKey(), try await SigningKey())
         let id = try await add(key, server).keyID
         let replacing = try await add(other, server, replacing: id).keyID
         try await server.expectUploadEnds(

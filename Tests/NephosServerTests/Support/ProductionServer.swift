@@ -1,3 +1,4 @@
+import Foundation
 import NephosSQLite
 import NephosService
 import NephosStorage
@@ -14,6 +15,11 @@ final class ProductionServer: Sendable {
         case session, otherAccount, viewer, developer, administrator, lateAdministrator, localUser
         case forgedSession, expiredSession, signedOut, otherContainer, otherEnvironment
         case program, readOnlyProgram, programElsewhere, expiredProgram, revokedProgram
+        /// An account that takes part in a share of the account of `session`.
+        case participant
+        case serverKey, serverKeyElsewhere, revokedServerKey
+        /// With a signature by another key, and with one of another request.
+        case forgedSignature, replayedSignature
     }
 
     private struct Credentials {
@@ -21,6 +27,8 @@ final class ProductionServer: Sendable {
         var session: String?
         var origin: String?
         var localUser: UInt32?
+        /// The ID of a server-to-server key, the key, and what it signs in place of the request; nil for the request.
+        var signing: (keyID: String, key: SigningKey, instead: String?)?
     }
 
     private final class Clock: Sendable {
@@ -68,7 +76,7 @@ final class ProductionServer: Sendable {
         for container in [Self.container, "iCloud.other"] {
             try await installation.createContainer(container, by: root)
         }
-        for name in ["lovelace", "bob", "viewer", "developer", "administrator"] {
+        for name in ["lovelace", "bob", "participant", "viewer", "developer", "administrator"] {
             _ = try await installation.createAccount(named: name, password: Self.password, by: root)
         }
         for role in [InstallationRole.viewer, .developer] {
@@ -114,6 +122,7 @@ final class ProductionServer: Sendable {
         all[.otherEnvironment] = Credentials(
             apiToken: own, session: try await signIn("lovelace", try await token(Self.container, .production)))
         try await addPrograms(own, &all)
+        all[.participant] = Credentials(apiToken: own, session: try await signIn("participant", own))
         callers.withLock { $0 = all }
     }
 
@@ -140,11 +149,44 @@ final class ProductionServer: Sendable {
         advance(milliseconds: 1000)
     }
 
+    /// Makes the callers with server-to-server keys, which other tests need not wait for.
+    func addKeys() async throws {
+        var all = callers.withLock(\.self)
+        let root = AuditActor(name: "user 0")
+        let keys = (own: try await SigningKey(), elsewhere: try await SigningKey(), revoked: try await SigningKey())
+        func make(_ key: SigningKey, _ container: String = ProductionServer.container) async throws -> String {
+            try await installation.createServerKey(
+                container: container, environment: .development, name: "", publicKey: key.publicKey, replacing: nil,
+                by: root
+            ).keyID
+        }
+        let id = try await make(keys.own)
+        all[.serverKey] = Credentials(signing: (id, keys.own, nil))
+        all[.forgedSignature] = Credentials(signing: (id, keys.elsewhere, nil))
+        all[.replayedSignature] = Credentials(
+            signing: (id, keys.own, "/database/1/\(Self.container)/development/public/x"))
+        all[.serverKeyElsewhere] = Credentials(
+            signing: (try await make(keys.elsewhere, "iCloud.other"), keys.elsewhere, nil))
+        let revoked = try await make(keys.revoked)
+        try await installation.revokeServerKey(revoked, by: root)
+        all[.revokedServerKey] = Credentials(signing: (revoked, keys.revoked, nil))
+        callers.withLock { [all] in $0 = all }
+    }
+
     /// Sends a request to a route, with an empty object as its message. The query has a leading question mark.
     func send(
         _ route: Route, as caller: Caller, method: HTTPMethod? = nil, container: String = container,
         body: String = "{}", query: String = ""
     ) async -> HTTPResponse {
+        let request = await request(
+            to: route, as: caller, method: method, container: container, body: body, query: query)
+        return await responder.respond(to: request)
+    }
+
+    func request(
+        to route: Route, as caller: Caller, method: HTTPMethod? = nil, container: String = container,
+        body: String = "{}", query: String = ""
+    ) async -> HTTPRequest {
         let credentials = callers.withLock { $0[caller] ?? Credentials() }
         var target: String
         switch route.path {
@@ -156,7 +198,9 @@ final class ProductionServer: Sendable {
             target = "/nephos/1/\(container)/development/\(path.dropFirst("/nephos/".count))"
         case let path where path.hasPrefix("/installation/"): target = "/nephos/1\(path)"
         case let path where path.hasPrefix("/"): target = path
-        case let path: target = "/database/1/\(container)/development/private/\(path)"
+        // A server-to-server key has no private database.
+        case let path:
+            target = "/database/1/\(container)/development/\(credentials.signing == nil ? "private" : "public")/\(path)"
         }
         target += query
         if let apiToken = credentials.apiToken { target += "\(query.isEmpty ? "?" : "&")ckAPIToken=\(apiToken)" }
@@ -166,7 +210,12 @@ final class ProductionServer: Sendable {
             origin: credentials.origin, body: Array(body.utf8))
         request.authorization = credentials.session.map { "Bearer \($0)" }
         request.localUser = credentials.localUser
-        return await responder.respond(to: request)
+        if let (keyID, key, instead) = credentials.signing {
+            let date = Date(timeIntervalSince1970: Double(now / 1000)).formatted(.iso8601)
+            request.signature = try? await key.signed(keyID, instead ?? target, body: body, date: date)
+            request.signature?.target = target
+        }
+        return request
     }
 
     func close() async {
