@@ -37,6 +37,9 @@ static const uint8_t overview_js[] = {
 static const uint8_t people_js[] = {
 #embed "dashboard/people.js"
 };
+static const uint8_t find_js[] = {
+#embed "dashboard/find.js"
+};
 static const uint8_t record_js[] = {
 #embed "dashboard/record.js"
 };
@@ -116,6 +119,7 @@ static const CWebFile dashboard[] = {
     FILE_OF("live.js", live_js),
     FILE_OF("overview.js", overview_js),
     FILE_OF("people.js", people_js),
+    FILE_OF("find.js", find_js),
     FILE_OF("record.js", record_js),
     FILE_OF("records.js", records_js),
     FILE_OF("request.js", request_js),

@@ -135,6 +135,9 @@ export const deployment = (place, signal) => findings(async () =>
 /** Deploys development's schema, once. */
 export const deploy = (place) => findings(async () => parse(await once("POST", path(place, "schema/deploy"), "")));
 
+/** Erases development and gives it production's schema, once. */
+export const reset = (place) => findings(async () => parse(await once("POST", path(place, "schema/reset"), "")));
+
 /** The report of a command about the schema. A refused one has findings, too. */
 async function findings(command) {
   try {

@@ -7,19 +7,20 @@ import * as requests from "./requests.js";
 import * as request from "./request.js";
 import * as records from "./records.js";
 import * as record from "./record.js";
+import * as find from "./find.js";
 import * as schema from "./schema.js";
 import * as people from "./people.js";
 import * as devices from "./devices.js";
 import * as faults from "./faults.js";
 import * as installation from "./installation.js";
 
-const views = { overview, requests, request, records, record, schema, people, devices, faults, installation };
+const views = { overview, requests, request, records, record, find, schema, people, devices, faults, installation };
 /** The entries, with the right that a view needs of all. */
 const menu = [["overview", "Overview"], ["requests", "Requests", "viewInstallation"], ["records", "Records"], ["schema", "Schema"],
   ["people", "People"], ["devices", "Devices"], ["faults", "Faults", "faults"]];
 const ofContainer = ["records", "schema", "people", "devices", "faults"];
 /** Which entry of the menu a view belongs to, where it is not its own. */
-const parents = { request: "requests", record: "records" };
+const parents = { request: "requests", record: "records", find: "records" };
 
 /** How many milliseconds the former view stays while the next one is fetched. */
 const patience = 400;

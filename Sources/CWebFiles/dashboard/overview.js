@@ -1,6 +1,7 @@
 // The first view: what there is, what came last, what was refused.
 import { isProduction, status } from "./api.js";
 import { h, link, live, number, table } from "./dom.js";
+import { findForm } from "./find.js";
 import { isFailed, listen, recent } from "./live.js";
 import { requestColumns } from "./requests.js";
 import { nothing } from "./scope.js";
@@ -97,5 +98,5 @@ export async function content(parameters, signal, go) {
     } catch { /* the next view says why */ }
   }, interval);
   signal.addEventListener("abort", () => clearInterval(timer));
-  return [top, bottom];
+  return [findForm(go), top, bottom];
 }

@@ -1,7 +1,7 @@
 // Accounts, their zones and shares, and why one of them does not see a record.
 import { all, ask } from "./api.js";
 import { address, field, h, link, table } from "./dom.js";
-import { accountControl, accounts, changes, defaultZone, nameIn, nothing, place, placeControls, shownName } from "./scope.js";
+import { accountControl, accounts, afterKeys, changes, defaultZone, nameIn, nothing, place, placeControls, shownName } from "./scope.js";
 
 export const title = () => "People";
 
@@ -20,20 +20,25 @@ async function explanation(here, { who, owner, zone, record }, signal) {
 
 /** The question why an account does not see a record. */
 async function question(here, parameters, known, signal, go) {
-  const { who, owner, zone, record } = parameters;
+  const { zone, record } = parameters;
+  const owner = parameters.owner ?? first(known, parameters.who);
+  const who = parameters.who ?? first(known, owner);
+  const explain = (form) => go(address({ view: "people", container: here.container, environment: here.environment,
+    ...Object.fromEntries(new FormData(form)) }));
   const submit = (event) => {
     event.preventDefault();
-    go(address({ view: "people", container: here.container, environment: here.environment,
-      ...Object.fromEntries(new FormData(event.target)) }));
+    explain(event.target);
   };
-  const isAsked = who && owner && record;
+  // Where the record is known, the account is all that is asked for.
+  const change = ({ target }) => { if (target.id === "who" && target.form.checkValidity()) afterKeys(target, () => explain(target.form)); };
+  const isAsked = who && parameters.owner && record;
   return [h("h2", {}, "Why does an account not see a record?"),
-    h("form", { class: "row", onsubmit: submit, "aria-label": "Why" },
-      accountControl("who", "Account", known, who ?? first(known, owner)), accountControl("owner", "Owner of the record", known, owner ?? first(known, who)),
+    h("form", { class: "row", onsubmit: submit, onchange: change, "aria-label": "Why" },
+      accountControl("who", "Account", known, who), accountControl("owner", "Owner of the record", known, owner),
       field("Zone", h("input", { id: "zone", name: "zone", value: zone ?? "", placeholder: defaultZone })),
       field("Record name", h("input", { id: "record", name: "record", value: record ?? "", required: true })),
       h("button", { class: "main" }, "Explain")),
-    isAsked ? [h("h3", {}, nameIn(known, who) + " and " + nameIn(known, owner) + "’s record " + record), await explanation(here, parameters, signal)] : ""];
+    isAsked ? [h("h3", {}, nameIn(known, who) + " and " + nameIn(known, owner) + "’s record " + record), await explanation(here, { who, owner, zone, record }, signal)] : ""];
 }
 
 /** In place of a link that would be refused. */

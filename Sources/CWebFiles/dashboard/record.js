@@ -73,8 +73,18 @@ function editor(context, name, close) {
     }
   };
   const form = formOf(value.type);
-  return h("form", { onsubmit: submit, onkeydown: (event) => { if (event.key === "Escape") close(); } },
-    field(name + (form ? ", " + form : ""), input),
+  const isText = input.localName === "textarea";
+  // Enter begins a line in a text that has several.
+  const saves = (event) => event.key === "Enter" && event.target === input && isText
+    && (event.ctrlKey || event.metaKey || !event.shiftKey && !input.value.includes("\n"));
+  const keys = (event) => {
+    if (event.key === "Escape") close();
+    if (!saves(event)) return;
+    event.preventDefault();
+    event.currentTarget.requestSubmit();
+  };
+  return h("form", { onsubmit: submit, onkeydown: keys },
+    field(name + (form ? ", " + form : "") + (isText ? " (Control-Enter saves)" : ""), input),
     h("div", { class: "row" }, field("Save as the account", who)),
     h("p", {}, h("button", { class: "main" }, "Save"), " ", h("button", { type: "button", onclick: close }, "Cancel")), said);
 }
@@ -113,7 +123,9 @@ function fieldRow(context, name) {
   const draw = (focuses) => {
     const button = isOpen && h("button", { type: "button", id: "button-" + name, "aria-label": (isFile ? "Replace " : "Edit ") + name, onclick: () => {
       cell.replaceChildren((isFile ? fileEditor : editor)(context, name, () => draw(true)));
-      cell.querySelector("input, textarea").focus();
+      const input = cell.querySelector("input, textarea");
+      input.focus();
+      if (!isFile) input.setSelectionRange(input.value.length, input.value.length);
     } }, isFile ? "Replace" : "Edit");
     cell.replaceChildren(full(value, here), ...(button ? [" ", button] : []));
     if (focuses) button.focus();

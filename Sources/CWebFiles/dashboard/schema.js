@@ -1,5 +1,5 @@
 // The schema of development beside production's, and its deployment.
-import { deploy, deployment, schemaIndexes, schemaText } from "./api.js";
+import { deploy, deployment, reset, schemaIndexes, schemaText } from "./api.js";
 import { h, table } from "./dom.js";
 import { changes, nothing, place, placeControls } from "./scope.js";
 import { recordTypes } from "./schematext.js";
@@ -35,6 +35,33 @@ function findings(report) {
     (report.changes ?? []).length ? h("ul", {}, report.changes.map((change) => h("li", {}, change))) : ""];
 }
 
+/** Runs a command, and shows the schema anew, with what was done. */
+async function run(command, done, region, go) {
+  try {
+    const report = await command();
+    if (report.isRefused) return region.replaceChildren(...findings(report).flat().filter(Boolean));
+    await go(location.href, { replaces: true });
+    document.querySelector("h1").after(h("p", { class: "good", role: "status" }, done));
+  } catch (error) {
+    region.replaceChildren(h("p", { class: "bad" }, error.message));
+  }
+}
+
+/** The form that erases development. Its person types which container. */
+function resetSection(here, go) {
+  const region = h("div", { role: "status" });
+  const name = h("input", { id: "erased", required: true, autocomplete: "off", spellcheck: "false" });
+  const submit = (event) => {
+    event.preventDefault();
+    if (name.value === here.container) return run(() => reset(here), "Development erased.", region, go);
+    region.replaceChildren(h("p", { class: "bad" }, "That is not the container's name: nothing is erased."));
+  };
+  return [h("h2", {}, "Erase development"),
+    h("p", {}, "All records, zones and shares of development go, and its schema is production's again. Accounts stay. Production keeps all."),
+    h("form", { class: "row", onsubmit: submit, "aria-label": "Erase development" },
+      h("label", {}, "Type ", h("strong", {}, here.container), " to erase it ", name), h("button", {}, "Erase development")), region];
+}
+
 /** What a deployment would change, and the button that does it. */
 async function deploymentSection(here, signal, go, may) {
   const region = h("div", { role: "status" });
@@ -42,16 +69,9 @@ async function deploymentSection(here, signal, go, may) {
   const isEmpty = !report.isRefused && !(report.changes ?? []).length;
   if (isEmpty) return [h("h2", {}, "Deployment"), h("p", { class: "good" }, "Production has everything of this schema.")];
   const confirm = h("input", { type: "checkbox", id: "confirm", required: true });
-  const submit = async (event) => {
+  const submit = (event) => {
     event.preventDefault();
-    try {
-      const done = await deploy(here);
-      if (done.isRefused) return region.replaceChildren(...findings(done).flat().filter(Boolean));
-      await go(location.href, { replaces: true });
-      document.querySelector("h1").after(h("p", { class: "good", role: "status" }, "Deployed."));
-    } catch (error) {
-      region.replaceChildren(h("p", { class: "bad" }, error.message));
-    }
+    return run(() => deploy(here), "Deployed.", region, go);
   };
   return [h("h2", {}, "Deployment"),
     h("p", {}, report.isRefused ? "Production would not take this schema:" : "A deployment would change production:"), ...findings(report),
@@ -80,5 +100,6 @@ export async function content(parameters, signal, go, may) {
       { title: "state", cell: progress },
     ], indexes) : h("p", { class: "quiet" }, "None yet: the first query of a field makes its index."),
     h("details", {}, h("summary", {}, "Text"), h("pre", { tabindex: "0", role: "region", "aria-label": "Text of the schema" }, text)),
+    ...(isDevelopment && may.change ? resetSection(here, go) : []),
   ];
 }

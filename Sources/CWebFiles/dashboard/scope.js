@@ -52,15 +52,8 @@ let isByKeys = false;
 addEventListener("keydown", () => { isByKeys = true; }, true);
 addEventListener("pointerdown", () => { isByKeys = false; }, true);
 
-/** Shows another address when a control of a form changes; in a list, where each arrow key is a change, with Enter or when it is left. */
-export const changes = (parameters, go) => (event) => {
-  const control = event.target;
-  const show = () => {
-    const { name, value } = control;
-    const next = { ...parameters, [name]: value };
-    for (const dependent of [...dependents[name], ...ofOnePage]) if (dependent !== name) delete next[dependent];
-    go(address(next));
-  };
+/** Shows what a control asks for once it has changed; a list, where each arrow key is a change, with Enter or when it is left. */
+export function afterKeys(control, show) {
   if (control.localName !== "select" || !isByKeys) return show();
   control.title = "Enter shows it.";
   control.onkeydown = ({ key }) => {
@@ -70,7 +63,15 @@ export const changes = (parameters, go) => (event) => {
   };
   // The focus is first where it goes.
   control.onblur = () => setTimeout(() => { if (control.isConnected) show(); });
-};
+}
+
+/** Shows another address when a control of a form changes. */
+export const changes = (parameters, go) => ({ target }) => afterKeys(target, () => {
+  const { name, value } = target;
+  const next = { ...parameters, [name]: value };
+  for (const dependent of [...dependents[name], ...ofOnePage]) if (dependent !== name) delete next[dependent];
+  go(address(next));
+});
 
 /** The controls for container and environment. */
 export const placeControls = (place) => [
