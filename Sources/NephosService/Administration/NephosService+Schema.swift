@@ -41,6 +41,7 @@ extension NephosService {
     /// Replaces the development schema with the production schema and erases all development records.
     package func resetSchema(_ context: RequestContext) async throws(ServiceError) -> SchemaReport {
         try await administer(context, onlyDevelopment: true) {
+            try await self.checkContainerExists(context)
             let production = try await self.schema(context.container, .production)
             return try await self.stores.using(Self.id(context.container, .development)) { store in
                 try await SchemaAdministration(environment: self.environment).reset(store, to: production)
@@ -67,6 +68,7 @@ extension NephosService {
     /// Adds the elements of the development schema to the production schema. Drops nothing and copies no records.
     package func deploySchema(_ context: RequestContext) async throws(ServiceError) -> SchemaReport {
         try await administer(context, onlyDevelopment: true) {
+            try await self.checkContainerExists(context)
             let development = try await self.schema(context.container, .development)
             return try await self.stores.using(Self.id(context.container, .production)) { store in
                 try await SchemaAdministration(environment: self.environment).deploy(development, to: store)
@@ -136,6 +138,14 @@ extension NephosService {
             await schemaMutex.end(context.container)
             throw translate(error, requestID: context.requestID)
         }
+    }
+
+    /// Refuses a misspelt container, which a reset or a deployment would make. An import makes a container.
+    private func checkContainerExists(_ context: RequestContext) async throws {
+        let id = Self.id(context.container, context.environment)
+        if context.isContainerKnown { return }
+        if try await stores.known().contains(where: { $0.container == id.container }) { return }
+        throw try await missingContainer(id, context)
     }
 
     private static func id(_ container: String, _ environment: ContainerEnvironment) -> StoreID {

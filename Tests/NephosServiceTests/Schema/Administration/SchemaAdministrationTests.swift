@@ -11,6 +11,16 @@ import Testing
 
     // MARK: - Import
 
+    @Test func `a deployment and a reset of a container that does not exist make none`() async throws {
+        let cloud = TestCloud()
+        let context = cloud.context(nil, container: "iCloud.tset")
+        for command in [cloud.service.deploySchema, cloud.service.resetSchema] {
+            let error = await #expect(throws: ServiceError.self) { _ = try await command(context) }
+            #expect(error?.clientCode == .badContainer)
+        }
+        #expect(try await cloud.service.stores.known().isEmpty)
+    }
+
     @Test func `an import makes the schema, and an export returns it`() async throws {
         let cloud = QueryCloud()
         let report = try await cloud.importing(schemaText(note))
