@@ -1,5 +1,4 @@
 import NephosService
-import NephosThreads
 import NephosWire
 
 extension Route {
@@ -18,7 +17,11 @@ extension Route {
             } catch {
                 throw Refusal(error)
             }
-            let request = try await routed.decoded(answer)
+            let service = routed.service
+            let request = try await routed.decodedBody(of: context.account) { body throws(WireError) in
+                try answer.decode(service)(body)
+            }
+            routed.details?.note(request)
             do throws(ServiceError) {
                 let fault = try routed.fault()
                 let message = try await routed.service.answer(answer, request, context, fault: fault)
@@ -37,36 +40,6 @@ extension RoutedRequest {
         guard let text = request.fault, access.hasFaults else { return nil }
         return try FaultRule(ofOneRequest: text)
     }
-
-    fileprivate func decoded<Answer: EndpointAnswering>(_ answer: Answer) async throws(Refusal) -> Answer.Decoded {
-        let (service, body) = (service, request.body)
-        do throws(WireError) {
-            let request =
-                body.count <= Limits.largeBody
-                ? try answer.decode(service)(body)
-                : try await Self.decoded { () throws(WireError) in try answer.decode(service)(body) }
-            details?.note(request)
-            return request
-        } catch {
-            throw Refusal(error)
-        }
-    }
-
-    /// Decodes a large body. Lists of small numbers take 25 times their JSON until they are refused, so few are decoded at a
-    /// time.
-    private static func decoded<Decoded: Sendable>(
-        _ decode: @escaping @Sendable () throws(WireError) -> Decoded
-    ) async throws(WireError) -> Decoded {
-        do {
-            return try await largeBodies.run(decode)
-        } catch let error as WireError {
-            throw error
-        } catch {
-            throw WireError(reason: "the body cannot be decoded now: \(error)")
-        }
-    }
-
-    private static let largeBodies = BlockingPool("large bodies", BlockingPool.Options(threads: 2))
 
     /// Returns the response that contains this message.
     func answer<Message: WireMessage>(_ message: Message) -> HTTPResponse {

@@ -19,11 +19,8 @@ enum OwnRecordRoutes {
                 requestID: routed.requestID)
             context.baseURL = routed.access.baseURL(routed.request)
             context.takesEncodedRecords = true
-            let message: ModifyRecordsRequest
-            do throws(WireError) {
-                message = try ModifyRecordsRequest(decoding: routed.request.body)
-            } catch {
-                throw Refusal(error)
+            let message = try await routed.decodedBody(of: account) { body throws(WireError) in
+                try ModifyRecordsRequest(decoding: body)
             }
             routed.details?.note(message)
             do throws(ServiceError) {

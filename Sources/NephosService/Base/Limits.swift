@@ -25,6 +25,8 @@ package enum Limits {
     package static let requestBodySize = 8 * requestSize
     /// The number of bytes of a body beyond which few are decoded at a time.
     package static let largeBody = 1 << 20
+    /// The maximum number of an account's large bodies that wait to be decoded. Their bytes are bounded besides.
+    package static let waitingLargeBodies = 64
     /// The maximum number of bytes of the HTTP body of a request to a production server without an account. It admits a
     /// lookup of 400 records with the longest names.
     package static let anonymousBodySize = 256 * 1024
