@@ -37,6 +37,9 @@ static const uint8_t overview_js[] = {
 static const uint8_t people_js[] = {
 #embed "dashboard/people.js"
 };
+static const uint8_t names_js[] = {
+#embed "dashboard/names.js"
+};
 static const uint8_t find_js[] = {
 #embed "dashboard/find.js"
 };
@@ -120,6 +123,7 @@ static const CWebFile dashboard[] = {
     FILE_OF("overview.js", overview_js),
     FILE_OF("people.js", people_js),
     FILE_OF("find.js", find_js),
+    FILE_OF("names.js", names_js),
     FILE_OF("record.js", record_js),
     FILE_OF("records.js", records_js),
     FILE_OF("request.js", request_js),

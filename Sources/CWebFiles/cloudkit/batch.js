@@ -30,7 +30,7 @@ class RecordsBatchBuilder {
 
   /** Sends the operations. @returns {Promise<RecordsResponse>} */
   async commit() {
-    if (this.#isCommitted) throw invalid("the batch is committed already: make another one");
+    if (this.#isCommitted) throw invalid("the batch is committed: make another");
     this.#isCommitted = true;
     if (this.#fault) throw this.#fault;
     return modifyRecords(this.#database, this.#operations, this.#options);

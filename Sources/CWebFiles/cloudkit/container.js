@@ -99,9 +99,11 @@ class Container {
   fetchRecordInfos(shortGUIDs) { return this.#recordInfos("records/resolve", shortGUIDs); }
 
   async #recordInfos(action, shortGUIDs) {
-    const guids = list(shortGUIDs);
-    if (!guids.every((guid) => typeof (guid?.value ?? guid) === "string")) throw invalid("a share is named by its short GUID, a string");
-    return new RecordInfosResponse((await this.#connection.send("public", action, { shortGUIDs: guids })).results);
+    const shares = list(shortGUIDs);
+    const guids = shares.map((share) => share?.value ?? share);
+    if (!guids.every((guid) => typeof guid === "string")) throw invalid("a short GUID is a string");
+    const { results } = await this.#connection.send("public", action, { shortGUIDs: shares });
+    return new RecordInfosResponse(results.map((one, index) => ({ shortGUID: guids[index], ...one })));
   }
 
   // MARK: Notifications

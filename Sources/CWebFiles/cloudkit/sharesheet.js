@@ -33,6 +33,11 @@ class ShareSheet {
     this.#names = names;
   }
 
+  get #isOfAnother() { return this.#database.databaseScope === "SHARED"; }
+
+  /** Whether the person may change the share: its owner, or one of its administrators. */
+  get #mayChange() { return !this.#isOfAnother || this.#share?.currentUserParticipant?.type === "ADMINISTRATOR"; }
+
   /** Resolves once the person is done: `share` is absent if the record is not shared. @returns {Promise<any>} */
   async run() {
     await this.#fetch();
@@ -61,7 +66,7 @@ class ShareSheet {
     const { supportedAccess = ["PUBLIC", "PRIVATE"], supportedPermissions = ["READ_WRITE", "READ_ONLY"], shareTitle } = this.#options;
     const open = ["READ_ONLY", "READ_WRITE"].includes(this.#share?.publicPermission);
     const access = choice("Access", { PRIVATE: "Only people you invite", PUBLIC: "Anyone with the link" }, supportedAccess,
-      this.#share ? (open ? "PUBLIC" : "PRIVATE") : supportedAccess.at(-1));
+      (this.#share ? !open : supportedAccess.includes("PRIVATE")) ? "PRIVATE" : "PUBLIC");
     const permission = choice("They", permissions, supportedPermissions,
       open ? this.#share.publicPermission : supportedPermissions[0]);
     const address = element("input", { type: "email", placeholder: "name@example.org", ariaLabel: "E-mail address" });
@@ -79,13 +84,23 @@ class ShareSheet {
     };
     const change = (task, then) => () => task().then(then, fail).catch(() => {});
     const show = () => this.#show();
-    const save = () => this.#save(access.select.value, permission.select.value, address.value.trim());
+    const save = async () => {
+      if (!address.checkValidity()) throw `“${address.value}” is no e-mail address.`;
+      return this.#save(access.select.value, permission.select.value, address.disabled ? "" : address.value.trim());
+    };
+    // Whoever has the link is in.
+    const invite = () => { address.disabled = access.select.value === "PUBLIC"; };
+    invite();
+    access.select.onchange = invite;
+    const saving = change(save, show);
+    address.onkeydown = (event) => { if (event.key === "Enter" && !event.isComposing) saving(); };
     const close = () => this.#dialog.close();
     const people = element("ul", {});
     const list = () => people.replaceChildren(...this.#people.map((one) => {
       const { select } = choice("", permissions, supportedPermissions, one.permission);
       select.ariaLabel = "Permission";
       select.onchange = () => { this.#chosen.set(one.participantId, select.value); };
+      if (!this.#mayChange) return element("li", {}, nameOf(one));
       return element("li", {}, nameOf(one) + " ", select, " ", button("Remove", () => {
         this.#chosen.set(one.participantId, null);
         isChanged = true;
@@ -94,12 +109,13 @@ class ShareSheet {
     }));
     list();
     this.#dialog.oninput = this.#dialog.onchange = () => { isChanged = true; };
+    const stop = change(() => this.#stop(), this.#isOfAnother ? close : show);
+    const controls = this.#mayChange ? [access.row, permission.row, people, element("p", {}, element("label", {}, "Invite ", address))] : [people];
     this.#dialog.replaceChildren(
-      element("h2", { textContent: `Share ${shareTitle ?? "this"}` }), access.row, permission.row, people,
-      element("p", {}, element("label", {}, "Invite ", address)), alert,
-      element("p", {}, this.#link()), element("p", {}, button(this.#share ? "Save" : "Share", change(save, show)), " ",
-        ...(this.#share ? [button("Stop sharing", change(() => this.#stop(), show)), " "] : []),
-        button("Done", () => (this.#share && isChanged ? change(save, close)() : close()))));
+      element("h2", { textContent: `Share ${shareTitle ?? "this"}` }), ...controls, alert,
+      element("p", {}, this.#link()), element("p", {}, ...(this.#mayChange ? [button(this.#share ? "Save" : "Share", saving), " "] : []),
+        ...(this.#share ? [button(this.#isOfAnother ? "Leave" : "Stop sharing", stop), " "] : []),
+        button("Done", () => (this.#share && this.#mayChange && isChanged ? change(save, close)() : close()))));
   }
 
   /** The share's address; nothing before there is one. */
@@ -130,7 +146,9 @@ class ShareSheet {
 
   async #stop() {
     first(await this.#database.deleteRecords(this.#share.recordName, { zoneID: this.#options.zoneID }));
-    await this.#fetch();
+    this.#share = undefined;
+    // Who left sees the record no more.
+    if (!this.#isOfAnother) await this.#fetch();
   }
 }
 

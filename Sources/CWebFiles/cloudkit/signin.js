@@ -72,7 +72,7 @@ class Authentication {
       if (epoch !== this.#session.epoch) return this.#identity;
       const isRefused = error.ckErrorCode === "AUTHENTICATION_FAILED" && this.#session.token;
       if (error.ckErrorCode !== "AUTHENTICATION_REQUIRED" && !isRefused) throw error;
-      if (this.#session.token) await this.#session.end();
+      if (this.#session.token) await this.#session.end(false);
       this.#identity = null;
       // Without the token, a refusal is about the API token or the page's origin.
       if (isRefused) await this.#fetchOffer();

@@ -96,9 +96,11 @@ class Session {
     }
   }
 
-  async end() {
+  /** @param {boolean} [isSignOut] or a refusal: a store may have another environment's token */
+  async end(isSignOut = true) {
     const name = this.#name;
     this.forget();
+    if (this.#store && !isSignOut) return;
     try { await this.#put(null, name); } catch { /* What could not be stored is not there. */ }
   }
 

@@ -59,13 +59,15 @@ function sentValue(name, field, value) {
     case "number": return sentNumber(name, value);
     case "bigint": return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
     case "function": case "symbol": throw invalid(`the field '${name}' has a value that no record holds`);
-    default: return isFile(value) && isBytes(name, field) ? base64(value) : value;
+    default:
+      if (value?.timestamp instanceof Date) return { ...value, timestamp: sentValue(name, field, value.timestamp) };
+      return isFile(value) && isBytes(name, field) ? base64(value) : value;
   }
 }
 
 /** @param {string} name @param {number} number */
 function sentNumber(name, number) {
-  if (!Number.isFinite(number)) throw invalid(`the field '${name}' has the value ${number}, which is no number or date`);
+  if (!Number.isFinite(number)) throw invalid(`the field '${name}' has the value ${number}`);
   return number;
 }
 

@@ -2,6 +2,7 @@
 import { isProduction, Problem, rights, signIn, signOut } from "./api.js";
 import { field, h, link } from "./dom.js";
 import { follow } from "./live.js";
+import { fetchNames } from "./names.js";
 import * as overview from "./overview.js";
 import * as requests from "./requests.js";
 import * as request from "./request.js";
@@ -101,6 +102,7 @@ async function show({ movesFocus = true } = {}) {
     if (signal.aborted) return;
     showMenu(name, asked, may);
     startFollowing(may);
+    await fetchNames(may, signal);
     content = await views[name].content(asked, signal, go, may);
   } catch (error) {
     if (signal.aborted) return;

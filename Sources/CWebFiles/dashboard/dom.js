@@ -1,5 +1,8 @@
 // Elements, made of text alone: nothing that a client of the server wrote becomes markup.
 
+/** Text in which controls of its direction are drawn, as a name could turn the words beside it. */
+const drawn = (text) => text.replace(/[\u202a-\u202e\u2066-\u2069]/g, (control) => "\\u{" + control.codePointAt(0).toString(16) + "}");
+
 /** Makes an element. `on…` members are listeners, `true` is an attribute without a value, null and false are none. */
 export function h(name, attributes = {}, ...children) {
   const made = document.createElement(name);
@@ -8,7 +11,8 @@ export function h(name, attributes = {}, ...children) {
     if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
     else made.setAttribute(key, value === true ? "" : value);
   }
-  made.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  made.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false)
+    .map((child) => typeof child === "string" && name !== "textarea" ? drawn(child) : child));
   return made;
 }
 

@@ -46,6 +46,10 @@ const keyColumns = [
   { title: "made", class: "short", cell: (one) => at(one.createdAt) },
 ];
 
+/** The bytes of a network in hexadecimal digits, as people write them: an IPv4 address, or the first half of an IPv6 one. */
+const network = (text = "") => text.length === 8 ? text.match(/../g).map((byte) => parseInt(byte, 16)).join(".")
+  : text.length === 16 ? text.match(/.{4}/g).map((group) => parseInt(group, 16).toString(16)).join(":").replace(/(:0)+$/, "") + "::/64" : text;
+
 /** A page of the audit, the newest event first: that before a batch, or the newest one. */
 async function audit(batch, accounts, signal) {
   const names = new Map(accounts.map((account) => [account.id, account.name]));
@@ -55,7 +59,7 @@ async function audit(batch, accounts, signal) {
   const columns = [
     { title: "time", class: "short", cell: (one) => at(one.time) },
     { title: "event", cell: (one) => one.event + (one.count > 1 ? " (" + number(one.count) + " times)" : "") },
-    { title: "by", cell: (one) => named(one.actor) || "—" }, { title: "from", cell: (one) => one.address || "—" },
+    { title: "by", cell: (one) => named(one.actor) || "—" }, { title: "from", cell: (one) => network(one.address) || "—" },
     { title: "of", cell: (one) => named(one.object) || "—" },
   ];
   return [...section("Audit", "No event.", columns, page.events.toReversed()),

@@ -3,7 +3,8 @@ import { isProduction, status } from "./api.js";
 import { h, link, live, number, table } from "./dom.js";
 import { findForm } from "./find.js";
 import { isFailed, listen, recent } from "./live.js";
-import { requestColumns } from "./requests.js";
+import { signInName } from "./names.js";
+import { isAdministration, requestColumns } from "./requests.js";
 import { nothing } from "./scope.js";
 
 const shown = 10;
@@ -11,7 +12,11 @@ const interval = 2000;
 
 export const title = () => "Overview";
 
-const isChange = (request) => /\/modify$/.test(request.endpoint) && request.status === 200;
+const isChange = (request) => /\/modify$/.test(request.endpoint) && request.status === 200 && request.method !== "OPTIONS";
+
+/** Whether an app was refused. That nobody is signed in is an answer to the question who is. */
+const isRefused = (request) => isFailed(request) && !isAdministration(request)
+  && !(request.endpoint === "users/caller" && request.status === 421);
 
 function howToConnect() {
   if (isProduction()) {
@@ -44,7 +49,7 @@ function containerCard(found) {
       h("li", {}, link({ view: "schema", ...place }, "schema")),
       h("li", {}, link({ view: "people", ...place }, "people"))),
     h("p", {}, "Records of ", found.accounts.length ? found.accounts.map((account, index) => [index ? ", " : "",
-      link({ view: "records", ...place, database: "private", account }, account)]) : "no account yet",
+      link({ view: "records", ...place, database: "private", account }, signInName(account))]) : "no account yet",
       h("span", { class: "quiet" }, " · " + number(found.zones) + more + (found.zones === 1 ? " zone" : " zones"))),
     types.length ? table("Record types of " + found.container, [
       { title: "record type", cell: (type) => link({ view: "records", ...place, ...newest(type), type: type.name }, type.name) },
@@ -68,7 +73,7 @@ function lists() {
   if (recent.problem) return [h("p", { class: "quiet" }, "The recent requests are not shown: " + recent.problem.message)];
   return [
     ...requestList("Newest changes", "No change since the dashboard was opened.", isChange, { view: "requests", text: "modify" }),
-    ...requestList("Refused", "Nothing was refused since the dashboard was opened.", isFailed, { view: "requests", failed: "1" }),
+    ...requestList("Refused", "Nothing was refused since the dashboard was opened.", isRefused, { view: "requests", failed: "1" }),
   ];
 }
 

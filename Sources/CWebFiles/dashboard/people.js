@@ -1,6 +1,7 @@
 // Accounts, their zones and shares, and why one of them does not see a record.
 import { all, ask } from "./api.js";
 import { address, field, h, link, table } from "./dom.js";
+import { named } from "./names.js";
 import { accountControl, accounts, afterKeys, changes, defaultZone, nameIn, nothing, place, placeControls, shownName } from "./scope.js";
 
 export const title = () => "People";
@@ -11,7 +12,7 @@ async function explanation(here, { who, owner, zone, record }, signal) {
   try {
     const { lines } = await ask(here, "access/explain",
       { account: who, owner, zoneName: zone || defaultZone, recordName: record }, signal);
-    return h("ul", {}, lines.map((line) => h("li", {}, line)));
+    return h("ul", {}, lines.map((line) => h("li", {}, named(line))));
   } catch (error) {
     if (signal.aborted || error.needsSignIn) throw error;
     return h("p", { class: "bad" }, error.message);

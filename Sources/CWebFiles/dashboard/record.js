@@ -57,6 +57,7 @@ function editor(context, name, close) {
     try {
       const result = await save(here, who.value, record, tag, name, content);
       if (!result.serverErrorCode) return reload("Saved " + name + " as " + who.value + ".", "button-" + name);
+      if (result.serverErrorCode === "NOT_FOUND") throw new Error("The record was deleted meanwhile.");
       if (result.serverErrorCode !== "CONFLICT") throw new Problem(400, result);
       const server = (await show(here)).record;
       said.replaceChildren(conflict(record, server, name, input.value, () => send(content, server.recordChangeTag)));
@@ -75,7 +76,7 @@ function editor(context, name, close) {
   const form = formOf(value.type);
   const isText = input.localName === "textarea";
   // Enter begins a line in a text that has several.
-  const saves = (event) => event.key === "Enter" && event.target === input && isText
+  const saves = (event) => event.key === "Enter" && !event.isComposing && event.target === input && isText
     && (event.ctrlKey || event.metaKey || !event.shiftKey && !input.value.includes("\n"));
   const keys = (event) => {
     if (event.key === "Escape") close();

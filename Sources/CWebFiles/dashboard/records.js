@@ -43,13 +43,14 @@ function nameForm(here, go) {
   const name = h("input", { id: "record", name: "record", required: true });
   return h("form", { class: "row", "aria-label": "One record", onsubmit: (event) => {
     event.preventDefault();
-    go(address({ ...here, view: "record", type: "", record: name.value.trim() }));
+    go(address({ ...here, view: "record", type: "", record: name.value }));
   } }, field("Record name", name), h("button", {}, "Open"));
 }
 
 /** The type of a filter's value, by the field's in the schema and the text. */
 function valueType(declared, text) {
   const plain = (declared ?? "").replace(/^LIST<(.*)>$/, "$1");
+  if (plain === "NUMBER" && !Number.isFinite(Number(text))) throw new Error("'" + text + "' is no number.");
   if (["STRING", "INT64", "DOUBLE", "TIMESTAMP", "REFERENCE"].includes(plain)) return plain;
   return /^[+-]?\d+$/.test(text) ? "INT64" : text.trim() !== "" && Number.isFinite(Number(text)) ? "DOUBLE" : "STRING";
 }

@@ -2,16 +2,16 @@
 import { databasePath, explained, modifyAgain, parse, pretty, requestDetails } from "./api.js";
 import { facts, h, link, sample, table, time } from "./dom.js";
 import { isFailed } from "./live.js";
-import { quoted } from "./samples.js";
+import { signInName } from "./names.js";
+import { quoted, signed } from "./samples.js";
 
 export const title = () => "Request";
 
 function command(request) {
   if (!request.container || request.endpoint.startsWith("/")) return null;
-  const sign = request.account ? "&ckWebAuthToken=dev:" + encodeURIComponent(request.account) : "";
-  const url = location.origin + databasePath(request, request.endpoint) + "?ckAPIToken=any" + sign;
   const body = request.requestBody !== undefined && isWhole(request, "request") ? request.requestBody : "{…}";
-  return sample("The request as curl", "curl " + quoted(url) + (request.method === "POST" ? " --data-raw " + quoted(body) : ""));
+  return sample("The request as curl", "curl " + signed(location.origin + databasePath(request, request.endpoint), request.account)
+    + (request.method === "POST" ? " --data-raw " + quoted(body) : ""));
 }
 
 const isWhole = (request, which) => new Blob([request[which + "Body"]]).size >= request[which + "BodySize"];
@@ -92,7 +92,7 @@ export async function content({ id = "" }, signal, go) {
       itemErrors(request), request.remedy ? h("p", {}, request.remedy) : ""] : "",
     h("h2", {}, "The request"),
     facts([["time", time(request.time)], ["endpoint", request.method + " " + request.endpoint], ["status", String(request.status)],
-      ["what", request.summary], ["account", account], ["container", container], ["environment", environment],
+      ["what", request.summary], ["account", account && signInName(account)], ["container", container], ["environment", environment],
       ["database", database], ["took", request.milliseconds + " ms"],
       ["answer", request.answerSize === undefined ? null : request.answerSize + " bytes"],
       ["uuid", h("code", {}, request.requestID)]]),
@@ -100,7 +100,7 @@ export async function content({ id = "" }, signal, go) {
       hasRecords ? h("li", {}, link({ view: "records", container, environment, database,
         account: database === "private" ? account : null }, "Records of this database")) : "",
       container && account ? h("li", {}, link({ view: "people", container, environment, who: account },
-        "Why does " + account + " not see a record?")) : "",
+        "Why does " + signInName(account) + " not see a record?")) : "",
       h("li", {}, link({ view: "requests" }, "All requests"))),
     repeat(request, go), explanation(request), body(request, "request", "What was sent"), body(request, "answer", "What was answered"), command(request),
   ];

@@ -1,6 +1,7 @@
 // The recent requests, live, with filters.
 import { address, field, h, link, live, select, table, time } from "./dom.js";
 import { failures, isFailed, listen, recent } from "./live.js";
+import { signInName } from "./names.js";
 
 const shown = 100;
 
@@ -13,7 +14,7 @@ export const requestColumns = () => [
   { title: "time", class: "short", cell: (request) => link({ view: "request", id: request.requestID }, time(request.time)) },
   { title: "status", class: "short", cell: (request) => h("span", { class: isFailed(request) ? "bad" : null },
     request.status + (failures(request) ? ", " + failures(request) + " failed" : "")) },
-  { title: "account", cell: (request) => request.account ?? "—" },
+  { title: "account", cell: (request) => signInName(request.account) ?? "—" },
   { title: "container", cell: (request) => [request.container ?? "",
     request.environment === "production" ? h("span", { class: "quiet" }, " production") : ""] },
   { title: "database", cell: (request) => request.database ?? "" },
@@ -22,22 +23,23 @@ export const requestColumns = () => [
   { title: "took", class: "number", cell: (request) => request.milliseconds + " ms" },
 ];
 
-/** Whether a request is not an app's: the dashboard's own among them. */
-const isAdministration = (request) => /^\/(nephos|installation|dashboard)\b|^\/$/.test(request.endpoint);
+/** Whether a request is not an app's own: the dashboard's, and a browser's question before an app's. */
+export const isAdministration = (request) => request.method === "OPTIONS" || /^\/(nephos|installation|dashboard)\b|^\/$/.test(request.endpoint);
 
 function matches(request, { failed, administration, container, account, endpoint, text }) {
   if (failed && !isFailed(request)) return false;
-  if (!administration && !endpoint && isAdministration(request) && !isFailed(request)) return false;
+  if (!administration && !endpoint && isAdministration(request)) return false;
   if (container && request.container !== container) return false;
   if (account && request.account !== account) return false;
   if (endpoint && request.endpoint !== endpoint) return false;
-  const words = [request.requestID, request.endpoint, request.account, request.container, request.summary, request.errorCode,
+  const words = [request.requestID, request.endpoint, signInName(request.account), request.container, request.summary, request.errorCode,
     request.reason].join("\n").toLowerCase();
   return !text || words.includes(text.trim().toLowerCase());
 }
 
 /** The values of a member that the requests have. */
-const values = (member) => [["", "any"], ...[...new Set(recent.requests.map((request) => request[member]).filter(Boolean))].sort()];
+const values = (member) => [["", "any"], ...[...new Set(recent.requests.map((request) => request[member]).filter(Boolean))].sort()
+  .map((value) => [value, member === "account" ? signInName(value) : value])];
 
 function list(filter) {
   if (recent.problem) return [h("p", { class: "bad" }, recent.problem.message)];

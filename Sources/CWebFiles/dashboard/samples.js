@@ -1,5 +1,5 @@
 // Requests for a record, as programs write them.
-import { databasePath } from "./api.js";
+import { databasePath, isProduction } from "./api.js";
 
 /** Text as one word of a shell. */
 export const quoted = (text) => "'" + text.replaceAll("'", "'\\''") + "'";
@@ -14,10 +14,16 @@ function body(place) {
   return { records: [{ recordName: place.record }], ...(isDefault(place.zone) ? {} : { zoneID: { zoneName: place.zone } }) };
 }
 
-const url = (place) => location.origin + databasePath(place, "records/lookup") + "?ckAPIToken=any"
-  + (place.account ? "&ckWebAuthToken=" + encodeURIComponent("dev:" + place.account) : "");
+/** The query that signs in to a development server. */
+const query = (account) => "?ckAPIToken=any" + (account ? "&ckWebAuthToken=" + encodeURIComponent("dev:" + account) : "");
 
-export const curl = (place) => "curl " + quoted(url(place)) + " --data-raw " + quoted(JSON.stringify(body(place)));
+/** An address and what signs in, as words of a shell: on a production server tokens that its reader has. */
+export const signed = (url, account) => !isProduction() ? quoted(url + query(account))
+  : "\"" + url + "?ckAPIToken=$NEPHOS_API_TOKEN\"" + (account ? " -H \"Authorization: Bearer $NEPHOS_TOKEN\"" : "");
+
+const url = (place) => location.origin + databasePath(place, "records/lookup");
+
+export const curl = (place) => "curl " + signed(url(place), place.account) + " --data-raw " + quoted(JSON.stringify(body(place)));
 
 export function swift(place) {
   const id = isDefault(place.zone) ? "CKRecord.ID(recordName: " + literal(place.record) + ")"
@@ -27,5 +33,6 @@ export function swift(place) {
     + "\nlet record = try await container." + place.database + "CloudDatabase.record(for: id)\n";
 }
 
-export const javascript = (place) => "const answer = await fetch(" + JSON.stringify(url(place)) + ", {\n  method: \"POST\",\n  body: "
+export const javascript = (place) => "const answer = await fetch(" + JSON.stringify(url(place) + (isProduction() ? "?ckAPIToken=…" : query(place.account))) + ", {\n  method: \"POST\","
+  + (isProduction() && place.account ? "\n  headers: { Authorization: \"Bearer …\" }," : "") + "\n  body: "
   + "JSON.stringify(" + JSON.stringify(body(place)) + "),\n});\nconst { records } = await answer.json();\n";

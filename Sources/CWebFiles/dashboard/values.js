@@ -121,14 +121,21 @@ const forms = {
 /** How a value of the type is written. */
 export const formOf = (type) => forms[type] ?? (type === "STRING" ? "" : "JSON");
 
+/** The time of a date as it is shown, in UTC unless it has another zone; null for another text. */
+function timeOf(text) {
+  const parts = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?) ?(Z|UTC|[+-]\d\d:\d\d)?)?$/.exec(text.trim());
+  const time = parts && Date.parse(parts[1] + "T" + (parts[2] ?? "00:00") + (parts[3] ?? "Z").replace("UTC", "Z"));
+  return Number.isNaN(time) ? null : time;
+}
+
 /** The value of an edited text. Numbers stay texts, so that none is rounded. Throws what is wrong with it. */
 export function edited(type, text) {
   const fail = () => { throw new Error("This is not " + (forms[type] ?? "JSON of the type " + type) + "."); };
   switch (type) {
   case "STRING": return text;
   case "INT64": return /^\s*[+-]?\d+\s*$/.test(text) ? text.trim() : fail();
-  case "DOUBLE": return text.trim() !== "" && Number.isFinite(Number(text)) ? text.trim() : fail();
-  case "TIMESTAMP": return isNaN(Date.parse(text)) ? fail() : Date.parse(text);
+  case "DOUBLE": return /^\s*-?\d+(\.\d+)?([eE][+-]?\d+)?\s*$/.test(text) ? text.trim() : fail();
+  case "TIMESTAMP": return timeOf(text) ?? fail();
   case "BYTES": return /^[A-Za-z0-9+/\s]*=*\s*$/.test(text) ? text.trim() : fail();
   case "INT64_LIST": {
     const list = /^\s*\[([\s\d,+-]*)\]\s*$/.exec(text) ?? fail();

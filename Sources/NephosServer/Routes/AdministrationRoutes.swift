@@ -12,6 +12,7 @@ enum AdministrationRoutes {
         .administration("/nephos/deletions/forget", .change, NephosService.forgetDeletions(_:_:)),
         .administration("/nephos/records/list", .view, NephosService.listRecords),
         .administration("/nephos/records/show", .view, NephosService.showRecord),
+        .administration("/nephos/records/find", .view, NephosService.findRecords),
         .administration("/nephos/shares/list", .view, NephosService.listShares),
         .administration("/nephos/access/explain", .view, NephosService.explainAccess),
         .administration("/nephos/roles/list", .view, NephosService.listRoles),

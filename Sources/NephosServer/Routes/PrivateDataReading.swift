@@ -15,6 +15,11 @@ extension ShowRecordRequest: PrivateDataReading {
     var readAccount: String? { place.account }
 }
 
+extension FindRecordsRequest: PrivateDataReading {
+    /// No one account: those of the whole container.
+    var readAccount: String? { database == nil ? "" : nil }
+}
+
 extension RoutedRequest {
     /// Checks that the caller may read private records, if the message reads some, and adds that to the audit.
     func checkReads(

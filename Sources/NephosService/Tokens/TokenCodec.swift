@@ -23,6 +23,8 @@ struct TokenCodec: Sendable {
         case accounts
         /// `continuationMarker` of an administrator's list of records.
         case recordList
+        /// `continuationMarker` of an administrator's search of records.
+        case recordSearch
         /// The token with which a share's page accepts the share.
         case shareAcceptance
         /// The session to which a push token's poll belongs.

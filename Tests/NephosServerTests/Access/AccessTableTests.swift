@@ -29,7 +29,7 @@ import Testing
             "/nephos/schema/export", "/nephos/schema/validate", "/nephos/schema/indexes",
             "/nephos/schema/deployment", "/nephos/schema/preflight", "/nephos/accounts/list",
             "/nephos/zones/list", "/nephos/shares/list", "/nephos/access/explain", "/nephos/roles/list",
-            "/nephos/records/list", "/nephos/records/show", "/nephos/devices/list",
+            "/nephos/records/list", "/nephos/records/show", "/nephos/records/find", "/nephos/devices/list",
         ],
         .change: [
             "/nephos/schema/import", "/nephos/schema/reset", "/nephos/schema/drop", "/nephos/schema/deploy",

@@ -30,6 +30,18 @@ import Testing
         await server.close()
     }
 
+    @Test func `a viewer finds public records alone, and a search of all accounts is in the audit`() async throws {
+        let server = try await ProductionServer()
+        _ = await server.send(try route("zones/list"), as: .session)
+        let find = try route("/nephos/records/find")
+        #expect(await server.send(find, as: .viewer, body: #"{"recordName":"a","database":"public"}"#).status == 200)
+        #expect(try await events(server).isEmpty)
+        #expect(await server.send(find, as: .viewer, body: #"{"recordName":"a"}"#).status == 403)
+        #expect(await server.send(find, as: .developer, body: #"{"recordName":"a"}"#).status == 200)
+        #expect(try await events(server).count == 1)
+        await server.close()
+    }
+
     @Test func `each look at private records is in the audit, with the account and without a name`() async throws {
         let server = try await ProductionServer()
         _ = await server.send(try route("zones/list"), as: .session)

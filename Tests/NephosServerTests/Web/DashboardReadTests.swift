@@ -22,6 +22,7 @@ import Testing
                     + #""fieldValue":{"value":"x"}}]}"#
             ),
             ("records/show", #"{\#(zone),"recordName":"a"}"#), ("records/show", #"{\#(zone),"recordName":"none"}"#),
+            ("records/find", #"{"recordName":"a"}"#), ("records/find", #"{"recordName":"none","database":"public"}"#),
             ("access/explain", #"{"account":"tom","owner":"mei","zoneName":"Lists","recordName":"a"}"#),
             ("access/explain", #"{"account":"new","owner":"mei","zoneName":"None","recordName":"a"}"#),
             ("devices/list", "{}"),

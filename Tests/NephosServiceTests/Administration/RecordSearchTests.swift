@@ -1,0 +1,62 @@
+import NephosWire
+import Testing
+
+@testable import NephosService
+
+/// An administrator's search of records by their name.
+@Suite struct RecordSearchTests {
+    private let cloud = TestCloud()
+
+    private func find(_ name: String, _ database: String? = nil, _ marker: String? = nil) async throws
+        -> FindRecordsResponse
+    {
+        try await cloud.service.findRecords(
+            FindRecordsRequest(recordName: name, database: database, continuationMarker: marker),
+            cloud.context(nil, .public))
+    }
+
+    @Test
+    func
+        `a record is found by its name in each account's zones and in the public database, and not once it is deleted`()
+        async throws
+    {
+        for account in ["mei", "tom"] {
+            _ = try await TestDatabase(cloud, account).modify([.create("a")])
+            _ = try await TestDatabase(cloud, account).making(zone: "Z").modify([.create("a"), .create(account)])
+        }
+        _ = try await TestDatabase(cloud, "mei", .public).modify([.create("a")])
+        let found = try await find("a")
+        #expect(
+            Set(found.records.map { "\($0.account ?? "") \($0.zoneName) \($0.recordType)" }) == [
+                " _defaultZone Note", "mei _defaultZone Note", "mei Z Note", "tom _defaultZone Note", "tom Z Note",
+            ])
+        #expect(found.continuationMarker == nil)
+        #expect(try await find("a", "public").records.map(\.account) == [nil])
+        #expect(try await find("tom").records == [.init(account: "tom", zoneName: "Z", recordType: "Note")])
+        for name in ["none", "", "a\u{0}", String(repeating: "a", count: 300)] {
+            #expect(try await find(name).records == [])
+        }
+        _ = try await TestDatabase(cloud, "tom", zone: "Z").modify([.delete("tom")])
+        #expect(try await find("tom").records == [])
+        _ = try await cloud.service.deleteAccount(DeleteAccountRequest(account: "mei"), cloud.context(nil, .public))
+        #expect(Set(try await find("a").records.map(\.account)) == [nil, "tom"])
+        await #expect(throws: ServiceError.self) { try await find("a", "shared") }
+    }
+
+    @Test func `a search goes on after a page of zones, by a marker of its own alone`() async throws {
+        let database = TestDatabase(cloud, "mei")
+        for start in stride(from: 0, through: Limits.zonesPerPage, by: 200) {
+            let operations = (start..<start + 200).map {
+                ZoneOperation(operationType: .create, zoneID: ZoneIDDictionary(zoneName: "Z\($0)"))
+            }
+            _ = try await cloud.service.modifyZones(ModifyZonesRequest(operations: operations), database.context)
+        }
+        let last = TestDatabase(cloud, "mei", zone: "Z\(Limits.zonesPerPage)")
+        #expect(try await last.modify([.create("a")]).allSatisfy { !$0.isFailure })
+        let first = try await find("a")
+        #expect(first.records == [] && first.continuationMarker != nil)
+        let second = try await find("a", nil, first.continuationMarker)
+        #expect(second.records.map(\.zoneName) == ["Z\(Limits.zonesPerPage)"] && second.continuationMarker == nil)
+        await #expect(throws: ServiceError.self) { try await find("a", nil, "AAAA") }
+    }
+}
