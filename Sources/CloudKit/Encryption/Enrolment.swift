@@ -13,9 +13,10 @@ struct Enrolment: Sendable {
             let owner = try await service.send(.currentUser, KeyRing.call).userRecordName
             let place = KeyPlace(container: container, environment: environment, owner: owner)
             let answer = try await service.send(.accountKeys, EmptyKeysRequest(), KeyRing.call)
-            // A remote service that merely claims to escrow keys must not receive them.
-            return service.mayEscrowKeys && answer.escrows
-                ? try await escrowed(answer, place) : try await listed(answer, place)
+            // A remote service that merely claims to escrow keys must not receive them. A list without escrowed keys
+            // belongs to devices with keys of their own: they enrolled while the service required approval.
+            let isEscrowed = service.mayEscrowKeys && answer.escrows && (answer.escrow != nil || answer.entries.isEmpty)
+            return isEscrowed ? try await escrowed(answer, place) : try await listed(answer, place)
         } catch {
             throw .service(error)
         }
@@ -99,7 +100,9 @@ struct Enrolment: Sendable {
             .accountTemporarilyUnavailable,
             "This device has not been approved for the account's encrypted values: run 'nephos keys code' here, and"
                 + " 'nephos keys approve', which asks for the code, on a device that has"
-                + (approval.list.recoveryKeys.isEmpty ? "" : "; or 'nephos keys recover' here, with the recovery key"),
+                + (approval.list.recoveryKeys.isEmpty ? "" : "; or 'nephos keys recover' here, with the recovery key")
+                + (service.mayEscrowKeys && !approval.answer.escrows
+                    ? "; if 'nephos dev' kept the account's keys before, restart it without --require-approval" : ""),
             retryAfter: Self.approvalRetryAfter)
     }
 
