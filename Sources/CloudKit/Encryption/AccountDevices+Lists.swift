@@ -126,11 +126,7 @@ extension AccountDevices {
     private func renewKeys() async throws(ServiceFailure) {
         let (_, kept) = try await enrolment.kept()
         do throws(KeptKeys.Failure) {
-            try kept.keepFormer()
-            try kept.update { contents in
-                contents = KeptKeys.Contents(
-                    secrets: .random(), pins: contents?.pins, waiting: contents?.waiting)
-            }
+            try kept.renew()
         } catch {
             throw .transport(.internalError, error.description)
         }

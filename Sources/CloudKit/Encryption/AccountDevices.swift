@@ -71,7 +71,10 @@ package struct AccountDevices: Sendable {
                 let keys = secret.device(message, device.place)
             else { throw Failure(description: "no device of the account waits with that code") }
             guard !device.list.knowsSigner(keys.signing) else {
-                throw Failure(description: "the device with that code was approved already")
+                throw Failure(
+                    description: device.list.isListed(keys.signing)
+                        ? "the device with that code was approved already"
+                        : "the device with that code was revoked: 'nephos keys code' on it makes new keys and a code")
             }
             let bytes = device.list.entry(.add, keys, by: device.signing, in: device.place)
             return EnrollRequest(

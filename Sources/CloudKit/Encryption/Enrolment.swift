@@ -55,7 +55,8 @@ struct Enrolment: Sendable {
             answer = try await service.send(.accountKeys, EmptyKeysRequest(), KeyRing.call)
         }
         let list = try Self.list(answer, knownBy: stored, place)
-        var approval = DeviceApproval(kept: kept, stored: stored, list: list, answer: answer, place: place)
+        let present = try present(stored, on: list, kept)
+        var approval = DeviceApproval(kept: kept, stored: present, list: list, answer: answer, place: place)
         do throws(KeyFailure) {
             try approval.take()
         } catch {
@@ -66,6 +67,7 @@ struct Enrolment: Sendable {
         try contents(kept) { contents in
             contents?.secrets = secrets
             contents?.code = nil
+            contents?.isRevoked = nil
             contents?.listCount = list.count
             contents?.listHash = Data(list.hash)
         }
@@ -86,6 +88,21 @@ struct Enrolment: Sendable {
         return list
     }
 
+    /// Returns the keys with which the device continues: new ones if it was revoked, as the list takes no key twice. With
+    /// those it is a device that awaits approval like any other.
+    private func present(
+        _ stored: KeptKeys.Contents, on list: DeviceList, _ kept: KeptKeys
+    ) throws(ServiceFailure) -> KeptKeys.Contents {
+        guard let own = SigningKeyPair(seed: [UInt8](stored.secrets.signingSeed))?.publicKey,
+            list.knowsSigner(own), !list.isListed(own)
+        else { return stored }
+        do throws(KeptKeys.Failure) {
+            return try kept.renew(stored.secrets)
+        } catch {
+            throw Self.unavailable(error.description)
+        }
+    }
+
     /// Sends the device's request for approval.
     /// - Returns: the failure that requests report until the device is approved.
     private func requested(
@@ -98,7 +115,10 @@ struct Enrolment: Sendable {
         try contents(kept) { $0?.code = code }
         return .transport(
             .accountTemporarilyUnavailable,
-            "This device has not been approved for the account's encrypted values: run 'nephos keys code' here, and"
+            (approval.stored.isRevoked == true
+                ? "This device was revoked. With its new keys it has not been approved"
+                : "This device has not been approved")
+                + " for the account's encrypted values: run 'nephos keys code' here, and"
                 + " 'nephos keys approve', which asks for the code, on a device that has"
                 + (approval.list.recoveryKeys.isEmpty ? "" : "; or 'nephos keys recover' here, with the recovery key")
                 + (service.mayEscrowKeys && !approval.answer.escrows

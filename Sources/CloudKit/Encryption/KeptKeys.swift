@@ -13,6 +13,8 @@ struct KeptKeys: Sendable {
         var listHash = Data()
         /// The code by which another device approves this one; nil once this device is on the list.
         var code: Data?
+        /// Whether the device was revoked and got these keys since; nil once this device is on the list.
+        var isRevoked: Bool?
         /// The last seen device lists of other accounts, by user record name; nil for none.
         var pins: [String: Pin]?
         var waiting: [String: Waiting]?
@@ -104,11 +106,27 @@ struct KeptKeys: Sendable {
         try change(item) { (data: inout Data?) throws(Failure) in data = data ?? older }
     }
 
-    /// Backs up the item in the store, replacing an earlier backup. Blocks.
-    func keepFormer() throws(Failure) {
-        try copyOlderItem()
+    /// Makes new secrets. A backup item keeps the former ones, in place of an earlier backup. The pins of other accounts'
+    /// lists stay. Blocks.
+    /// - Parameter revoked: the secrets of the device that was revoked; nothing happens if another process has replaced
+    ///   them. Nil replaces any.
+    /// - Returns: what the item has then.
+    @discardableResult
+    func renew(_ revoked: AccountSecrets? = nil) throws(Failure) -> Contents {
+        func isOther(_ contents: Contents) -> Bool {
+            revoked.map { $0.signingSeed != contents.secrets.signingSeed } ?? false
+        }
+        if let contents = try update({ $0 }), isOther(contents) { return contents }
         let former = try change(item) { (data: inout Data?) throws(Failure) in data }
         try change(item + ".former") { (data: inout Data?) throws(Failure) in data = former ?? data }
+        return try update { contents in
+            if let contents, isOther(contents) { return contents }
+            let renewed = Contents(
+                secrets: .random(), isRevoked: revoked == nil ? nil : true, pins: contents?.pins,
+                waiting: contents?.waiting)
+            contents = renewed
+            return renewed
+        }
     }
 
     private func change<Value>(

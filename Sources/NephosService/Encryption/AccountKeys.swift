@@ -115,10 +115,7 @@ struct AccountKeys {
         guard var list = DeviceList(stored, in: place, areChecked: true) else { throw ServiceError.internalError }
         let event = event(of: request, list)
         let formerVersion = list.accountKeyVersion
-        guard list.append(request.entry, in: place) else {
-            throw ServiceError.invalid(
-                "the entry does not follow from the account's list of devices, or no device on it signed it")
-        }
+        guard list.append(request.entry, in: place) else { throw refusal(of: request.entry, list) }
         try check(request.boxes, list, hasNewKey: list.accountKeyVersion > formerVersion && formerVersion > 0)
         try transaction.put(
             KeyRow(zone: zone, kind: .listEntry, id: KeyRow.id(request.position), body: request.entry))
@@ -134,6 +131,15 @@ struct AccountKeys {
             try transaction.put(KeyRow(zone: zone, kind: .escrow, id: [], body: escrow))
         }
         return Appended(lacksRecovery: list.recoveryKeys.isEmpty, event: event)
+    }
+
+    private func refusal(of entry: [UInt8], _ list: DeviceList) -> ServiceError {
+        if let entry = DeviceListEntry(entry, in: place), entry.change == .add,
+            list.knowsSigner(entry.device.signing), !list.isListed(entry.device.signing)
+        {
+            return .invalid("the device was revoked, and comes back with new keys: 'nephos keys code' on it makes them")
+        }
+        return .invalid("the entry does not follow from the account's list of devices, or no device on it signed it")
     }
 
     /// How an entry adds a device; nil if it does not.

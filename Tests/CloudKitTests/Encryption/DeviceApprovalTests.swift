@@ -143,6 +143,51 @@ import Testing
         await #expect(throws: AccountDevices.Failure.self) { try await again.devices.revoke(name) }
     }
 
+    /// A device that was approved and revoked, and a code with which it was approved.
+    private func revoked(_ cloud: EncryptedCloud) async throws -> (device: Device, code: String) {
+        let (first, second) = (device(cloud, "one"), device(cloud, "two"))
+        _ = try await first.database.save(EncryptedCloud.note("a", ["text": "secret"]))
+        let code = try await code(of: second)
+        try await first.devices.approve(code)
+        let name = try #require(try await second.devices.list().first { $0.isThis }).name
+        try await first.devices.revoke(name)
+        let note = try await device(cloud, "one").database.record(for: EncryptedCloud.recordID("a"))
+        note.encryptedValues["text"] = "new"
+        _ = try await device(cloud, "one").database.save(note)
+        return (device(cloud, "two"), code)
+    }
+
+    @Test func `a revoked device returns with new keys, once it is approved again`() async throws {
+        let cloud = try await EncryptedCloud().makingZone()
+        let (second, former) = try await revoked(cloud)
+        for _ in 0..<2 {
+            let error = await expectFailure(.accountTemporarilyUnavailable) { _ = try await second.text("a") }
+            #expect(error?.localizedDescription.contains("was revoked") == true)
+        }
+        let first = device(cloud, "one")
+        let refusal = await #expect(throws: AccountDevices.Failure.self) { try await first.devices.approve(former) }
+        #expect(refusal?.description.contains("was revoked") == true)
+        let code = try await code(of: second)
+        #expect(code != former)
+        await expectFailure(.accountTemporarilyUnavailable) { _ = try await device(cloud, "two").text("a") }
+        try await first.devices.approve(code)
+        #expect(try await device(cloud, "two").text("a") == "new")
+        #expect(try await first.devices.list().count == 2)
+        let again = await #expect(throws: AccountDevices.Failure.self) { try await first.devices.approve(code) }
+        #expect(again?.description.contains("approved already") == true)
+        let kept = try FileManager.default.contentsOfDirectory(atPath: "\(directory)/mei-two")
+        #expect(kept.contains { $0.hasSuffix(".former") })
+    }
+
+    @Test func `a revoked device returns with new keys, by the recovery key`() async throws {
+        let cloud = try await EncryptedCloud().makingZone()
+        let second = try await revoked(cloud).device
+        let key = try await device(cloud, "one").devices.makeRecoveryKey()
+        #expect(try await second.devices.recover(key))
+        #expect(try await device(cloud, "two").text("a") == "new")
+        #expect(try await second.devices.list().map(\.isThis) == [false, true])
+    }
+
     @Test(arguments: [10, 32])
     func `a code is read in every spelling, and a recovery key with a wrong digit is refused`(
         size: Int

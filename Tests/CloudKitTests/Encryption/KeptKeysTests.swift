@@ -36,6 +36,18 @@ import Testing
         }
     }
 
+    @Test func `of two processes that make new keys for a revoked device one does, and the former keys stay`() throws {
+        let store = Store()
+        let revoked = KeptKeys.Contents(secrets: .random())
+        let kept = KeptKeys(in: store, service: "http://a", Self.place)
+        try kept.update { $0 = revoked }
+        let renewed = try kept.renew(revoked.secrets)
+        #expect(renewed.secrets.signingSeed != revoked.secrets.signingSeed)
+        #expect(try kept.renew(revoked.secrets) == renewed)
+        let former = try #require(store.items.withLock { $0.first { $0.key.hasSuffix(".former") }?.value })
+        #expect(try JSONDecoder().decode(KeptKeys.Contents.self, from: former) == revoked)
+    }
+
     @Test func `the item of an earlier version is taken over once, and stays`() throws {
         let store = Store()
         let (older, newer) = (KeptKeys.Contents(secrets: .random()), KeptKeys.Contents(secrets: .random()))

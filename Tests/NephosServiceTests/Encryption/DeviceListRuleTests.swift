@@ -94,6 +94,9 @@ import Testing
         await expectRefusal("does not follow") {
             try await enroll(second.entry(.add, ListedDevice(4), after: list, in: place), at: 4)
         }
+        await expectRefusal("was revoked") {
+            try await enroll(first.entry(.add, second, after: list, in: place), at: 4)
+        }
         let group = try await database.groupPlace()
         func put(_ key: WrappedGroupKey) async throws {
             _ = try await database.cloud.service.putGroupKey(
