@@ -59,6 +59,8 @@ import NephosWire
         return bytes
     }
 
+    private static let isListed = "this device is on the list already."
+
     private func run() async throws(AccountDevices.Failure) {
         let word = command.word
         switch command.action {
@@ -70,12 +72,15 @@ import NephosWire
             if let code = try await devices.code() {
                 Terminal.print(code + "\n")
             } else {
-                Terminal.note("this device is on the list already.")
+                Terminal.note(Self.isListed)
             }
         case .approve: try await devices.approve(word)
         case .revoke: try await devices.revoke(word)
         case .recovery: Terminal.print(try await devices.makeRecoveryKey() + "\n")
-        case .recover: try await devices.recover(word)
+        case .recover:
+            if !(try await devices.recover(word)) {
+                Terminal.note(Self.isListed + " The recovery key is the account's.")
+            }
         case .compare: try await compare()
         case .accept: word.isEmpty ? try await devices.acceptOwn() : try await devices.accept(word)
         case .reset:

@@ -118,14 +118,15 @@ package struct AccountDevices: Sendable {
         return secret.text
     }
 
-    /// Enrols this device with the recovery key.
-    package func recover(_ text: String) async throws(Failure) {
+    /// Enrols this device with the recovery key. A device that is on the list checks the key alone.
+    /// - Returns: whether this enrolled the device.
+    @discardableResult
+    package func recover(_ text: String) async throws(Failure) -> Bool {
         guard let secret = CarriedSecret(text: text), secret.isRecoveryKey else {
             throw Failure(description: "that is not a recovery key: a digit is wrong, or some are missing")
         }
-        // If the device is already enrolled, the action has succeeded. Otherwise this creates and stores the keys of
-        // the device.
-        if (try? await enrolment.device()) != nil { return }
+        // This creates and stores the keys of a device that is not enrolled.
+        let isEnrolled = (try? await enrolment.device()) != nil
         do throws(ServiceFailure) {
             let (place, kept) = try await enrolment.kept()
             let answer = try await service.send(.accountKeys, EmptyKeysRequest(), KeyRing.call)
@@ -136,8 +137,9 @@ package struct AccountDevices: Sendable {
                 list.recoveryKeys.contains(where: { $0.signing == signing.publicKey }),
                 let message = answer.messages.first(where: { $0.id == secret.id(place) }),
                 secret.accepts(message, list, place)
-            else { throw .transport(.internalError, "the account has another recovery key, or none") }
+            else { throw .transport(.invalidArguments, "the account has another recovery key, or none") }
             let keys = try Self.accountKeys(in: answer, of: list, by: secret, place)
+            if isEnrolled { return false }
             let device = DeviceKeys(signing: own.publicKey, box: box.publicKey)
             let entry = list.entry(.add, device, by: signing, in: place)
             let after = try await service.send(
@@ -148,12 +150,14 @@ package struct AccountDevices: Sendable {
             }
             contents.secrets.accountKeys = keys.mapValues { Data($0.secretKey) }
             contents.code = nil
+            contents.isRevoked = nil
             contents.listCount = longer.count
             contents.listHash = Data(longer.hash)
             let recovered = contents
             guard (try? kept.update { $0 = recovered }) != nil else {
                 throw .transport(.internalError, "the device's keys cannot be written")
             }
+            return true
         } catch {
             throw Self.failure(.service(error))
         }

@@ -21,10 +21,11 @@ extension CKContainer {
         try await keys { (devices) throws(AccountDevices.Failure) in try await devices.makeRecoveryKey() }
     }
 
-    /// Enrols this device on the account's list with the recovery key, after all other devices are lost.
-    /// - Throws: `CKError`: `.invalidArguments` if a digit is wrong.
+    /// Enrols this device on the account's list with the recovery key, after all other devices are lost. On a device of
+    /// the list it checks the key alone.
+    /// - Throws: `CKError`: `.invalidArguments` if a digit is wrong, or if the account has another recovery key.
     public func recoverDevice(key: String) async throws {
-        try await keys { (devices) throws(AccountDevices.Failure) in try await devices.recover(key) }
+        try await keys { (devices) throws(AccountDevices.Failure) in _ = try await devices.recover(key) }
     }
 
     private func keys<Value: Sendable>(

@@ -113,9 +113,22 @@ import Testing
         for key in [former, String(wrong), String(key.dropLast(2)), CarriedSecret.recoveryKey().text] {
             await #expect(throws: AccountDevices.Failure.self) { try await second.devices.recover(key) }
         }
-        try await second.devices.recover(key)
+        #expect(try await second.devices.recover(key))
         #expect(try await second.text("a") == "secret")
         #expect(try await second.devices.list().map(\.isThis) == [false, true])
+    }
+
+    @Test func `a device of the list tells the account's recovery key from others`() async throws {
+        let cloud = try await EncryptedCloud().makingZone()
+        let first = device(cloud, "one")
+        let former = try await first.devices.makeRecoveryKey()
+        let key = try await first.devices.makeRecoveryKey()
+        #expect(try await first.devices.recover(key) == false)
+        for key in [former, CarriedSecret.recoveryKey().text] {
+            await #expect(throws: AccountDevices.Failure.self) { try await first.devices.recover(key) }
+            await expectFailure(.invalidArguments) { try await first.container.recoverDevice(key: key) }
+        }
+        #expect(try await first.devices.list().count == 1)
     }
 
     @Test func `a revoked device gets no later key, and signs none`() async throws {

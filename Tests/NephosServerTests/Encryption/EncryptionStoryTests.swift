@@ -108,6 +108,10 @@ import Testing
         let desktop = try app("mei", "desktop", port).privateCloudDatabase
         _ = try word(try await keys("mei", "desktop", port, "recover", secret: recovery))
         #expect(try await text(desktop, "a", in: Self.zoneID) == "second")
+        let checked = try await keys("mei", "desktop", port, "recover", secret: recovery)
+        #expect(checked.status == 0 && checked.errors.contains("this device is on the list already"))
+        let other = try await keys("mei", "desktop", port, "recover", secret: CarriedSecret.recoveryKey().text)
+        #expect(other.status == 1 && other.errors.contains("another recovery key"), "\(other)")
         #expect(try await keys("mei", "desktop", port, "reset").status != 0, "it asks first")
         _ = try word(try await keys("mei", "desktop", port, "reset", "--yes"))
         #expect(await code { _ = try await text(desktop, "a", in: Self.zoneID) } == .zoneNotFound)
