@@ -128,7 +128,7 @@ package struct DeviceList: Hashable, Sendable {
     package private(set) var recoveryKeys: [DeviceKeys] = []
     package private(set) var accountKeyVersion: Int64 = 0
     package private(set) var accountKey: [UInt8] = []
-    /// The range of account key versions during which each device was on the list, by the device's signing key.
+    /// The range of account key versions during which each device, or recovery key, was on the list, by its signing key.
     private var tenures: [[UInt8]: ClosedRange<Int64>] = [:]
     /// The versions of the account key, by public key.
     private var accountKeyVersions: [[UInt8]: Int64] = [:]
@@ -176,11 +176,12 @@ package struct DeviceList: Hashable, Sendable {
             devices.append(entry.device)
         case .recovery:
             guard !knowsSigner(entry.device.signing) else { return false }
+            for replaced in recoveryKeys { endTenure(of: replaced) }
             recoveryKeys = [entry.device]
         case .revoke:
-            guard devices.contains(entry.device), let tenure = tenures[entry.device.signing] else { return false }
+            guard devices.contains(entry.device) else { return false }
             devices.removeAll { $0 == entry.device }
-            tenures[entry.device.signing] = tenure.lowerBound...accountKeyVersion
+            endTenure(of: entry.device)
         }
         if entry.change != .revoke { tenures[entry.device.signing] = entry.accountKeyVersion...Int64.max }
         accountKeyVersion = entry.accountKeyVersion
@@ -190,6 +191,12 @@ package struct DeviceList: Hashable, Sendable {
         hash = ContentHash.of(bytes)
         hashes.append(hash)
         return true
+    }
+
+    /// Ends the tenure of a device, or of a recovery key, with the current account key.
+    private mutating func endTenure(of device: DeviceKeys) {
+        guard let tenure = tenures[device.signing] else { return }
+        tenures[device.signing] = tenure.lowerBound...accountKeyVersion
     }
 
     /// Returns an entry that continues the list, signed by `author`.

@@ -66,6 +66,25 @@ import Testing
         return wrapped
     }
 
+    @Test func `a replaced recovery key signs no key for a later account key`() throws {
+        var account = try Account()
+        let (replaced, removed) = (SigningKeyPair.random(), SigningKeyPair.random())
+        let box = BoxKeyPair.random()
+        account.append(.add, removed, box)
+        account.append(.recovery, replaced, box)
+        let former = account.list.accountKey
+        account.append(.recovery, .random(), .random())
+        account.append(.revoke, removed, box)
+        let keys = (0..<2).map { _ in SealKey.random() }
+        let first = try wrapped(1, keys[0], after: nil, for: former, by: replaced)
+        let proof = proof(account.list)
+        #expect(try GroupKeys(KeysResponse(group: [first]), proof, try account.device()).keys[1] == keys[0])
+        let next = try wrapped(2, keys[1], after: keys[0], for: account.list.accountKey, by: replaced)
+        #expect(throws: GroupKeys.Invalid.self) {
+            try GroupKeys(KeysResponse(group: [first, next]), proof, try account.device())
+        }
+    }
+
     @Test func `a removed device makes no later account key, nor a key that follows one`() throws {
         var account = try Account()
         let (lost, box) = (SigningKeyPair.random(), BoxKeyPair.random())
