@@ -80,23 +80,28 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
             Item(
                 info: info,
                 result: Result { () throws(CKError) in
-                    try info.participant(users, hasAccount: accounts.contains(info), errors)
+                    try info.participant(users, hasAccount: accounts[info]?.get() ?? false, errors)
                 })
         }
         deliver(items) { self.hand(out: $0) }
     }
 
-    /// Returns those lookup infos whose addresses belong to accounts. The service reveals nothing else about the
-    /// accounts.
+    /// Returns for each address whether it belongs to an account. The service reveals nothing else about the accounts.
     private func accounts(
         _ infos: [CKUserIdentity.LookupInfo]
-    ) async throws(CKError) -> Set<CKUserIdentity.LookupInfo> {
+    ) async throws(CKError) -> [CKUserIdentity.LookupInfo: Result<Bool, CKError>] {
         let addresses = infos.filter { $0.userRecordID == nil }
-        guard !addresses.isEmpty else { return [] }
+        guard !addresses.isEmpty else { return [:] }
         let request = UserLookupRequest(lookupInfos: addresses.map(\.wireValue))
         do throws(ServiceFailure) {
             let users = try await containerAccount.service.send(.lookUpParticipants, request, containerCall).users
-            return Set(zip(addresses, users).filter { $0.1.hasAccount == true }.map(\.0))
+            let results = users.map { user -> Result<Bool, CKError> in
+                switch user {
+                case .user(let user): .success(user.hasAccount == true)
+                case .failure(let error): .failure(CKError(error, containerErrorContext))
+                }
+            }
+            return Dictionary(zip(addresses, results)) { first, _ in first }
         } catch {
             throw CKError(error, containerErrorContext)
         }

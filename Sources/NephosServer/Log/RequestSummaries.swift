@@ -104,6 +104,10 @@ extension RecordInfosResponse: ItemsAnswering {
     var itemFailures: ItemFailures { ItemFailures(results) { if case .failure(let error) = $0 { error } else { nil } } }
 }
 
+extension ParticipantLookupResponse: ItemsAnswering {
+    var itemFailures: ItemFailures { ItemFailures(users) { if case .failure(let error) = $0 { error } else { nil } } }
+}
+
 extension AccessRequestsResponse: ItemsAnswering {
     var itemFailures: ItemFailures { ItemFailures(failures) { $0 } }
 }

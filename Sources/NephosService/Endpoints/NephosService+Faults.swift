@@ -75,7 +75,7 @@ private struct FaultyAnswer {
     private func unbounded<Request: Sendable, Response: Sendable>(
         _ request: Request, _ call: (Request, RequestContext) async throws(ServiceError) -> Response
     ) async throws(ServiceError) -> Response {
-        let items = (request as? any ItemisedRequest)?.faultItems ?? FaultItems.of(request, path)
+        let items = FaultItems.of(request, path)
         let decision = plan.decide(items, context, following: follower(FaultPages.markers(of: request)), own: fault)
         if let fault = decision.request, fault.stage == .before { throw fault.error() }
         if let fault = decision.request, fault.stage == .amid {
@@ -100,7 +100,7 @@ private struct FaultyAnswer {
         _ request: Request, _ items: [FaultItem], _ decision: FaultDecision,
         _ call: (Request, RequestContext) async throws(ServiceError) -> Response
     ) async throws(ServiceError) -> Response {
-        guard let batch = request as? any ItemisedRequest else {
+        guard let batch = request as? any ItemisedRequest, let form = Response.self as? any ItemisedAnswer.Type else {
             guard let fault = decision.items.values.first else { return try await call(request, context) }
             if fault.code == .changeTokenExpired {
                 plan.expire((request as? DatabaseChangesRequest)?.syncToken, of: context.clientID)
@@ -109,12 +109,12 @@ private struct FaultyAnswer {
             _ = try await call(request, context)
             throw fault.error()
         }
-        return try await answer(batch, items, decision, call)
+        return try await answer(batch, form, items, decision, call)
     }
 
     /// Passes on the items that do not fail, and answers for the others.
-    private func answer<Batch: ItemisedRequest, Request, Response: Sendable>(
-        _ batch: Batch, _ items: [FaultItem], _ decision: FaultDecision,
+    private func answer<Answer: ItemisedAnswer, Request, Response: Sendable>(
+        _ batch: some ItemisedRequest, _: Answer.Type, _ items: [FaultItem], _ decision: FaultDecision,
         _ call: (Request, RequestContext) async throws(ServiceError) -> Response
     ) async throws(ServiceError) -> Response {
         var early: [Int: ServiceError] = expired(batch)
@@ -138,9 +138,9 @@ private struct FaultyAnswer {
         // What a server has encoded cannot be put together with what a fault makes of it.
         var plain = context
         plain.takesEncodedRecords = false
-        var kept: Batch.Answer?
+        var kept: Answer?
         if !places.isEmpty, let request = batch.keeping(places) as? Request {
-            kept = try await call(request, plain) as? Batch.Answer
+            kept = try await call(request, plain) as? Answer
         }
         if let results = (kept as? RecordsResponse)?.records {
             for (place, result) in zip(places, results) where result.isFailure { late[place] = nil }

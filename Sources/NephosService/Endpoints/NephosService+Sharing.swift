@@ -114,7 +114,7 @@ extension NephosService {
                 throw ServiceError.tooManyLookups
             }
             return try await store.read(by: caller) { reader in
-                let users = try infos.map { info in
+                let users = try infos.map { info -> ParticipantLookupResult in
                     var identity = UserIdentityDictionary(lookupInfo: info)
                     if let name = info.userRecordName {
                         identity.hasAccount =
@@ -122,7 +122,7 @@ extension NephosService {
                     } else if let address = InvitationAddress.canonical(info) {
                         identity.hasAccount = try reader.account(named: address) != nil
                     }
-                    return identity
+                    return .user(identity)
                 }
                 return ParticipantLookupResponse(users: users)
             }

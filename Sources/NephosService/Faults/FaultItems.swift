@@ -1,9 +1,11 @@
 import NephosWire
 
-/// What requests concern whose answers have no results of their items.
+/// What requests concern.
 enum FaultItems {
     static func of(_ request: some Sendable, _ path: String) -> [FaultItem] {
         switch request {
+        case is UserLookupRequest where path != Endpoint.lookUpParticipants.path: []
+        case let batch as any ItemisedRequest: batch.faultItems
         case let query as DecodedQuery:
             [
                 FaultItem(
@@ -14,7 +16,6 @@ enum FaultItems {
             [FaultItem(.changes, zoneName: changes.zone.zoneID.zoneName)]
         case is DatabaseChangesRequest: [FaultItem(.changes)]
         case is AssetUploadRequest, is RereferenceRequest: [FaultItem(.assets)]
-        case is ShortGUIDsRequest: [FaultItem(.sharing)]
         default: operations[path].map { [FaultItem($0)] } ?? []
         }
     }
@@ -22,8 +23,8 @@ enum FaultItems {
     /// The operations of the other endpoints. Those about keys and accounts have none: the library sends them in the
     /// course of others.
     private static let operations: [String: FaultOperation] = [
-        "zones/list": .zones, "subscriptions/list": .subscriptions, "subscriptions/lookup": .subscriptions,
-        "users/participants": .sharing, "tokens/create": .notification, "tokens/register": .notification,
+        "zones/list": .zones, "subscriptions/list": .subscriptions, "tokens/create": .notification,
+        "tokens/register": .notification,
     ]
 }
 

@@ -2,34 +2,42 @@ import NephosWire
 
 /// A request whose answer has one result for each of its items, so that a fault can fail some of them.
 protocol ItemisedRequest: Sendable {
-    associatedtype Answer: Sendable
     var faultItems: [FaultItem] { get }
     /// The request with the items at these places alone.
     func keeping(_ places: [Int]) -> Self
-    /// The answer to the request, from that to `kept` of its items and the errors of others. An error replaces a result.
-    /// - Parameter kept: nil if the service was not asked, as no item was left.
-    func answer(_ kept: Answer?, at places: [Int], failures: [Int: ServiceError], requestID: String) -> Answer
+    /// Adds to an item's error by what the answer names the item.
+    func name(_ error: inout ErrorDictionary, at place: Int)
     /// The items that fail with those that do, as they are of an atomic batch.
     func dependents(of failures: [Int: ServiceError]) -> [Int: ServiceError]
 }
 
 extension ItemisedRequest {
+    func name(_ error: inout ErrorDictionary, at place: Int) {}
     func dependents(of failures: [Int: ServiceError]) -> [Int: ServiceError] { [:] }
 
-    /// The results of all items, in the order of the request.
-    fileprivate func merged<Result>(
-        _ kept: [Result], at places: [Int], _ failures: [Int: ServiceError], _ failure: (Int, ServiceError) -> Result
-    ) -> [Result] {
-        var results: [Int: Result] = [:]
-        for (place, result) in zip(places, kept) { results[place] = result }
-        for (place, error) in failures { results[place] = failure(place, error) }
-        return results.sorted { $0.key < $1.key }.map(\.value)
+    /// The answer to the request, from that to `kept` of its items and the errors of others. An error replaces a result.
+    /// - Parameter kept: nil if the service was not asked, as no item was left.
+    func answer<Answer: ItemisedAnswer>(
+        _ kept: Answer?, at places: [Int], failures: [Int: ServiceError], requestID: String
+    ) -> Answer {
+        var answer = kept ?? Answer(items: [])
+        var results: [Int: Answer.Item] = [:]
+        for (place, result) in zip(places, answer.items) { results[place] = result }
+        for (place, error) in failures {
+            var dictionary = error.dictionary(requestID: requestID)
+            name(&dictionary, at: place)
+            results[place] = Answer.failure(dictionary)
+        }
+        answer.items = results.sorted { $0.key < $1.key }.map(\.value)
+        return answer
     }
 }
 
 extension Array {
     fileprivate func at(_ places: [Int]) -> [Element] { places.map { self[$0] } }
 }
+
+// MARK: - Records
 
 extension ModifyRecordsRequest: ItemisedRequest {
     private func zone(_ place: Int) -> ZoneIDDictionary { operations[place].record.zoneID ?? zoneID ?? .defaultZone }
@@ -57,17 +65,9 @@ extension ModifyRecordsRequest: ItemisedRequest {
         return request
     }
 
-    func answer(
-        _ kept: RecordsResponse?, at places: [Int], failures: [Int: ServiceError], requestID: String
-    ) -> RecordsResponse {
-        var answer = kept ?? RecordsResponse(records: [])
-        answer.records = merged(answer.records, at: places, failures) { place, error in
-            var dictionary = error.dictionary(requestID: requestID)
-            dictionary.recordName = operations[place].record.recordName
-            dictionary.zoneID = zone(place)
-            return .failure(dictionary)
-        }
-        return answer
+    func name(_ error: inout ErrorDictionary, at place: Int) {
+        error.recordName = operations[place].record.recordName
+        error.zoneID = zone(place)
     }
 
     func dependents(of failures: [Int: ServiceError]) -> [Int: ServiceError] {
@@ -94,19 +94,13 @@ extension LookupRecordsRequest: ItemisedRequest {
         return request
     }
 
-    func answer(
-        _ kept: RecordsResponse?, at places: [Int], failures: [Int: ServiceError], requestID: String
-    ) -> RecordsResponse {
-        var answer = kept ?? RecordsResponse(records: [])
-        answer.records = merged(answer.records, at: places, failures) { place, error in
-            var dictionary = error.dictionary(requestID: requestID)
-            dictionary.recordName = records[place].recordName
-            dictionary.zoneID = zone(place)
-            return .failure(dictionary)
-        }
-        return answer
+    func name(_ error: inout ErrorDictionary, at place: Int) {
+        error.recordName = records[place].recordName
+        error.zoneID = zone(place)
     }
 }
+
+// MARK: - Zones
 
 extension RecordZoneChangesRequest: ItemisedRequest {
     var faultItems: [FaultItem] { zones.map { FaultItem(.changes, zoneName: $0.zoneID.zoneName) } }
@@ -117,69 +111,47 @@ extension RecordZoneChangesRequest: ItemisedRequest {
         return request
     }
 
-    func answer(
-        _ kept: RecordZoneChangesResponse?, at places: [Int], failures: [Int: ServiceError], requestID: String
-    ) -> RecordZoneChangesResponse {
-        RecordZoneChangesResponse(
-            zones: merged(kept?.zones ?? [], at: places, failures) { place, error in
-                var dictionary = error.dictionary(requestID: requestID)
-                dictionary.zoneID = zones[place].zoneID
-                return .failure(dictionary)
-            })
-    }
+    func name(_ error: inout ErrorDictionary, at place: Int) { error.zoneID = zones[place].zoneID }
 }
 
 extension LookupZonesRequest: ItemisedRequest {
     var faultItems: [FaultItem] { zones.map { FaultItem(.zones, zoneName: $0.zoneName) } }
-
     func keeping(_ places: [Int]) -> Self { LookupZonesRequest(zones: zones.at(places)) }
-
-    func answer(
-        _ kept: ZonesResponse?, at places: [Int], failures: [Int: ServiceError], requestID: String
-    ) -> ZonesResponse {
-        ZonesResponse(
-            zones: merged(kept?.zones ?? [], at: places, failures) { place, error in
-                var dictionary = error.dictionary(requestID: requestID)
-                dictionary.zoneID = zones[place]
-                return .failure(dictionary)
-            })
-    }
+    func name(_ error: inout ErrorDictionary, at place: Int) { error.zoneID = zones[place] }
 }
 
 extension ModifyZonesRequest: ItemisedRequest {
     var faultItems: [FaultItem] { operations.map { FaultItem(.zones, zoneName: $0.zoneID.zoneName) } }
-
     func keeping(_ places: [Int]) -> Self { ModifyZonesRequest(operations: operations.at(places)) }
-
-    func answer(
-        _ kept: ZonesResponse?, at places: [Int], failures: [Int: ServiceError], requestID: String
-    ) -> ZonesResponse {
-        ZonesResponse(
-            zones: merged(kept?.zones ?? [], at: places, failures) { place, error in
-                var dictionary = error.dictionary(requestID: requestID)
-                dictionary.zoneID = operations[place].zoneID
-                return .failure(dictionary)
-            })
-    }
+    func name(_ error: inout ErrorDictionary, at place: Int) { error.zoneID = operations[place].zoneID }
 }
+
+// MARK: - Subscriptions
 
 extension ModifySubscriptionsRequest: ItemisedRequest {
     var faultItems: [FaultItem] { operations.map { _ in FaultItem(.subscriptions) } }
-
     func keeping(_ places: [Int]) -> Self { ModifySubscriptionsRequest(operations: operations.at(places)) }
 
-    func answer(
-        _ kept: SubscriptionsResponse?, at places: [Int], failures: [Int: ServiceError], requestID: String
-    ) -> SubscriptionsResponse {
-        SubscriptionsResponse(
-            subscriptions: merged(kept?.subscriptions ?? [], at: places, failures) { place, error in
-                var dictionary = error.dictionary(requestID: requestID)
-                dictionary.subscriptionID = operations[place].subscriptionID
-                return .failure(dictionary)
-            })
+    func name(_ error: inout ErrorDictionary, at place: Int) {
+        error.subscriptionID = operations[place].subscriptionID
     }
 }
 
-extension ShortGUIDsRequest {
+extension LookupSubscriptionsRequest: ItemisedRequest {
+    var faultItems: [FaultItem] { subscriptionIDs.map { _ in FaultItem(.subscriptions) } }
+    func keeping(_ places: [Int]) -> Self { LookupSubscriptionsRequest(subscriptionIDs: subscriptionIDs.at(places)) }
+    func name(_ error: inout ErrorDictionary, at place: Int) { error.subscriptionID = subscriptionIDs[place] }
+}
+
+// MARK: - Sharing
+
+extension ShortGUIDsRequest: ItemisedRequest {
     var faultItems: [FaultItem] { shortGUIDs.map { _ in FaultItem(.sharing) } }
+    func keeping(_ places: [Int]) -> Self { ShortGUIDsRequest(shortGUIDs: shortGUIDs.at(places)) }
+}
+
+/// The request of `users/participants`; the other lookups of users have no results of their items.
+extension UserLookupRequest: ItemisedRequest {
+    var faultItems: [FaultItem] { (lookupInfos ?? []).map { _ in FaultItem(.sharing) } }
+    func keeping(_ places: [Int]) -> Self { UserLookupRequest(lookupInfos: lookupInfos?.at(places)) }
 }

@@ -2,8 +2,7 @@
 package enum RequestText {
     /// Returns the endpoint and the items: `records/modify: save Note "milk"`.
     package static func of(_ request: some Sendable, _ path: String) -> String {
-        let items = (request as? any ItemisedRequest)?.faultItems ?? FaultItems.of(request, path)
-        let texts = items.map { item in
+        let texts = FaultItems.of(request, path).map { item in
             let subject = [item.recordType, item.recordName.map { "\"\($0)\"" }, item.zoneName.map { "in \($0)" }]
             return ([item.operation.rawValue] + subject.compactMap(\.self)).joined(separator: " ")
         }

@@ -20,19 +20,34 @@ extension AccessRequestsResponse: CodedMessage {
     }
 }
 
+/// An element of the `users` array of `users/participants`.
+package enum ParticipantLookupResult: Hashable, Sendable {
+    case user(UserIdentityDictionary)
+    case failure(ErrorDictionary)
+}
+
 /// The answer of our own `users/participants`: the invited users, and whether they have accounts.
 package struct ParticipantLookupResponse: Hashable, Sendable {
-    /// One user for each lookup info of the request, in the request's order.
-    package var users: [UserIdentityDictionary]
+    /// One result for each lookup info of the request, in the request's order.
+    package var users: [ParticipantLookupResult]
 
-    package init(users: [UserIdentityDictionary]) { self.users = users }
+    package init(users: [ParticipantLookupResult]) { self.users = users }
 }
 
 extension ParticipantLookupResponse: CodedMessage {
     package static let codec = Codec<Self>(
-        Self.init, .required("users", \.users, .array("an array of user identities", of: UserIdentityDictionary.codec)))
+        Self.init, .required("users", \.users, .array("an array of user identities", of: ParticipantLookupResult.codec))
+    )
 }
 
-extension UserIdentityDictionary {
-    fileprivate static let codec = Codec<Self>("a user identity", read: Self.init(json:)) { $0.write(to: &$1) }
+extension ParticipantLookupResult {
+    fileprivate static let codec = Codec<Self>("a user identity") { (json) throws(WireError) in
+        ErrorDictionary.describes(json)
+            ? .failure(try ErrorDictionary(json: json)) : .user(try UserIdentityDictionary(json: json))
+    } write: { result, writer in
+        switch result {
+        case .user(let user): user.write(to: &writer)
+        case .failure(let error): error.write(to: &writer)
+        }
+    }
 }

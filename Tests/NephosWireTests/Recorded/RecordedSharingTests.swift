@@ -152,8 +152,8 @@ struct RecordedSharingTests {
 
     @Test func `looked up participants keep their bytes and errors`() throws {
         try expectRecorded(
-            small: ParticipantLookupResponse(users: [UserIdentityDictionary()]), #"{"users":[{}]}"#,
-            full: ParticipantLookupResponse(users: [Samples.identity]),
+            small: ParticipantLookupResponse(users: [.user(UserIdentityDictionary())]), #"{"users":[{}]}"#,
+            full: ParticipantLookupResponse(users: [.user(Samples.identity)]),
             #"""
             {"users":[{"userRecordName":"_b","lookupInfo":{"emailAddress":"b@example.com","phoneNumber":"+1",\#
             "userRecordName":"_b"},"nameComponents":{"givenName":"Bo","familyName":"Berg"},\#
