@@ -276,6 +276,53 @@ import Testing
         #expect(changes.modifications.isEmpty)
     }
 
+    /// A list of mei's, with an item or without, that tom takes part in without the right to write.
+    private func sharedList(
+        hasItem: Bool = true
+    ) async throws -> (zone: CKRecordZone.ID, mei: CKDatabase, tom: CKDatabase) {
+        let cloud = try LocalCloud.current
+        let (mei, tom) = (cloud.container(account: "mei"), cloud.device("toms", account: "tom").container)
+        let url = try #require(try await shareURLs(["root"]).first)
+        let milk = note("milk", in: zoneID)
+        milk.parent = CKRecord.Reference(recordID: note("root", in: zoneID).recordID, action: .none)
+        if hasItem { try await mei.privateCloudDatabase.save(milk) }
+        let share = try await tom.accept(try await tom.shareMetadata(for: url))
+        return (share.recordID.zoneID, mei.privateCloudDatabase, tom.sharedCloudDatabase)
+    }
+
+    private func failure<Value>(_ body: () async throws -> Value) async -> CKError.Code? {
+        do {
+            _ = try await body()
+            return nil
+        } catch {
+            return (error as? CKError)?.code
+        }
+    }
+
+    @Test(arguments: [("root", false), ("root", true), ("milk", true)])
+    func `a record of the shared database that its owner deletes is gone`(name: String, hasItem: Bool) async throws {
+        let (zone, mei, tom) = try await sharedList(hasItem: hasItem)
+        let recordID = note(name, in: zone).recordID
+        try LocalCloud.current.fail(.fetch, record: name, device: "toms", with: .unknownItem)
+        #expect(await failure { try await tom.record(for: recordID) } == .unknownItem)
+        #expect(
+            await failure { try await tom.record(for: recordID) } == (name == "root" ? .zoneNotFound : .unknownItem))
+        let ofOwner = await failure { try await mei.record(for: note(name, in: zoneID).recordID) }
+        #expect(ofOwner == (name == "root" && hasItem ? nil : .unknownItem), "only the share ends if it has an item")
+    }
+
+    @Test(arguments: [CKError.Code.zoneNotFound, .userDeletedZone])
+    func `a zone of the shared database that its owner takes away is gone`(code: CKError.Code) async throws {
+        let (zone, mei, tom) = try await sharedList()
+        let token = try await tom.databaseChanges(since: nil).changeToken
+        try LocalCloud.current.fail(.changes, zone: "Notes", device: "toms", with: code)
+        #expect(await failure { try await tom.recordZoneChanges(inZoneWith: zone, since: nil) } == code)
+        #expect(await failure { try await tom.recordZoneChanges(inZoneWith: zone, since: nil) } == .zoneNotFound)
+        #expect(try await tom.databaseChanges(since: token).deletions.map(\.zoneID) == [zone])
+        let isThere = try await mei.allRecordZones().contains { $0.zoneID == zoneID }
+        #expect(isThere == (code == .zoneNotFound))
+    }
+
     @Test func `an answer that is cut brings its first half`() async throws {
         for name in ["a", "b", "c", "d"] { try await database().save(note(name)) }
         try LocalCloud.current.fail(.query, at: .amidAnswer, with: .networkFailure)

@@ -1,7 +1,9 @@
+import NephosStorage
 import NephosWire
 
 /// Brings about what a fault asks for, where another device's request can: then the service's own rules refuse the item,
-/// with all that such a refusal has.
+/// with all that such a refusal has. In the shared database that device is the zone owner's, and the item has the fault's
+/// own code: a participant sees little of what an owner does.
 struct FaultCause {
     let service: NephosService
     let context: RequestContext
@@ -15,11 +17,35 @@ struct FaultCause {
             await conflict(batch, place)
             // If the other device cannot save the record either, the service refuses this save for the same reason.
             return true
-        case .unknownItem: return await delete(batch, place)
-        case .zoneNotFound: return await remove(item.zoneName, .deleted)
-        case .userDeletedZone: return await remove(item.zoneName, .purged)
+        case .unknownItem: return try await delete(batch, place, in: item.zoneID)
+        case .zoneNotFound: return try await remove(item.zoneID, .deleted)
+        case .userDeletedZone: return try await remove(item.zoneID, .purged)
         default: return false
         }
+    }
+
+    /// A zone that is shared with the account, from its owner's side.
+    private struct OwnedZone: Sendable {
+        var owner: String
+        /// The names of the shares in which the account takes part.
+        var shares: [String]
+    }
+
+    /// - Returns: nil if the zone is not shared with the account.
+    private func ownedZone(_ zoneID: ZoneIDDictionary?) async throws(ServiceError) -> OwnedZone? {
+        try await service.perform(context, reads: true) { store, caller in
+            try await store.read(by: caller) { reader in
+                try ZoneRegistry.find(caller.address(zoneID), caller, reader)?.shared.map { zone in
+                    OwnedZone(owner: zone.owner.name, shares: zone.participations.map(\.share.name))
+                }
+            }
+        }
+    }
+
+    private func device(of zone: OwnedZone) -> RequestContext {
+        var device = otherDevice
+        (device.account, device.scope) = (zone.owner, .private)
+        return device
     }
 
     /// The context of another device of the same account.
@@ -44,46 +70,75 @@ struct FaultCause {
             record.recordChangeTag = operation.record.recordChangeTag
         }
         if operation.operationType == .create { record.fields = operation.record.fields }
-        if await modify(RecordOperation(operationType: .forceUpdate, record: record)) { return }
+        if await modify([RecordOperation(operationType: .forceUpdate, record: record)], on: otherDevice) { return }
         // The fields may refer to records that only this batch has.
         record.fields = RecordFields()
-        _ = await modify(RecordOperation(operationType: .forceUpdate, record: record))
+        _ = await modify([RecordOperation(operationType: .forceUpdate, record: record)], on: otherDevice)
     }
 
     /// Deletes the record as another device does.
-    private func delete(_ batch: some ItemisedRequest, _ place: Int) async -> Bool {
-        let record: RecordToModify
+    private func delete(
+        _ batch: some ItemisedRequest, _ place: Int, in zoneID: ZoneIDDictionary?
+    ) async throws(ServiceError) -> Bool {
+        guard let name = deletable(batch, place) else { return false }
+        guard context.scope == .shared else { return await delete([name], in: zoneID, on: otherDevice) }
+        guard let zone = try await ownedZone(zoneID), let zoneName = zoneID?.zoneName else { return false }
+        let own = ZoneIDDictionary(zoneName: zoneName)
+        // A record that is the parent of others cannot be deleted. Without its share the account does not see it either.
+        if await delete([name], in: own, on: device(of: zone)) { return false }
+        _ = await delete(zone.shares, in: own, on: device(of: zone))
+        return false
+    }
+
+    /// The name of the record without which the item fails; nil if there is none.
+    private func deletable(_ batch: some ItemisedRequest, _ place: Int) -> String? {
         switch batch {
         case let request as ModifyRecordsRequest:
             let operation = request.operations[place]
             // Only a save that has the tag of a record fails without that record.
             guard operation.record.recordChangeTag != nil, operation.record.share == nil,
                 [.update, .replace].contains(operation.operationType)
-            else { return false }
-            record = RecordToModify(
-                recordName: operation.record.recordName, zoneID: operation.record.zoneID ?? request.zoneID)
-        case let request as LookupRecordsRequest:
-            record = RecordToModify(
-                recordName: request.records[place].recordName, zoneID: request.records[place].zoneID ?? request.zoneID)
-        default: return false
+            else { return nil }
+            return operation.record.recordName
+        case let request as LookupRecordsRequest: return request.records[place].recordName
+        default: return nil
         }
-        return await modify(RecordOperation(operationType: .forceDelete, record: record))
     }
 
-    private func modify(_ operation: RecordOperation) async -> Bool {
+    private func delete(_ names: [String], in zoneID: ZoneIDDictionary?, on device: RequestContext) async -> Bool {
+        let operations = names.map { name in
+            RecordOperation(operationType: .forceDelete, record: RecordToModify(recordName: name, zoneID: zoneID))
+        }
+        return await modify(operations, on: device)
+    }
+
+    private func modify(_ operations: [RecordOperation], on device: RequestContext) async -> Bool {
         do throws(ServiceError) {
-            let answer = try await service.modifyRecords(ModifyRecordsRequest(operations: [operation]), otherDevice)
+            let answer = try await service.modifyRecords(ModifyRecordsRequest(operations: operations), device)
             return !answer.records.contains(where: \.isFailure)
         } catch {
             return false
         }
     }
 
-    /// Removes a zone of the account, as its user can.
-    private func remove(_ zoneName: String?, _ reason: ZoneDeletionReason) async -> Bool {
-        guard context.scope == .private, let zoneName, zoneName != ZoneIDDictionary.defaultZoneName else {
+    /// Removes a zone, as its user can. The owner of a shared one ends its shares, or removes the app's data.
+    private func remove(_ zoneID: ZoneIDDictionary?, _ reason: ZoneDeletionReason) async throws(ServiceError) -> Bool {
+        guard let zoneName = zoneID?.zoneName, zoneName != ZoneIDDictionary.defaultZoneName else { return false }
+        switch context.scope {
+        case .public: return false
+        case .private: return await remove(zoneName, reason, context)
+        case .shared:
+            guard let zone = try await ownedZone(zoneID) else { return false }
+            if reason == .purged {
+                _ = await remove(zoneName, reason, device(of: zone))
+            } else {
+                _ = await delete(zone.shares, in: ZoneIDDictionary(zoneName: zoneName), on: device(of: zone))
+            }
             return false
         }
+    }
+
+    private func remove(_ zoneName: String, _ reason: ZoneDeletionReason, _ context: RequestContext) async -> Bool {
         do throws(ServiceError) {
             _ = try await service.removeZones(named: [zoneName], reason: reason, context)
             return true

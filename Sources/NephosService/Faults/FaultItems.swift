@@ -10,10 +10,10 @@ enum FaultItems {
             [
                 FaultItem(
                     .query, recordType: query.request.query.recordType,
-                    zoneName: query.request.zoneWide ? nil : (query.request.zoneID ?? .defaultZone).zoneName)
+                    zoneID: query.request.zoneWide ? nil : query.request.zoneID ?? .defaultZone)
             ]
         case let changes as RecordChangesRequest:
-            [FaultItem(.changes, zoneName: changes.zone.zoneID.zoneName)]
+            [FaultItem(.changes, zoneID: changes.zone.zoneID)]
         case is DatabaseChangesRequest: [FaultItem(.changes)]
         case is AssetUploadRequest, is RereferenceRequest: [FaultItem(.assets)]
         default: operations[path].map { [FaultItem($0)] } ?? []

@@ -1,3 +1,5 @@
+import NephosWire
+
 /// What a client does with a service, as faults address it.
 package enum FaultOperation: String, Hashable, Sendable, CaseIterable {
     /// Any of the others.
@@ -11,18 +13,21 @@ package struct FaultItem: Hashable, Sendable {
     var operation: FaultOperation
     var recordType: String?
     var recordName: String?
-    var zoneName: String?
+    var zoneID: ZoneIDDictionary?
     /// Whether another device's save can make this one a conflict: a save that replaces whatever there is has none.
     var canConflict = true
 
-    package init(
-        _ operation: FaultOperation, recordType: String? = nil, recordName: String? = nil, zoneName: String? = nil
+    init(
+        _ operation: FaultOperation, recordType: String? = nil, recordName: String? = nil,
+        zoneID: ZoneIDDictionary? = nil
     ) {
         self.operation = operation
         self.recordType = recordType
         self.recordName = recordName
-        self.zoneName = zoneName
+        self.zoneID = zoneID
     }
+
+    var zoneName: String? { zoneID?.zoneName }
 }
 
 /// What goes wrong, with which requests, and how often.

@@ -48,7 +48,7 @@ extension ModifyRecordsRequest: ItemisedRequest {
             let deletes = [.delete, .forceDelete].contains(operation.operationType)
             var item = FaultItem(
                 deletes ? .delete : .save, recordType: operation.record.recordType,
-                recordName: operation.record.recordName, zoneName: zone(place).zoneName)
+                recordName: operation.record.recordName, zoneID: zone(place))
             // Another device cannot make a share of its own of the same record before this one.
             item.canConflict =
                 [.update, .replace].contains(operation.operationType)
@@ -84,7 +84,7 @@ extension LookupRecordsRequest: ItemisedRequest {
 
     var faultItems: [FaultItem] {
         records.indices.map {
-            FaultItem(.fetch, recordName: records[$0].recordName, zoneName: zone($0).zoneName)
+            FaultItem(.fetch, recordName: records[$0].recordName, zoneID: zone($0))
         }
     }
 
@@ -103,7 +103,7 @@ extension LookupRecordsRequest: ItemisedRequest {
 // MARK: - Zones
 
 extension RecordZoneChangesRequest: ItemisedRequest {
-    var faultItems: [FaultItem] { zones.map { FaultItem(.changes, zoneName: $0.zoneID.zoneName) } }
+    var faultItems: [FaultItem] { zones.map { FaultItem(.changes, zoneID: $0.zoneID) } }
 
     func keeping(_ places: [Int]) -> Self {
         var request = self
@@ -115,13 +115,13 @@ extension RecordZoneChangesRequest: ItemisedRequest {
 }
 
 extension LookupZonesRequest: ItemisedRequest {
-    var faultItems: [FaultItem] { zones.map { FaultItem(.zones, zoneName: $0.zoneName) } }
+    var faultItems: [FaultItem] { zones.map { FaultItem(.zones, zoneID: $0) } }
     func keeping(_ places: [Int]) -> Self { LookupZonesRequest(zones: zones.at(places)) }
     func name(_ error: inout ErrorDictionary, at place: Int) { error.zoneID = zones[place] }
 }
 
 extension ModifyZonesRequest: ItemisedRequest {
-    var faultItems: [FaultItem] { operations.map { FaultItem(.zones, zoneName: $0.zoneID.zoneName) } }
+    var faultItems: [FaultItem] { operations.map { FaultItem(.zones, zoneID: $0.zoneID) } }
     func keeping(_ places: [Int]) -> Self { ModifyZonesRequest(operations: operations.at(places)) }
     func name(_ error: inout ErrorDictionary, at place: Int) { error.zoneID = operations[place].zoneID }
 }
