@@ -60,6 +60,7 @@ import Testing
         phone.isOffline = true
         let error = await #expect(throws: CKError.self) { try await save(phone) }
         #expect(error?.code == .networkUnavailable)
+        #expect(error?.localizedDescription.contains("The device is offline") == true)
         try await save(tablet)
         phone.isOffline = false
         _ = try await phone.container.privateCloudDatabase.record(for: recordID)

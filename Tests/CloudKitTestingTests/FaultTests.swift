@@ -415,6 +415,30 @@ import Testing
             ])
     }
 
+    @Test(arguments: [Fault.Stage.beforeArrival, .afterCommit, .amidAnswer])
+    func `a partial failure of a request, which has no items, cannot be asked for`(stage: Fault.Stage) async throws {
+        let failure = await #expect(throws: CloudFailure.self) {
+            try await withCloud { cloud in
+                cloud.fail(.save, at: stage, level: .request, with: .partialFailure)
+                if stage == .amidAnswer { cloud.fail(.save, at: stage, with: .partialFailure) }
+                try await database().save(note("a"))
+            }
+        }
+        let problems = failure?.problems.map { $0.split(separator: "happened: ").last }
+        let expected: Substring = "a partial failure is that of its items, and not a request's."
+        #expect(problems?.allSatisfy { $0 == expected } == true && problems?.isEmpty == false, "\(problems ?? [])")
+    }
+
+    @Test func `a zone that a request is told does not exist has its name`() async throws {
+        try await database().save(CKRecordZone(zoneID: zoneID))
+        try LocalCloud.current.fail(.save, at: .amidAnswer, with: .zoneNotFound)
+        let error = await #expect(throws: CKError.self) { try await database().save(note("a", in: zoneID)) }
+        #expect(error?.code == .zoneNotFound && error?.localizedDescription.contains("'Notes'") == true)
+        try LocalCloud.current.fail(.changes, with: .zoneNotFound)
+        let ofDatabase = await #expect(throws: CKError.self) { _ = try await database().databaseChanges(since: nil) }
+        #expect(ofDatabase?.code == .zoneNotFound && ofDatabase?.localizedDescription.contains("''") == false)
+    }
+
     @Test func `an item whose answer is lost leaves the answers of its batch true`() async throws {
         try await database().save(CKRecordZone(zoneID: zoneID))
         try LocalCloud.current.fail(.save, record: "b", zone: "Notes", at: .afterCommit, with: .quotaExceeded)

@@ -80,14 +80,16 @@ public struct Simulation: Sendable {
     }
 
     /// Runs random steps.
-    /// - Parameter patience: how long a failure is repeated with fewer steps, in real time.
+    ///   - patience: how long a failure is repeated with fewer steps, in real time.
     /// - Returns: what happened, a line each. The same seed and number of steps give the same lines.
+    /// - Parameters:
+    ///   - count: how many steps; none if it is negative.
     /// - Throws: `SimulationFailure`; `LocalCloudError` if the simulation has no device or account; `CancellationError`.
     @discardableResult
     public func run(steps count: Int, shrinkingFor patience: Duration = .seconds(50)) async throws -> [String] {
         let run = try await SimulationRun(self)
         var planner = SimulationPlanner(self)
-        for _ in 0..<count {
+        for _ in 0..<max(0, count) {
             if Task.isCancelled { break }
             if await run.hasProblem { break }
             await run.perform(planner.next(await run.situations))
@@ -100,9 +102,14 @@ public struct Simulation: Sendable {
 
     /// Repeats the steps of a failure, or runs chosen ones.
     /// - Returns: what happened, a line each.
-    /// - Throws: `SimulationFailure`, with these steps.
+    /// - Throws: `SimulationFailure`, with these steps; `LocalCloudError` if a step is of a device that the simulation does
+    ///   not have.
     @discardableResult
     public func replay(_ steps: [Step]) async throws -> [String] {
+        if let step = steps.first(where: { $0.device.map { !devices.contains($0) } ?? false }) {
+            throw LocalCloudError(
+                "\(step) is of no device of the simulation: it has \(devices.joined(separator: ", ")).")
+        }
         let outcome = try await outcome(of: steps)
         try Task.checkCancellation()
         guard let problem = outcome.problem else { return outcome.trace }

@@ -51,6 +51,18 @@ extension Simulation {
         /// Every device is online, and syncs until nothing changes. Then they have to agree, and to show what their users did.
         case check
 
+        /// The device on which it happens; nil if it happens to the service.
+        var device: String? {
+            switch self {
+            case .edit(let device, _), .sync(let device), .pass(let device), .finish(let device), .fail(let device, _),
+                .lose(let device), .cut(let device), .crash(let device), .crashAtEvent(let device, _),
+                .restartDuring(let device), .offline(let device), .online(let device), .push(let device),
+                .repeatPush(let device), .losePush(let device), .signIn(let device, _), .reinstall(let device):
+                device
+            case .restart, .advance, .forgetDeletions, .purge, .check: nil
+            }
+        }
+
         /// What happens, with its device but without its other details.
         var kind: String { String(description.prefix { $0 != "," && $0 != ")" }) }
     }

@@ -38,7 +38,11 @@ extension FaultDecision {
 
 extension ServiceError {
     /// The error of a device that is offline.
-    fileprivate static let offline = FaultRule(.any, .networkUnavailable).error()
+    fileprivate static var offline: ServiceError {
+        var error = FaultRule(.any, .networkUnavailable).error()
+        error.reason = "The device is offline (`isOffline`)"
+        return error
+    }
 }
 
 /// One request to a service that has faults.
@@ -77,20 +81,20 @@ private struct FaultyAnswer {
     ) async throws(ServiceError) -> Response {
         let items = FaultItems.of(request, path)
         let decision = plan.decide(items, context, following: follower(FaultPages.markers(of: request)), own: fault)
-        if let fault = decision.request, fault.stage == .before { throw fault.error() }
+        if let fault = decision.request, fault.stage == .before { throw fault.error(among: items) }
         if let fault = decision.request, fault.stage == .amid {
-            return try await cut(request, fault, decision.entry, call)
+            return try await cut(request, items, fault, decision.entry, call)
         }
         if plan.isUnfriendly {
             var plain = self
             plain.context.takesEncodedRecords = false
             let readable = Unfriendliness.readable(request)
             let response = try await plain.itemised(readable, items, decision, call)
-            if let fault = decision.request { throw fault.error() }
+            if let fault = decision.request { throw fault.error(among: items) }
             return plan.changed(response, to: readable, plain.context)
         }
         let response = try await itemised(request, items, decision, call)
-        if let fault = decision.request { throw fault.error() }
+        if let fault = decision.request { throw fault.error(among: items) }
         return response
     }
 
@@ -105,9 +109,9 @@ private struct FaultyAnswer {
             if fault.code == .changeTokenExpired {
                 plan.expire((request as? DatabaseChangesRequest)?.syncToken, of: context.clientID)
             }
-            if fault.stage == .before { throw fault.error() }
+            if fault.stage == .before { throw fault.error(among: items) }
             _ = try await call(request, context)
-            throw fault.error()
+            throw fault.error(among: items)
         }
         return try await answer(batch, form, items, decision, call)
     }
@@ -121,7 +125,7 @@ private struct FaultyAnswer {
         if let bounds = plan.bounds { early.merge(bounds.failures(of: batch)) { own, _ in own } }
         var late: [Int: ServiceError] = [:]
         for (place, fault) in decision.items.sorted(by: { $0.key < $1.key }) where early[place] == nil {
-            let error = fault.error(zoneName: items[place].zoneName)
+            let error = fault.error(of: items[place])
             if fault.code == .changeTokenExpired { expireToken(of: batch, place) }
             if fault.stage != .before {
                 late[place] = error
@@ -166,22 +170,22 @@ private struct FaultyAnswer {
     /// Answers with the first half of a page, and has the request for the next page fail. An answer that has no parts, or
     /// one part, is lost whole.
     private func cut<Request: Sendable, Response: Sendable>(
-        _ request: Request, _ fault: FaultRule, _ entry: Int?,
+        _ request: Request, _ items: [FaultItem], _ fault: FaultRule, _ entry: Int?,
         _ call: (Request, RequestContext) async throws(ServiceError) -> Response
     ) async throws(ServiceError) -> Response {
         var plain = context
         plain.takesEncodedRecords = false
         guard let first = FaultPages.limited(request, { $0 }) else {
             _ = try await call(request, context)
-            throw fault.error()
+            throw fault.error(among: items)
         }
         let whole = try await call(first, plain)
         guard let count = FaultPages.count(whole), count > 1, let half = FaultPages.limited(request, { _ in count / 2 })
         else {
-            throw fault.error()
+            throw fault.error(among: items)
         }
         let part = try await call(half, plain)
-        guard let follower = follower(FaultPages.next(after: part)) else { throw fault.error() }
+        guard let follower = follower(FaultPages.next(after: part)) else { throw fault.error(among: items) }
         var next = fault
         next.stage = .before
         plan.cut(CutAnswer(follower: follower, rule: next, entry: entry))

@@ -92,6 +92,9 @@ package struct FaultRule: Hashable, Sendable {
             return "a pause is a number of seconds, a day at most"
         }
         if code == .serverRecordChanged, let problem = conflictProblem { return problem }
+        if code == .partialFailure, !concernsItems {
+            return "a partial failure is that of its items, and not a request's"
+        }
         if recordType != nil, ![.any, .save, .query].contains(operation) {
             return "\(operation) names no record type: name the record instead"
         }
@@ -124,22 +127,25 @@ package struct FaultRule: Hashable, Sendable {
     private static func matches(_ wanted: String?, _ actual: String?) -> Bool { wanted == nil || wanted == actual }
 
     /// What the client is told.
-    /// - Parameter zoneName: the zone of the item that fails; nil for a request.
-    func error(zoneName: String? = nil) -> ServiceError {
+    /// - Parameters:
+    ///   - item: the item that fails; nil for a request.
+    ///   - items: what the request concerns.
+    func error(of item: FaultItem? = nil, among items: [FaultItem] = []) -> ServiceError {
+        let zoneName = item?.zoneName ?? self.zoneName ?? items.first(where: matches)?.zoneName
         // Where the service has such an error, a fault has its words: apps and this library read some of them.
         var error: ServiceError =
-            switch code {
-            case .changeTokenExpired: .changeTokenExpired
-            case .unknownItem: .recordNotFound
-            case .batchRequestFailed: .atomicFailure
-            case .zoneNotFound: .zoneNotFound(zoneName ?? self.zoneName ?? "")
+            switch (code, zoneName) {
+            case (.changeTokenExpired, _): .changeTokenExpired
+            case (.unknownItem, _): .recordNotFound
+            case (.batchRequestFailed, _): .atomicFailure
+            case (.zoneNotFound, let zoneName?): .zoneNotFound(zoneName)
             default:
                 ServiceError(
                     code.serverCode, ServiceError.ClientCode(rawValue: code.rawValue) ?? .internalError,
                     "A fault that was asked for: \(description)")
             }
         // A partial failure is that of its items.
-        error.fault = code == .partialFailure && zoneName != nil ? .serverRejectedRequest : code
+        error.fault = code == .partialFailure && item != nil ? .serverRejectedRequest : code
         error.retryAfter = retryAfter ?? code.retryAfter
         return error
     }

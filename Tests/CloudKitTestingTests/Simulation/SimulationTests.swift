@@ -30,6 +30,14 @@ import Testing
         #expect(first != (try await simulation(seed: 4).run(steps: 150)))
     }
 
+    @Test func `steps of a device that the simulation does not have are refused`() async throws {
+        let error = await #expect(throws: LocalCloudError.self) {
+            try await simulation(seed: 1).replay([.edit("phone", 1), .edit("tablet", 1)])
+        }
+        #expect(error?.description.contains(#".edit("tablet", 1)"#) == true, "\(String(describing: error))")
+        #expect(try await simulation(seed: 1).run(steps: -1) == simulation(seed: 1).run(steps: 0))
+    }
+
     /// Returns the first failure of some seeds.
     private func failure(
         _ mistake: PlainNotes.Mistake, accounts: [String] = ["mei"], shrinkingFor patience: Duration = .zero
@@ -139,8 +147,8 @@ import Testing
     @Test func `steps that do not apply do nothing`() async throws {
         let simulation = simulation(seed: 1)
         let steps: [Simulation.Step] = [
-            .pass("phone"), .fail("phone", .networkFailure), .lose("nowhere"), .edit("nowhere", 1), .finish("pad"),
-            .push("phone"), .signIn("phone", account: "mei"), .crash("nowhere"), .purge(account: "tom"), .check,
+            .pass("phone"), .fail("phone", .networkFailure), .lose("pad"), .finish("pad"), .push("phone"),
+            .signIn("phone", account: "mei"), .purge(account: "tom"), .check,
         ]
         let trace = try await simulation.replay(steps)
         #expect(!trace.contains { $0.contains("records/modify") })
