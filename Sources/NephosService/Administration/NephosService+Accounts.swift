@@ -20,8 +20,8 @@ extension NephosService {
     }
 
     /// Deletes an account: its private database with its shares, its participation in others' shares, its keys,
-    /// subscriptions and push tokens. When this method returns, no account sees that data; background jobs then erase
-    /// the data. A later sign-in under the same name creates another account.
+    /// subscriptions and push tokens. When this method returns, no account sees that data, and owners of shares see one
+    /// participant less; background jobs then erase the data. A later sign-in under the same name creates another account.
     package func deleteAccount(
         _ request: DeleteAccountRequest, _ context: RequestContext
     ) async throws(ServiceError) -> DeleteAccountResponse {
@@ -38,16 +38,17 @@ extension NephosService {
                 return (account, try Self.summary(of: account, reader))
             }
             store.accounts.beginDeletion(of: account)
-            // Required by `SchemaCatalog`: the deletion removes the account's roles.
-            store.schemas.beginChange()
-            defer { store.schemas.endChange() }
             do {
+                // Required by `SchemaCatalog`: the deletion removes the account's roles.
+                store.schemas.beginChange()
+                defer { store.schemas.endChange() }
                 let deletion = AccountDeletion(account: account, erasesPublicRecords: erasesPublicRecords)
                 try await store.engine.write { try deletion.run(in: $0) }
             } catch {
                 store.accounts.cancelDeletion(of: account)
                 throw error
             }
+            await store.background.leaveShares(of: account)
             store.background.wake()
             // If background work is disabled, the data is erased before the response.
             if !configuration.worksInBackground { await store.background.settle() }

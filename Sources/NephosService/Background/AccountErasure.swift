@@ -1,7 +1,7 @@
 import NephosStorage
 import NephosWire
 
-/// Erases a deleted account's data in a background job, one step per transaction: the account's participation in
+/// Erases a deleted account's data in a background job, one step per transaction: what is left of its participation in
 /// others' shares, its zones, its keys, its request outcomes, the records that it created in the public database if they
 /// are to go too, and its user record there. The deletion of each zone inserts a job that purges the zone's contents.
 struct AccountErasure {
@@ -22,9 +22,7 @@ struct AccountErasure {
 
     /// - Parameter limit: the maximum number of records that the step writes.
     func step(limit: Int, in transaction: StorageTransaction) throws -> Step {
-        // Deleting a share or a zone writes several rows.
-        let count = max(1, limit / 8)
-        var step = try privateStep(count, limit: limit, in: transaction)
+        var step = try privateStep(Self.count(limit), limit: limit, in: transaction)
         step.publicRecords = publicRecords
         guard step.isDone else { return step }
         if let publicRecords {
@@ -34,14 +32,24 @@ struct AccountErasure {
         return Step(isDone: true, leftEvents: try deleteUserRecord(in: transaction))
     }
 
+    /// The maximum number of shares or zones of a step: changing one writes several rows.
+    static func count(_ limit: Int) -> Int { max(1, limit / 8) }
+
+    /// Ends some of the account's participations in others' shares.
+    /// - Parameter count: the maximum number of shares.
+    /// - Returns: whether change events were stored, so that subscribers must be notified; nil if no participation was
+    ///   left.
+    func leaveShares(_ count: Int, in transaction: StorageTransaction) throws -> Bool? {
+        let rows = try transaction.participations(account: account.id, limit: count)
+        if rows.isEmpty { return nil }
+        var leftEvents = false
+        for row in rows where try leave(row, in: transaction) { leftEvents = true }
+        return leftEvents
+    }
+
     /// - Parameter count: the maximum number of zones, or of shares, that the step changes.
     private func privateStep(_ count: Int, limit: Int, in transaction: StorageTransaction) throws -> Step {
-        let rows = try transaction.participations(account: account.id, limit: count)
-        if !rows.isEmpty {
-            var step = Step()
-            for row in rows where try leave(row, in: transaction) { step.leftEvents = true }
-            return step
-        }
+        if let leftEvents = try leaveShares(count, in: transaction) { return Step(leftEvents: leftEvents) }
         let zones = try transaction.zones(owner: account.owner)
         for zone in zones.prefix(count) { try ZoneDeletion.delete(zone, .deleted, environment, in: transaction) }
         if zones.count > count { return Step() }

@@ -117,29 +117,60 @@ final class BackgroundWork: Sendable {
         if isDue { nextKeyPurge.withLock { $0 = now + Limits.requestKeyPurgeInterval } }
     }
 
+    /// Runs a piece of work in a transaction. Its duration decides the size of the next one.
+    /// - Parameter body: takes the maximum number of records. It returns nil if nothing was done.
+    private func doPiece(
+        of owner: OwnerID, _ body: @escaping @Sendable (StorageTransaction, IndexWriter, Int) throws -> Bool?
+    ) async throws -> Bool? {
+        let limit = pieces.withLock { $0.records }
+        let done: (leftEvents: Bool, duration: Duration)? = try await engine.write(of: [owner]) {
+            [indexes, accounts, notifier] transaction in
+            try notifier.watched.refresh(transaction)
+            let writer = IndexWriter(definitions: try indexes.definitions(in: transaction), accounts: accounts)
+            let start = ContinuousClock.now
+            return try body(transaction, writer, limit).map { ($0, start.duration(to: .now)) }
+        }
+        guard let done else { return nil }
+        pieces.withLock { $0.took(done.duration) }
+        if done.leftEvents { tellSubscribers() }
+        return done.leftEvents
+    }
+
+    /// Ends a deleted account's participations in others' shares, in pieces, so that owners see one participant less from
+    /// then on. The account's job does what is left after a failure or a crash.
+    func leaveShares(of account: AccountRow) async {
+        do {
+            var isDone = false
+            while !isDone, !loop.isClosed {
+                isDone =
+                    try await doPiece(of: account.owner) { [environment, notifier] transaction, writer, limit in
+                        let erasure = AccountErasure(
+                            account: account, environment: environment, indexes: writer, notifier: notifier)
+                        return try erasure.leaveShares(AccountErasure.count(limit), in: transaction)
+                    } == nil
+            }
+        } catch {
+            environment.log("the job of the deleted account \(account.id) ends its participations: \(error)")
+        }
+    }
+
     /// - Throws: only if the store is closed. A job that fails for another reason backs off.
     private func doStep(of job: JobRow) async throws {
         do {
-            let limit = pieces.withLock { $0.records }
-            let done: (leftEvents: Bool, duration: Duration)? = try await engine.write(of: [job.zone.owner]) {
-                [environment, indexes, accounts, notifier] transaction in
+            let leftEvents = try await doPiece(of: job.zone.owner) {
+                [environment, notifier] transaction, writer, limit in
                 guard try transaction.claim(job) else { return nil }
-                try notifier.watched.refresh(transaction)
-                let writer = IndexWriter(definitions: try indexes.definitions(in: transaction), accounts: accounts)
                 let step = BackgroundStep(
                     job: job, limit: limit, environment: environment, indexes: writer, notifier: notifier)
-                let start = ContinuousClock.now
-                return (try step.run(in: transaction), start.duration(to: .now))
+                return try step.run(in: transaction)
             }
-            guard let done else {
+            guard leftEvents != nil else {
                 // Another server claimed or finished the job. This server retries later, so that it takes over if the
                 // other server dies.
                 _ = schedule.withLock { $0.failed(job, now: environment.now()) }
                 return
             }
-            pieces.withLock { $0.took(done.duration) }
             schedule.withLock { $0.succeeded(job) }
-            if done.leftEvents { tellSubscribers() }
         } catch let error as StorageError where error.code == .closed {
             throw error
         } catch {

@@ -57,6 +57,36 @@ import Testing
         #expect(later.zones.map(\.zoneID) == [zone] && later.zones.allSatisfy(\.deleted))
     }
 
+    @Test func `owners see the participant no more when the deletion returns, of however many shares`() async throws {
+        _ = try await makeList()
+        var owners = [("alice", "share")]
+        for name in ["carol", "dave"] {
+            let database = try await TestDatabase(cloud, name).making(zone: "Z")
+            for number in 0..<30 {
+                let operations = """
+                    {"zoneID":{"zoneName":"Z"},"operations":[
+                    {"operationType":"create","record":{"recordName":"root\(number)","recordType":"List"}},
+                    {"operationType":"create","record":{"recordName":"share\(number)","recordType":"cloudkit.share",
+                    "forRecord":{"recordName":"root\(number)"},"publicPermission":"READ_WRITE"}}]}
+                    """
+                let saved = try await cloud.service.modifyRecords(
+                    ModifyRecordsRequest(decoding: Array(operations.utf8)), database.context)
+                let guid = try #require(saved.records[1].record?.shareDetails?.shortGUID)
+                _ = try await cloud.service.acceptShares(
+                    ShortGUIDsRequest(shortGUIDs: [.init(value: guid)]), cloud.context("bob"))
+                owners.append((name, "share\(number)"))
+            }
+        }
+        _ = try await cloud.service.deleteAccount(DeleteAccountRequest(account: "bob"), cloud.context())
+        for (owner, share) in owners {
+            let found = try await cloud.service.lookupRecords(
+                LookupRecordsRequest(records: [.init(recordName: share)], zoneID: ZoneIDDictionary(zoneName: "Z")),
+                cloud.context(owner))
+            let details = try #require(found.records.first?.record?.shareDetails)
+            #expect(details.participants.map(\.role) == [.owner], "\(owner)'s \(share)")
+        }
+    }
+
     @Test func `a request that began before the deletion writes nothing after it`() async throws {
         let stale = try await caller("alice")
         _ = try await cloud.service.deleteAccount(DeleteAccountRequest(account: "alice"), cloud.context())
