@@ -5,7 +5,9 @@ import NephosWire
 
 /// What a cloud's service has stored, as text: containers, zones, records with their fields, shares.
 ///
-/// Two clouds with the same records print the same text: it has no times, change tags or internal names.
+/// Two clouds with the same records print the same text: it has no times, change tags or internal names. Of encrypted
+/// values and files it has the type and the size alone. `differences(from:)` and `==` know their ciphertext and checksum
+/// too: a value that was encrypted anew counts as changed, also where it is the same, as the service cannot tell.
 ///
 ///     let before = try await cloud.snapshot()
 ///     try await app.sync()
@@ -35,8 +37,17 @@ public struct CloudSnapshot: Hashable, Sendable, CustomStringConvertible {
         var description: String { "\(type) \"\(name)\"" }
     }
 
-    /// The texts of the fields, by zone, record and field.
-    let zones: [Zone: [Record: [String: String]]]
+    /// A field of a record.
+    struct Field: Hashable, Sendable {
+        let text: String
+        /// The hash of what the text does not show: ciphertext, and the checksums of files.
+        var hidden = FNV1a([]).value
+
+        init(_ text: String) { self.text = text }
+    }
+
+    /// The fields, by zone, record and name.
+    let zones: [Zone: [Record: [String: Field]]]
 
     public var description: String {
         var lines: [String] = []
@@ -49,7 +60,7 @@ public struct CloudSnapshot: Hashable, Sendable, CustomStringConvertible {
             for (record, fields) in records.sorted(by: { $0.key < $1.key }) {
                 lines.append("    \(record.description)")
                 for (field, value) in fields.sorted(by: { $0.key < $1.key }) {
-                    lines.append("      \(field): \(value)")
+                    lines.append("      \(field): \(value.text)")
                 }
             }
         }
@@ -67,7 +78,7 @@ public struct CloudSnapshot: Hashable, Sendable, CustomStringConvertible {
     }
 
     private static func differences(
-        from old: [Record: [String: String]], to new: [Record: [String: String]], in zone: Zone
+        from old: [Record: [String: Field]], to new: [Record: [String: Field]], in zone: Zone
     ) -> [String] {
         Set(old.keys).union(new.keys).sorted().flatMap { record -> [String] in
             let place = "\(record.description) in \(zone.description)"
@@ -75,18 +86,19 @@ public struct CloudSnapshot: Hashable, Sendable, CustomStringConvertible {
             guard let before = old[record] else { return ["added \(place)"] }
             return Set(before.keys).union(after.keys).sorted().compactMap { field in
                 if before[field] == after[field] { return nil }
-                return "changed \(place): \(field) from \(before[field] ?? "nothing") to \(after[field] ?? "nothing")"
+                let (old, new) = (before[field]?.text ?? "nothing", after[field]?.text ?? "nothing")
+                return "changed \(place): \(field) from \(old) to \(old == new ? "another " : "")\(new)"
             }
         }
     }
 }
 
 extension LocalCloud {
-    /// Returns what the service has stored. Encrypted values appear by their type alone, as the service cannot read them.
+    /// Returns what the service has stored. Encrypted values print their type alone, as the service cannot read them.
     /// - Throws: `LocalCloudError`.
     public func snapshot() async throws -> CloudSnapshot {
         do throws(ServiceError) {
-            var zones: [CloudSnapshot.Zone: [CloudSnapshot.Record: [String: String]]] = [:]
+            var zones: [CloudSnapshot.Zone: [CloudSnapshot.Record: [String: CloudSnapshot.Field]]] = [:]
             for container in try await service.overview().containers {
                 try await SnapshotReader(service: service, container: container).read(into: &zones)
             }
@@ -110,7 +122,7 @@ private struct SnapshotReader {
     }
 
     func read(
-        into zones: inout [CloudSnapshot.Zone: [CloudSnapshot.Record: [String: String]]]
+        into zones: inout [CloudSnapshot.Zone: [CloudSnapshot.Record: [String: CloudSnapshot.Field]]]
     ) async throws(ServiceError) {
         let accounts = try await service.listAccounts(ListAccountsRequest(), context).accounts
         let names = Dictionary(accounts.map { ($0.userRecordName, $0.name) }) { first, _ in first }
@@ -133,8 +145,8 @@ private struct SnapshotReader {
 
     private func records(
         in place: AdministeredZone, _ names: [String: String]
-    ) async throws(ServiceError) -> [CloudSnapshot.Record: [String: String]] {
-        var found: [CloudSnapshot.Record: [String: String]] = [:]
+    ) async throws(ServiceError) -> [CloudSnapshot.Record: [String: CloudSnapshot.Field]] {
+        var found: [CloudSnapshot.Record: [String: CloudSnapshot.Field]] = [:]
         var request = ListRecordsRequest(place)
         repeat {
             let page: ListRecordsResponse
@@ -159,24 +171,42 @@ private struct SnapshotReader {
 
 /// A record's fields as text.
 private struct RecordText {
-    private(set) var fields: [String: String] = [:]
+    private(set) var fields: [String: CloudSnapshot.Field] = [:]
     private let zone: String
 
     init(_ record: RecordDictionary, zone: String, _ names: [String: String]) {
         self.zone = zone
         for entry in (try? record.fields.decoded())?.entries ?? [] {
-            fields[entry.name] = entry.field.value.map { text($0) } ?? "nothing"
+            fields[entry.name] = field(entry.field.value)
         }
-        if let parent = record.parent { fields["parent"] = text(.reference(parent)) }
-        if let share = record.share { fields["share"] = text(.reference(share)) }
+        if let parent = record.parent { fields["parent"] = field(.reference(parent)) }
+        if let share = record.share { fields["share"] = field(.reference(share)) }
         guard let share = record.shareDetails else { return }
-        fields["publicPermission"] = share.publicPermission.rawValue
+        fields["publicPermission"] = .init(share.publicPermission.rawValue)
         for participant in share.participants {
             let user = participant.userIdentity.userRecordName
             let name = user.flatMap { names[$0] } ?? participant.userIdentity.lookupInfo?.emailAddress ?? "someone"
-            fields["participant \(name)"] =
+            fields["participant \(name)"] = .init(
                 [participant.role?.rawValue, participant.permission?.rawValue, participant.acceptanceStatus?.rawValue]
-                .compactMap(\.self).joined(separator: ", ")
+                    .compactMap(\.self).joined(separator: ", "))
+        }
+    }
+
+    private func field(_ value: FieldValue?) -> CloudSnapshot.Field {
+        guard let value else { return .init("nothing") }
+        var field = CloudSnapshot.Field(text(value))
+        var hash = FNV1a([])
+        addHidden(of: value, to: &hash)
+        field.hidden = hash.value
+        return field
+    }
+
+    private func addHidden(of value: FieldValue, to hash: inout FNV1a) {
+        switch value {
+        case .sealed(let value): hash.add(value.bytes)
+        case .asset(let asset): hash.add(asset.fileChecksum.utf8)
+        case .list(_, let values): for value in values { addHidden(of: value, to: &hash) }
+        default: break
         }
     }
 
@@ -191,7 +221,7 @@ private struct RecordText {
         case .reference(let reference): text(reference)
         case .asset(let asset): "file of \(asset.size) bytes"
         case .list(_, let values): "[" + values.map(text).joined(separator: ", ") + "]"
-        case .sealed(let value): "encrypted \(value.type)"
+        case .sealed(let value): value.schemaType
         }
     }
 

@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitTesting
+import Foundation
 import Testing
 
 @Suite(.cloud) struct CloudSnapshotTests {
@@ -43,6 +44,39 @@ import Testing
                       participant tom: PRIVATE_USER, READ_ONLY, PENDING
                       publicPermission: NONE
                 """)
+    }
+
+    @Test func `changes of encrypted values and of files are differences`() async throws {
+        let cloud = try LocalCloud.current
+        let device = cloud.device()
+        let database = device.container.privateCloudDatabase
+        let file = try device.diskDirectory.appendingPathComponent("photo")
+        let note = note("a", "Milk")
+        func save(_ name: String, _ tags: [String], _ content: String) async throws {
+            try Data(content.utf8).write(to: file)
+            note.encryptedValues["name"] = name
+            note.encryptedValues["tags"] = tags
+            note["photo"] = CKAsset(fileURL: file)
+            try await database.save(note)
+        }
+        try await save("x", ["u"], "12345")
+        let before = try await cloud.snapshot()
+        #expect(before.description.contains("name: ENCRYPTED STRING\n"))
+        #expect(before.description.contains("tags: LIST<ENCRYPTED STRING>"))
+        try await save("y", ["v"], "54321")
+        let after = try await cloud.snapshot()
+        #expect(before.description == after.description && before != after)
+        let files = after.differences(from: before).filter { $0.contains(": photo from file of ") }
+        #expect(files.count == 1 && files.allSatisfy { $0.contains(" to another file of ") })
+        #expect(
+            after.differences(from: before).filter { !files.contains($0) } == [
+                #"changed Note "a" in me's _defaultZone: name from ENCRYPTED STRING to another ENCRYPTED STRING"#,
+                #"changed Note "a" in me's _defaultZone: tags from LIST<ENCRYPTED STRING> to another LIST<ENCRYPTED STRING>"#,
+            ])
+        // A save of another field seals nothing anew.
+        note["text"] = "Bread"
+        try await database.save(note)
+        #expect(try await cloud.snapshot().differences(from: after).count == 1)
     }
 
     @Test func `differences say what was added, changed and removed`() async throws {

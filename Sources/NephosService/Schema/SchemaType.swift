@@ -1,4 +1,11 @@
-import NephosWire
+package import NephosWire
+
+extension SealedFieldValue {
+    /// The type of the value's field in the CloudKit Schema Language: `ENCRYPTED STRING`, `LIST<ENCRYPTED INT64>`, ….
+    package var schemaType: String {
+        SchemaType(inferredFrom: .sealed(self), isEncrypted: true)?.text ?? "ENCRYPTED"
+    }
+}
 
 /// The type of a field in the CloudKit Schema Language: `STRING`, `LIST<REFERENCE>`, `ENCRYPTED BYTES`, …. A number
 /// field that a save adds is a `NUMBER`, which accepts integers and fractions alike, as `NSNumber` does (`CKRecord`,
