@@ -87,17 +87,21 @@ package struct StoredDirectory: Sendable {
     /// Starts a new incarnation of a restored store. Changes that were answered after the backup are lost, so no token,
     /// receipt or change tag of that time may match a later change. The store therefore issues the change sequences of a
     /// random slot, and stores those of all other slots as lost: another restore of the backup issues others, and each
-    /// refuses the other's strings. Row numbers are skipped, too. Strings that were issued before the backup stay valid,
+    /// refuses the other's strings. The slots are above all that earlier restores lost. Row numbers are skipped, too. Strings that were issued before the backup stay valid,
     /// and so does the secret.
     private static func beginIncarnation(_ copy: Connection) throws {
         let skipped = Int64.random(in: 1...slots) * slot
         try copy.execute(
             """
             BEGIN IMMEDIATE;
-            INSERT INTO lost_sequences (first, last) SELECT last + 1, last + \(skipped) FROM change_sequence;
+            CREATE TEMP TABLE reach AS
+                SELECT last AS issued, max(last, (SELECT coalesce(max(last), 0) FROM lost_sequences)) AS last
+                FROM change_sequence;
+            INSERT INTO lost_sequences (first, last) SELECT issued + 1, last + \(skipped) FROM reach;
             INSERT INTO lost_sequences (first, last)
-                SELECT last + \(skipped + slot), last + \((slots + 2) * slot) FROM change_sequence;
-            UPDATE change_sequence SET last = last + \(skipped);
+                SELECT last + \(skipped + slot), last + \((slots + 2) * slot) FROM reach;
+            UPDATE change_sequence SET last = (SELECT last + \(skipped) FROM reach);
+            DROP TABLE reach;
             INSERT INTO sqlite_sequence (name, seq)
                 SELECT name, 0 FROM sqlite_schema WHERE type = 'table' AND sql LIKE '%AUTOINCREMENT%'
                     AND name NOT IN (SELECT name FROM sqlite_sequence);
@@ -123,8 +127,8 @@ package struct StoredDirectory: Sendable {
             """)
     }
 
-    /// The number of change sequences of a slot: more than a store issues until its next restore. There is room for a
-    /// thousand restores.
+    /// The number of change sequences of a slot: more than a store issues until its next restore. There is room for 500
+    /// restores.
     private static let slot: Int64 = 1 << 40
     private static let slots: Int64 = 1 << 14
     /// The number of row numbers that a restored store skips: more than the store can have issued since the backup. Keys

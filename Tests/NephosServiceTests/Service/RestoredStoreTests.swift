@@ -120,6 +120,36 @@ import Testing
         }
     }
 
+    @Test func `a store that was restored again and again issues tokens that are valid`() async throws {
+        let clock = TestCloud.Clock()
+        var backups = [stores]
+        defer { for backup in backups { backup.remove() } }
+        var (token, tags, sequence): (String?, Set<String>, Int64) = (nil, [], 0)
+        // A later slot may be in what an earlier restore lost, with one chance in two.
+        for number in 0..<12 {
+            let current = backups[backups.count - 1]
+            let cloud = TestCloud(ServiceConfiguration(), stores: try current.open(), clock: clock)
+            var database = TestDatabase(cloud, zone: "Z")
+            if number == 0 { database = try await database.making(zone: "Z") }
+            let known = token
+            for value in 0..<2 {
+                let saved = try await database.modify([.force("r", ["x": .int64(Int64(value))])])
+                #expect(tags.insert(try #require(saved[0].record?.recordChangeTag)).inserted)
+                let changes = try await database.changes(since: token)
+                #expect(changes.summary == ["r"], "\(number)")
+                #expect(try await database.changes(since: changes.syncToken).summary == [])
+                token = changes.syncToken
+            }
+            if known != nil { #expect(try await database.changes(since: known).summary == ["r"]) }
+            let store = try #require(cloud.service.openStores.first)
+            let last = try await store.engine.write { try $0.nextSequence() }
+            #expect(last > sequence)
+            sequence = last
+            await cloud.service.close()
+            backups.append(try current.restored("iCloud.test"))
+        }
+    }
+
     @Test func `after a restore older cursors continue, newer ones are refused, and name cursors continue`()
         async throws
     {
