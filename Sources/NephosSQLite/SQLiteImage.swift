@@ -32,8 +32,12 @@ package final class SQLiteImage: StoreCopy {
     }
 
     package func read(_ table: StoreTable, _ body: ([[StoredValue]]) throws -> Void) throws {
+        // What a restore lost above the sequences that the store issues is of other restores of its backup. In a database the
+        // stores have one sequence, which another store's may take there.
+        let isIssued =
+            table.name == "lost_sequences" ? " WHERE first <= (SELECT last FROM change_sequence)" : ""
         let statement = try connection.prepare(
-            text: "SELECT \(table.columns.joined(separator: ", ")) FROM \(table.name)")
+            text: "SELECT \(table.columns.joined(separator: ", ")) FROM \(table.name)\(isIssued)")
         defer { statement.finalize() }
         var rows: [[StoredValue]] = []
         while try statement.step() {

@@ -92,6 +92,54 @@ import Testing
         await third.close()
     }
 
+    @Test func `restored containers move into one database, whose sequence is in no slot of the other's`() async throws
+    {
+        let place = FileManager.default.temporaryDirectory.appending(path: "nephos-move-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: place) }
+        let (old, restored, back) = (
+            place.appending(path: "old").path, place.appending(path: "restored").path,
+            place.appending(path: "back").path
+        )
+        let options = TestCluster.options(connections: 4)
+        let ids = ["a", "b"].map { StoreID(container: "\(container).\($0)", environment: "development") }
+        let zone = CKRecordZone(zoneName: "Z")
+        func note(_ name: String) -> CKRecord {
+            CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: name, zoneID: zone.zoneID))
+        }
+        var tokens: [StoreID: CKServerChangeToken] = [:]
+        /// Saves a record in each container, and fetches it since the last token, and nothing since the next one.
+        func expectContinuity(_ stores: any StoreProvider, _ name: String) async throws {
+            let cloud = LocalCloud(stores: stores)
+            for id in ids {
+                let database = cloud.container(id.container).privateCloudDatabase
+                if tokens[id] == nil { _ = try await database.save(zone) }
+                _ = try await database.save(note(name))
+                let page = try await changes(database, zone.zoneID, tokens[id])
+                #expect(page.names == [name], "\(id)")
+                #expect(try await changes(database, zone.zoneID, page.token).names == [], "\(id)")
+                tokens[id] = page.token
+            }
+            await cloud.close()
+        }
+        try await expectContinuity(try DataDirectory(path: old), "old")
+        try FileManager.default.createDirectory(atPath: restored, withIntermediateDirectories: true)
+        for id in ids {
+            try StoredDirectory(path: old).copyDatabase(id, to: restored, asNewIncarnation: true)
+        }
+        try await expectContinuity(try DataDirectory(path: restored), "restored")
+        var stores = try PostgresStores(try TestCluster.address.get(), options: options)
+        var directory = try DataDirectory(path: restored)
+        for id in ids { try move(try SQLiteImage(id, in: directory), try stores.image(of: id)) }
+        directory.close()
+        try await expectContinuity(stores, "pg")
+        stores = try PostgresStores(try TestCluster.address.get(), options: options)
+        directory = try DataDirectory(path: back)
+        for id in ids { try move(try stores.image(of: id), try SQLiteImage(id, in: directory)) }
+        stores.close()
+        directory.close()
+        try await expectContinuity(try DataDirectory(path: back), "back")
+    }
+
     @Test func `a database that a server uses is not copied`() async throws {
         let address = try TestCluster.address.get()
         var options = TestCluster.options(connections: 2)
