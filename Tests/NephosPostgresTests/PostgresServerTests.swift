@@ -353,27 +353,35 @@ import Testing
         stores.close()
     }
 
-    @Test(arguments: [("INSERT ON record", "TABLE"), ("UPDATE ON change_sequence", "SEQUENCE")])
-    func `a role without a privilege is refused by its name, at the start and in a check`(
-        _ missing: String, _ kind: String
-    ) throws {
+    /// Makes the tables, and a role with every privilege of them.
+    /// - Returns: the role's name and address, and a connection of the tables' owner.
+    private func grantedRole(
+        _ options: PostgresOptions
+    ) throws -> (name: String, address: PostgresAddress, admin: PostgresConnection) {
         let name = "role_\(UInt32.random(in: .min ... .max))"
         let text = try TestCluster.text.get()
-        let options = TestCluster.options(connections: 1)
         try PostgresStores(try PostgresAddress(text), options: options).close()
         let admin = try PostgresConnection(
             try PostgresAddress(text), PostgresOptions(acceptsUnsafeServer: true), damage: nil)
-        let words = missing.split(separator: " ")
         try admin.execute(
             """
             CREATE ROLE \(name) LOGIN;
             GRANT USAGE ON SCHEMA \(options.prefix) TO \(name);
             GRANT ALL ON ALL TABLES IN SCHEMA \(options.prefix) TO \(name);
             GRANT ALL ON ALL SEQUENCES IN SCHEMA \(options.prefix) TO \(name);
-            REVOKE \(words[0]) ON \(kind) \(options.prefix).\(words[2]) FROM \(name);
             """)
+        return (name, try PostgresAddress(text.replacing("user=nephos", with: "user=\(name)")), admin)
+    }
+
+    @Test(arguments: [("INSERT ON record", "TABLE"), ("UPDATE ON change_sequence", "SEQUENCE")])
+    func `a role without a privilege is refused by its name, at the start and in a check`(
+        _ missing: String, _ kind: String
+    ) throws {
+        let options = TestCluster.options(connections: 1)
+        let (name, address, admin) = try grantedRole(options)
+        let words = missing.split(separator: " ")
+        try admin.execute("REVOKE \(words[0]) ON \(kind) \(options.prefix).\(words[2]) FROM \(name)")
         admin.close()
-        let address = try PostgresAddress(text.replacing("user=nephos", with: "user=\(name)"))
         let place = AssetPlace.objects("s3://files")
         let errors = [
             #expect(throws: StorageError.self) { try PostgresStores(address, options: options).close() },
@@ -386,21 +394,9 @@ import Testing
     }
 
     @Test func `a store whose role lost a privilege is not ready`() async throws {
-        let name = "role_\(UInt32.random(in: .min ... .max))"
-        let text = try TestCluster.text.get()
         let options = TestCluster.options(connections: 2)
-        try PostgresStores(try PostgresAddress(text), options: options).close()
-        let admin = try PostgresConnection(
-            try PostgresAddress(text), PostgresOptions(acceptsUnsafeServer: true), damage: nil)
-        try admin.execute(
-            """
-            CREATE ROLE \(name) LOGIN;
-            GRANT USAGE ON SCHEMA \(options.prefix) TO \(name);
-            GRANT ALL ON ALL TABLES IN SCHEMA \(options.prefix) TO \(name);
-            GRANT ALL ON ALL SEQUENCES IN SCHEMA \(options.prefix) TO \(name);
-            """)
-        let stores = try PostgresStores(
-            try PostgresAddress(text.replacing("user=nephos", with: "user=\(name)")), options: options)
+        let (name, address, admin) = try grantedRole(options)
+        let stores = try PostgresStores(address, options: options)
         let engine = try stores.open(TestCluster.newStore())
         try await engine.write { try $0.testWriting() }
         try admin.execute("REVOKE INSERT ON ALL TABLES IN SCHEMA \(options.prefix) FROM \(name)")

@@ -1,7 +1,7 @@
 // Records by their name alone, wherever they are.
-import { all, Problem, rights, status } from "./api.js";
+import { all, rights } from "./api.js";
 import { address, field, h, link, table } from "./dom.js";
-import { accounts, nameIn } from "./scope.js";
+import { accounts, knownContainers, nameIn } from "./scope.js";
 
 /** The most records that are listed of a container. */
 const most = 100;
@@ -24,17 +24,8 @@ async function look({ container, environment }, recordName, signal) {
     target: { ...here, view: "record", database: account ? "private" : "public", account, zone: zoneName, record: recordName } }));
 }
 
-async function listed(signal) {
-  try {
-    return (await status(signal)).containers;
-  } catch (error) {
-    if (error instanceof Problem && error.status === 403) return [];
-    throw error;
-  }
-}
-
 export async function content({ record: name }, signal, go) {
-  const found = name ? (await Promise.all((await listed(signal)).map((one) => look(one, name, signal)))).flat() : [];
+  const found = name ? (await Promise.all((await knownContainers(signal)).map((one) => look(one, name, signal)))).flat() : [];
   if (found.length === 1) return go(address(found[0].target), { replaces: true });
   return [findForm(go, name), found.length ? table("Records of this name", [
     { title: "record name", cell: (one) => link(one.target, name) },

@@ -12,7 +12,7 @@ const dependents = {
 const ofOnePage = ["marker", "page", "field", "comparator", "value", "columns", "sort", "order"];
 
 /** The containers that the caller may list: none with a role of single containers. */
-async function knownContainers(signal) {
+export async function knownContainers(signal) {
   try {
     return (await status(signal)).containers;
   } catch (error) {

@@ -80,10 +80,10 @@ public struct Simulation: Sendable {
     }
 
     /// Runs random steps.
-    ///   - patience: how long a failure is repeated with fewer steps, in real time.
-    /// - Returns: what happened, a line each. The same seed and number of steps give the same lines.
     /// - Parameters:
     ///   - count: how many steps; none if it is negative.
+    ///   - patience: how long a failure is repeated with fewer steps, in real time.
+    /// - Returns: what happened, a line each. The same seed and number of steps give the same lines.
     /// - Throws: `SimulationFailure`; `LocalCloudError` if the simulation has no device or account; `CancellationError`.
     @discardableResult
     public func run(steps count: Int, shrinkingFor patience: Duration = .seconds(50)) async throws -> [String] {

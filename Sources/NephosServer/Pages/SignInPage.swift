@@ -86,7 +86,7 @@ struct SignInPage {
         }
     }
 
-    /// Returns the answer to a request; to one that reads a page, also where it is refused.
+    /// Returns the answer to a request. A refused GET gets a page with the reason.
     static func answer(_ routed: RoutedRequest, _ installation: Installation) async throws(Refusal) -> HTTPResponse {
         let page: SignInPage
         do throws(Refusal) {

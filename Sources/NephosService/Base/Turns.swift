@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Lets each holder do one thing at a time, its oldest first: who asks for much delays only itself.
+/// Serialises the work of each holder, in FIFO order, so that a holder that asks for much delays only itself.
 package final class Turns<Holder: Hashable & Sendable>: Sendable {
     /// The queue of each holder that has its turn, oldest first.
     private let turns = Mutex<[Holder: [CheckedContinuation<Bool, Never>]]>([:])

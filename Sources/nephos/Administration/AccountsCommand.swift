@@ -102,7 +102,7 @@ struct AccountsCommand {
             throw UsageError("which account? Name it. See 'nephos accounts --help'.")
         }
         do {
-            let target = try Target(arguments)
+            let target = try Target(arguments, action)
             switch action {
             case .list where target.isProduction && !arguments.has("--container"):
                 try AdministeredInstallation.run(arguments, on: target.server, InstallationAccounts.list)
@@ -126,7 +126,7 @@ struct AccountsCommand {
         var isProduction: Bool
 
         /// - Throws: `UsageError`; `Cloud.Failure` if the server cannot be reached.
-        init(_ arguments: Arguments) throws {
+        init(_ arguments: Arguments, _ action: Action) throws {
             if let option = ofInstallation.first(where: { arguments.has($0.name) }) {
                 guard !arguments.has("--container") else {
                     throw UsageError("'\(option.name)' is for all accounts of a server: leave out '--container'.")
@@ -134,7 +134,9 @@ struct AccountsCommand {
                 isProduction = true
             } else if case .server(let address) = try CloudAddress(arguments).place {
                 server = address
-                isProduction = try AdministeredInstallation.isProduction(address, arguments)
+                // The list of a container needs no role of the installation, whose refusal would be audited.
+                let isOfContainer = action == .list && arguments.has("--container")
+                isProduction = try !isOfContainer && AdministeredInstallation.isProduction(address, arguments)
             } else {
                 let data = arguments["--data"] ?? ""
                 isProduction = ServeCommand.isProduction(data) || PostgresStores.isOfDatabase(directory: data)
