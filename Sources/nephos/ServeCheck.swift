@@ -111,10 +111,7 @@ struct ServeCheck {
         if left < 0 { return [.failed("the certificate for \(names) expired on \(credentials.expiry)")] }
         var findings = [Finding.passed("the certificate for \(names) is valid until \(credentials.expiry)")]
         if left < ServeListeners.warning { findings.append(.note("the certificate expires soon: renew it")) }
-        if !credentials.isFor(command.url.host) {
-            findings.append(
-                .note("the certificate is not for \(command.url.host), the host of --url: clients refuse it"))
-        }
+        findings += credentials.problems(for: command.url.host).map(Finding.note)
         return findings
     }
 

@@ -24,6 +24,8 @@ package final class TLSCredentials: @unchecked Sendable {
     package let names: [String]
     /// The time from which on clients refuse the certificate.
     package let expiry: Date
+    /// The number of bits of a public key that is too short for clients, such as 1024 for RSA; nil for a sufficient one.
+    let shortKeyBits: UInt32?
     private let native: gnutls_certificate_credentials_t
 
     /// Reads both files.
@@ -59,9 +61,21 @@ package final class TLSCredentials: @unchecked Sendable {
         native = made
         names = chain.names
         expiry = chain.expiry
+        shortKeyBits = chain.shortKeyBits
     }
 
     deinit { gnutls_certificate_free_credentials(native) }
+
+    /// The reasons but expiry for which clients of a host refuse the certificate.
+    package func problems(for host: String) -> [String] {
+        var problems: [String] = []
+        if !isFor(host) { problems.append("the certificate is not for \(host), the host of --url: clients refuse it") }
+        if let shortKeyBits {
+            problems.append(
+                "the certificate's key has \(shortKeyBits) bits: many clients refuse it, have one of 2048 made")
+        }
+        return problems
+    }
 
     /// Whether the certificate is valid for a host. `*` stands for one label of a name (RFC 9525 §6.3).
     package func isFor(_ host: String) -> Bool {
@@ -126,6 +140,15 @@ private final class CertificateChain {
     }
 
     var expiry: Date { Date(timeIntervalSince1970: Double(gnutls_x509_crt_get_expiration_time(certificates[0]))) }
+
+    /// The bits of the server's public key; nil from 112 bits of security on, which are 2048 of RSA (RFC 9325 §4.5).
+    var shortKeyBits: UInt32? {
+        var bits: UInt32 = 0
+        let algorithm = gnutls_x509_crt_get_pk_algorithm(certificates[0], &bits)
+        guard algorithm >= 0 else { return nil }
+        let security = gnutls_pk_bits_to_sec_param(gnutls_pk_algorithm_t(UInt32(algorithm)), bits)
+        return security.rawValue < GNUTLS_SEC_PARAM_MEDIUM.rawValue ? bits : nil
+    }
 
     /// The subject alternative names; without any, the common name of the subject.
     var names: [String] {

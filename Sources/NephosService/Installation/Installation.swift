@@ -124,21 +124,24 @@ package final class Installation: Sendable {
         }
     }
 
-    /// Removes expired entries at intervals until the task is cancelled.
+    /// Removes expired entries at intervals until the task is cancelled, by a clock that runs steadily.
     package func purgeExpired() async {
-        while !Task.isCancelled {
-            do {
-                let (now, limit) = (environment.now(), Limits.entriesPerPurge)
-                var removed = limit
-                while removed == limit {
-                    removed = try await engine.write(of: [.everyone]) {
-                        try $0.purgeInstallationEntries(expiredBy: now, limit: limit)
-                    }
-                }
-            } catch {
-                environment.log("purging expired sessions: \(error)")
+        let interval = Limits.shortestPurgeInterval
+        var clock = SteadyClock(at: environment.now())
+        while (try? await environment.sleep(milliseconds: interval)) != nil {
+            let now = environment.now()
+            guard clock.isSteady(at: now, elapsed: interval) else { continue }
+            do { try await purge(expiredBy: now) } catch { environment.log("purging expired sessions: \(error)") }
+        }
+    }
+
+    private func purge(expiredBy time: Int64) async throws {
+        let limit = Limits.entriesPerPurge
+        var removed = limit
+        while removed == limit {
+            removed = try await engine.write(of: [.everyone]) {
+                try $0.purgeInstallationEntries(expiredBy: time, limit: limit)
             }
-            guard (try? await environment.sleep(milliseconds: Limits.shortestPurgeInterval)) != nil else { return }
         }
     }
 }

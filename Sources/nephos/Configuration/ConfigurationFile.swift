@@ -63,7 +63,8 @@ struct ConfigurationFile {
         guard size <= sizeLimit else {
             throw UsageError("the configuration file \(path) is larger than \(sizeLimit / 1024) KB.")
         }
-        return Array(bytes.prefix(size))
+        // Editors of Windows begin a text with a byte order mark.
+        return Array(bytes.prefix(size).trimmingPrefix([0xEF, 0xBB, 0xBF]))
     }
 
     /// Returns the settings of the file: the lines of each setting, in the order of their first lines.

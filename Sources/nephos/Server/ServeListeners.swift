@@ -11,6 +11,7 @@ final class ServeListeners: Sendable {
     let address: String
     /// The address of the metrics' listener; nil for none.
     let metricsAddress: String?
+    private let host: String
     private let files: (certificate: String, key: String)?
     /// The certificate of the start; nil for plain HTTP.
     let credentials: TLSCredentials?
@@ -20,6 +21,7 @@ final class ServeListeners: Sendable {
     let proxies: TrustedProxies
 
     init(_ arguments: Arguments, _ url: PublicURL) throws(UsageError) {
+        host = url.host
         address = arguments["--listen"] ?? "127.0.0.1:8484"
         metricsAddress = arguments["--metrics-listen"]
         let isLoopback = ["127.", "[::1]:"].contains { [address] in address.hasPrefix($0) }
@@ -118,7 +120,7 @@ final class ServeListeners: Sendable {
         }
     }
 
-    /// Warns daily of a served certificate that is about to expire, until the task is cancelled. The files may have a
+    /// Warns daily of a served certificate that clients refuse or that is about to expire, until the task is cancelled. The files may have a
     /// newer one, which SIGHUP has the server read.
     func watchExpiry(_ log: DevLog) async {
         while !Task.isCancelled {
@@ -128,6 +130,7 @@ final class ServeListeners: Sendable {
     }
 
     private func warn(of credentials: TLSCredentials, _ log: DevLog) {
+        for problem in credentials.problems(for: host) { log.note(problem) }
         let left = credentials.expiry.timeIntervalSinceNow
         if left < 0 {
             log.note("the certificate expired on \(credentials.expiry): clients refuse it")

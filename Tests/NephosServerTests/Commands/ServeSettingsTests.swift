@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test func `an option overrides the variable, and the variable the file`() async throws {
-        let file = "url = http://127.0.0.1:1\nlisten = 127.0.0.1:2\n# a comment\n\n  drain=3s\r\nlog = json\n"
+        let file = "\u{FEFF}url = http://127.0.0.1:1\nlisten = 127.0.0.1:2\n# a comment\n\n  drain=3s\r\nlog = json\n"
         let variables = ["NEPHOS_SERVE_LISTEN": "127.0.0.1:4", "NEPHOS_SERVE_DRAIN": "5s", "NEPHOS_SERVE_STRICT": ""]
         let finished = try await check(file, ["--drain", "6s"], environment: variables)
         #expect(finished.status == 0, "\(finished.errors)")

@@ -23,6 +23,17 @@ import Testing
         #expect(days > 9.9 && days <= 10)
     }
 
+    @Test func `credentials know for which hosts and keys clients refuse them`() async throws {
+        let elliptic = try await TestCertificate("DNS:cloud.example").credentials
+        #expect(elliptic.problems(for: "cloud.example").isEmpty)
+        #expect(
+            elliptic.problems(for: "other.example")
+                == ["the certificate is not for other.example, the host of --url: clients refuse it"])
+        #expect(try await TestCertificate(key: ["rsa:2048"]).credentials.problems(for: "localhost").isEmpty)
+        let short = try await TestCertificate(key: ["rsa:1024"]).credentials
+        #expect(short.problems(for: "localhost").map { $0.prefix(38) } == ["the certificate's key has 1024 bits: m"])
+    }
+
     @Test func `a certificate without alternative names has its common name`() async throws {
         let made = try await TestCertificate("", commonName: "old.example")
         #expect(try made.credentials.names == ["old.example"])

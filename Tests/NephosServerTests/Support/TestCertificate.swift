@@ -12,16 +12,19 @@ final class TestCertificate: Sendable {
     /// - Parameters:
     ///   - names: subject alternative names in openssl's form; empty for none.
     ///   - days: how long it is valid.
-    init(_ names: String = "IP:127.0.0.1,DNS:localhost", commonName: String = "test", days: Int = 30) async throws {
+    ///   - key: the kind of its key in openssl's form.
+    init(
+        _ names: String = "IP:127.0.0.1,DNS:localhost", commonName: String = "test", days: Int = 30,
+        key: [String] = ["ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
+    ) async throws {
         directory = "/tmp/nephos-certificate.\(UInt32.random(in: 0 ... .max))"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
         let extensions = names.isEmpty ? [] : ["-addext", "subjectAltName=\(names)"]
         let made = try await openssl(
             [
-                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout",
-                keyFile,
-                "-out", certificateFile, "-days", "\(days)", "-subj", "/CN=\(commonName)",
-            ] + extensions)
+                "req", "-x509", "-nodes", "-keyout", keyFile, "-out", certificateFile, "-days", "\(days)",
+                "-subj", "/CN=\(commonName)", "-newkey",
+            ] + key + extensions)
         guard made.status == 0 else { throw TestFailure(made.output) }
     }
 
