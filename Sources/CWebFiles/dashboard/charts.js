@@ -1,6 +1,6 @@
 // Four charts of the requests since the page was opened, each with a table of the same numbers.
 import { h, number, table } from "./dom.js";
-import { isFailed, onRequests } from "./live.js";
+import { isFailed, isNotification, onRequests } from "./live.js";
 
 /** The seconds of a bar, and how many bars are kept: an hour. */
 const seconds = 10;
@@ -20,8 +20,9 @@ function bar() {
 
 onRequests((added, missed) => {
   const current = bar();
-  current.count += added.length + missed;
-  for (const request of added) {
+  const answered = added.filter((request) => !isNotification(request));
+  current.count += answered.length + missed;
+  for (const request of answered) {
     if (isFailed(request)) current.failed += 1;
     current.slowest = Math.max(current.slowest, request.milliseconds);
     current.bytes += request.answerSize ?? 0;

@@ -14,6 +14,9 @@ export const failures = ({ failedItems }) => Array.isArray(failedItems) ? failed
 
 export const isFailed = (request) => request.status >= 400 || failures(request) > 0;
 
+/** Whether an entry is a notification that the server sent, and no request. */
+export const isNotification = ({ endpoint }) => endpoint === "notification";
+
 let next = 0;
 /** Whether the page has the requests from before it was opened. */
 let isFollowing = false;

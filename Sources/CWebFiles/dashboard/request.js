@@ -1,14 +1,14 @@
 // One request: its outcome, the reason, what helps, and on a development server what was sent and answered.
 import { databasePath, explained, modifyAgain, parse, pretty, requestDetails } from "./api.js";
 import { facts, h, link, sample, table, time } from "./dom.js";
-import { isFailed } from "./live.js";
+import { isFailed, isNotification } from "./live.js";
 import { signInName } from "./names.js";
 import { quoted, signed } from "./samples.js";
 
 export const title = () => "Request";
 
 function command(request) {
-  if (!request.container || request.endpoint.startsWith("/")) return null;
+  if (!request.container || request.endpoint.startsWith("/") || isNotification(request)) return null;
   const body = request.requestBody !== undefined && isWhole(request, "request") ? request.requestBody : "{…}";
   return sample("The request as curl", "curl " + signed(location.origin + databasePath(request, request.endpoint), request.account)
     + (request.method === "POST" ? " --data-raw " + quoted(body) : ""));
@@ -27,6 +27,15 @@ function itemErrors({ failedItems, failures = [] }) {
     { title: "what helps", cell: (one) => one.remedy },
   ], failures) : "", more > 0 ? h("p", {}, more + " failed items are no longer kept. The answer that the client got names each.") : ""];
 }
+
+/** Notifications of the container within ten seconds after the request. */
+const notified = ({ notifications = [] }) => notifications.length ? [h("h2", {}, "Notifications after it"),
+  table("Notifications within ten seconds, in this container", [
+    { title: "time", class: "short", cell: (one) => time(one.time) },
+    { title: "account", cell: (one) => signInName(one.account) ?? "—" },
+    { title: "database", cell: (one) => one.database },
+    { title: "what", cell: (one) => one.summary },
+  ], notifications)] : "";
 
 /** A body as it was sent: indented if it is whole, and JSON. */
 function body(request, which, heading) {
@@ -85,23 +94,23 @@ export async function content({ id = "" }, signal, go) {
       + "dashboard is open. The server's log has it under this uuid."), h("p", {}, link({ view: "requests" }, "All requests"))];
   }
   const { container, environment, database, account } = request;
+  const answered = isNotification(request) ? [] : [["status", String(request.status)], ["took", request.milliseconds + " ms"],
+    ["answer", request.answerSize === undefined ? null : request.answerSize + " bytes"]];
   const hasRecords = container && (database === "public" || (database === "private" && account));
   return [
     isFailed(request) ? [h("h2", {}, "Why it failed"),
       request.errorCode ? h("p", { class: "bad" }, request.errorCode + ": " + (request.reason ?? "")) : "",
       itemErrors(request), request.remedy ? h("p", {}, request.remedy) : ""] : "",
-    h("h2", {}, "The request"),
-    facts([["time", time(request.time)], ["endpoint", request.method + " " + request.endpoint], ["status", String(request.status)],
-      ["what", request.summary], ["account", account && signInName(account)], ["container", container], ["environment", environment],
-      ["database", database], ["took", request.milliseconds + " ms"],
-      ["answer", request.answerSize === undefined ? null : request.answerSize + " bytes"],
-      ["uuid", h("code", {}, request.requestID)]]),
+    h("h2", {}, isNotification(request) ? "The notification" : "The request"),
+    facts([["time", time(request.time)], ["endpoint", (request.method + " " + request.endpoint).trim()], ["what", request.summary],
+      ["account", account && signInName(account)], ["container", container], ["environment", environment], ["database", database],
+      ...answered, ["uuid", h("code", {}, request.requestID)]]),
     h("ul", { class: "inline" },
       hasRecords ? h("li", {}, link({ view: "records", container, environment, database,
         account: database === "private" ? account : null }, "Records of this database")) : "",
       container && account ? h("li", {}, link({ view: "people", container, environment, who: account },
         "Why does " + signInName(account) + " not see a record?")) : "",
       h("li", {}, link({ view: "requests" }, "All requests"))),
-    repeat(request, go), explanation(request), body(request, "request", "What was sent"), body(request, "answer", "What was answered"), command(request),
+    notified(request), repeat(request, go), explanation(request), body(request, "request", "What was sent"), body(request, "answer", "What was answered"), command(request),
   ];
 }

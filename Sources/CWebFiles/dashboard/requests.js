@@ -1,6 +1,6 @@
 // The recent requests, live, with filters.
 import { address, field, h, link, live, select, table, time } from "./dom.js";
-import { failures, isFailed, listen, recent } from "./live.js";
+import { failures, isFailed, isNotification, listen, recent } from "./live.js";
 import { signInName } from "./names.js";
 
 const shown = 100;
@@ -13,14 +13,14 @@ const outcome = (request) => request.errorCode ? request.errorCode + ": " + (req
 export const requestColumns = () => [
   { title: "time", class: "short", cell: (request) => link({ view: "request", id: request.requestID }, time(request.time)) },
   { title: "status", class: "short", cell: (request) => h("span", { class: isFailed(request) ? "bad" : null },
-    request.status + (failures(request) ? ", " + failures(request) + " failed" : "")) },
+    (isNotification(request) ? "sent" : request.status) + (failures(request) ? ", " + failures(request) + " failed" : "")) },
   { title: "account", cell: (request) => signInName(request.account) ?? "—" },
   { title: "container", cell: (request) => [request.container ?? "",
     request.environment === "production" ? h("span", { class: "quiet" }, " production") : ""] },
   { title: "database", cell: (request) => request.database ?? "" },
   { title: "endpoint", class: "short", cell: (request) => request.endpoint },
   { title: "what", cell: outcome },
-  { title: "took", class: "number", cell: (request) => request.milliseconds + " ms" },
+  { title: "took", class: "number", cell: (request) => isNotification(request) ? "" : request.milliseconds + " ms" },
 ];
 
 /** Whether a request is not an app's own: the dashboard's, and a browser's question before an app's. */

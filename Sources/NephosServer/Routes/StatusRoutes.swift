@@ -81,6 +81,11 @@ enum StatusRoutes {
                 writer.member("remedy", Remedy.text(code, answered.request.reason ?? ""))
             }
             recording?.write(to: &writer)
+            let notifications = routed.recent.notifications(after: answered)
+            if !notifications.isEmpty {
+                writer.key("notifications")
+                writer.requests(notifications)
+            }
         }
         return .json(writer.finish())
     }

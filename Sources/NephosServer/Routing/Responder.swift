@@ -26,6 +26,11 @@ package final class Responder: Sendable {
         router = Router(self.access.hasFaults ? Routes.table + FaultRoutes.table : Routes.table)
         self.log = log
         streams = RequestStreams(recent, service.environment)
+        service.sentNotifications.set { [recent, environment = service.environment] sent in
+            let now = environment.now()
+            guard recent.isWatched(at: now), !recent.isOverrun(at: now) else { return }
+            for entry in AnsweredRequest.entries(of: sent) { recent.note(entry, at: now) }
+        }
     }
 
     /// The answer to a request that is unfinished when the server stops.

@@ -11,6 +11,8 @@ final class RecentRequests: Sendable {
     /// The time in milliseconds after a look for which clients are noted (`ClientLog`), which costs a short request a
     /// twentieth of its time.
     static let clientWatch: Int64 = 60 * 60 * 1000
+    /// The time in milliseconds after a request within which notifications may come from it.
+    static let notificationTime: Int64 = 10 * 1000
     /// The maximum number of bytes of each text of a request, so that the ring has at most 5 MB.
     static let textSize = 1000
 
@@ -137,6 +139,19 @@ final class RecentRequests: Sendable {
             let requests = (start..<ring.count).map(ring.request)
             return (requests, ring.count, requests.reduce(missed) { $0 + $1.skipped })
         }
+    }
+
+    /// Returns notifications of a request's container and environment from its beginning until `notificationTime` after it,
+    /// the oldest first. A notification may be sent before its request is answered.
+    func notifications(after answered: Answered) -> [Answered] {
+        let request = answered.request
+        let times = (answered.time - Int64(request.milliseconds) - 1)...(answered.time + Self.notificationTime)
+        return requests(after: 0).requests.lazy
+            .filter {
+                $0.request.endpoint == AnsweredRequest.notification && times.contains($0.time)
+                    && $0.request.container == request.container && $0.request.environment == request.environment
+            }
+            .prefix(Self.shown).map(\.self)
     }
 
     /// Returns the request with an identifier, in either case, and what else was recorded of it; nil without one.

@@ -36,6 +36,9 @@ package final class NephosService: Sendable {
         }
     }
 
+    /// Tells of the notifications of all stores.
+    package var sentNotifications: NotificationObserver { stores.observer }
+
     /// The faults that a test or developer asked for; nil before the first.
     package var faults: FaultPlan? { plan.load() }
 

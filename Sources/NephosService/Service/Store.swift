@@ -42,7 +42,7 @@ final class Store: Sendable {
     init(
         id: StoreID, engine: any StorageEngine, files: any AssetStore, _ prepared: Prepared,
         environment: ServiceEnvironment, configuration: ServiceConfiguration, quota: RecordQuota,
-        userRecordName: (@Sendable (String) -> String)? = nil
+        observer: NotificationObserver, userRecordName: (@Sendable (String) -> String)? = nil
     ) {
         self.id = id
         self.userRecordName = userRecordName
@@ -62,8 +62,8 @@ final class Store: Sendable {
         dispatcher = OutboxDispatcher(
             id: id, engine: engine, environment: environment, accounts: accounts, configuration: configuration)
         fanOut = NotificationFanOut(
-            container: id.container, engine: engine, environment: environment, accounts: accounts, schemas: schemas,
-            outlets: configuration.notifications,
+            id: id, engine: engine, environment: environment, accounts: accounts, schemas: schemas,
+            outlets: configuration.notifications, observer: observer,
             deliver: { [longPolls, dispatcher] notices in
                 if !notices.polled.isEmpty {
                     longPolls.wake(notices.polled)

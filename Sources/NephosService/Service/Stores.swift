@@ -29,6 +29,7 @@ actor Stores {
     private nonisolated let provider: any StoreProvider
     private nonisolated let environment: ServiceEnvironment
     private nonisolated let configuration: ServiceConfiguration
+    nonisolated let observer = NotificationObserver()
     private var opening: [StoreID: Task<Void, any Error>] = [:]
     private var closing: [StoreID: Task<Void, Never>] = [:]
     private var looking: [StoreID: Task<Bool, any Error>] = [:]
@@ -263,7 +264,7 @@ actor Stores {
             let store = Store(
                 id: id, engine: engine, files: files, try await Store.prepare(engine, environment, promise),
                 environment: environment, configuration: configuration, quota: quota(of: id),
-                userRecordName: userRecordName)
+                observer: observer, userRecordName: userRecordName)
             try await store.resume()
             return store
         } catch {

@@ -7,6 +7,8 @@ struct FanOutPage: Sendable {
     /// A notification to insert, or a one-time subscription that has fired.
     struct Item: Sendable {
         var subscription: SubscriptionRow
+        /// The name of the subscription's account; nil for one that is deleted.
+        var account: String?
         var payload: NotificationPayload
         var collapseID: String?
         /// Identifies notifications that replace each other: the notification replaces earlier ones with the same
@@ -46,6 +48,7 @@ struct FanOutReader {
     let schema: Schema
     let reader: StorageReader
     private var page: FanOutPage
+    private var known: [Int64: AccountRow] = [:]
     private var permissions: [Int64: RecordPermissions] = [:]
     private var destinations: [Int64: Int] = [:]
     /// The bytes compared with the conditions of each account's subscriptions.
@@ -208,7 +211,8 @@ struct FanOutReader {
         text.fill(&payload)
         page.items.append(
             FanOutPage.Item(
-                subscription: row, payload: payload, collapseID: text.collapseID, subject: subject, isLast: isLast,
+                subscription: row, account: known[row.account]?.name, payload: payload, collapseID: text.collapseID,
+                subject: subject, isLast: isLast,
                 isFormer: isFormer,
                 position: SubscriptionPosition(
                     recordType: row.recordType, account: row.account, id: row.id, count: number),
@@ -223,7 +227,8 @@ struct FanOutReader {
     private mutating func permissions(of account: Int64) throws -> RecordPermissions {
         if let known = permissions[account] { return known }
         let scope: DatabaseScope = page.event.zone.owner == .everyone ? .public : .private
-        let found = RecordPermissions(scope, account: try reader.liveAccount(id: account), schema)
+        known[account] = try reader.liveAccount(id: account)
+        let found = RecordPermissions(scope, account: known[account], schema)
         permissions[account] = found
         return found
     }
@@ -262,5 +267,15 @@ extension NotificationPayload.Reason {
         case .update: self = .recordUpdated
         case .delete: self = .recordDeleted
         }
+    }
+}
+
+extension SentNotification {
+    init(_ item: FanOutPage.Item, of store: StoreID, zoneName: String) {
+        self.init(
+            notificationID: item.payload.notificationID ?? "", container: store.container,
+            environment: store.environment, account: item.account,
+            database: "\(item.payload.databaseScope)", zoneName: zoneName,
+            subscriptionID: item.subscription.id, destinations: item.destinations)
     }
 }

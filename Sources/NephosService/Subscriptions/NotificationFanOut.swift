@@ -6,12 +6,13 @@ import Synchronization
 /// that no writer waits long. The job's position is stored with the event, so a crash neither loses a notification nor
 /// repeats one. A failed event is retried with back-off, and does not block other events.
 final class NotificationFanOut: Sendable {
-    private let container: String
+    private let id: StoreID
     private let engine: any StorageEngine
     private let environment: ServiceEnvironment
     private let accounts: Accounts
     private let schemas: SchemaCatalog
     private let outlets: NotificationOutlets
+    private let observer: NotificationObserver
     private let deliver: @Sendable (Notices) -> Void
     private let loop = WorkLoop()
     /// The number of pages between two checks for too many waiting events.
@@ -22,10 +23,12 @@ final class NotificationFanOut: Sendable {
     private let look = Mutex<Task<Void, Never>?>(nil)
 
     init(
-        container: String, engine: any StorageEngine, environment: ServiceEnvironment, accounts: Accounts,
-        schemas: SchemaCatalog, outlets: NotificationOutlets, deliver: @escaping @Sendable (Notices) -> Void
+        id: StoreID, engine: any StorageEngine, environment: ServiceEnvironment, accounts: Accounts,
+        schemas: SchemaCatalog, outlets: NotificationOutlets, observer: NotificationObserver,
+        deliver: @escaping @Sendable (Notices) -> Void
     ) {
-        self.container = container
+        self.id = id
+        self.observer = observer
         self.engine = engine
         self.environment = environment
         self.accounts = accounts
@@ -149,10 +152,10 @@ final class NotificationFanOut: Sendable {
     private func page(_ next: FanOutReader.Next) async throws -> FanOutPage {
         let moment = schemas.now
         let known = attempts.withLock { $0 }
-        let page = try await engine.read { [container, environment, accounts, outlets, schemas] reader in
+        let page = try await engine.read { [id, environment, accounts, outlets, schemas] reader in
             let schema = try schemas.schema(asOf: moment, reader)
             var page = FanOutReader(
-                next, container: container, environment, accounts, outlets, schema, known, reader)
+                next, container: id.container, environment, accounts, outlets, schema, known, reader)
             return try page.read()
         }
         for fault in page.faults { environment.log("telling subscribers: \(fault)") }
@@ -171,28 +174,33 @@ final class NotificationFanOut: Sendable {
             let isEnd = rest.isEmpty
             let covered = isFirst ? page.covered : []
             isFirst = false
-            let told: (notices: Notices, position: SubscriptionPosition?)? = try await engine.write {
-                [outlets, environment, known] transaction in
-                guard try transaction.claimChangeEvent(id: page.event.id, at: known) else { return nil }
-                var outbox = OutboxWriter(outlets, by: page.origin, at: environment.now(), transaction)
-                for item in piece { try Self.leave(item, &outbox) }
-                for id in covered { try transaction.removeChangeEvent(id: id) }
-                var event = page.event
-                if isEnd {
-                    event.position = page.end
-                } else if let last = piece.last, !last.isFormer {
-                    event.position = last.position
+            let told: (notices: Notices, sent: [FanOutPage.Item], position: SubscriptionPosition?)? =
+                try await engine.write {
+                    [outlets, environment, known] transaction in
+                    guard try transaction.claimChangeEvent(id: page.event.id, at: known) else { return nil }
+                    var outbox = OutboxWriter(outlets, by: page.origin, at: environment.now(), transaction)
+                    let sent = try piece.filter { try Self.leave($0, &outbox) }
+                    for id in covered { try transaction.removeChangeEvent(id: id) }
+                    var event = page.event
+                    if isEnd {
+                        event.position = page.end
+                    } else if let last = piece.last, !last.isFormer {
+                        event.position = last.position
+                    }
+                    if isEnd, page.end == nil {
+                        try transaction.removeChangeEvent(id: event.id)
+                    } else {
+                        try transaction.update(event)
+                    }
+                    return (try outbox.finish(), sent, event.position)
                 }
-                if isEnd, page.end == nil {
-                    try transaction.removeChangeEvent(id: event.id)
-                } else {
-                    try transaction.update(event)
-                }
-                return (try outbox.finish(), event.position)
-            }
             guard let told else { return false }
             known = told.position
             deliver(told.notices)
+            observer.tell {
+                told.sent.filter { $0.destinations > 0 }
+                    .map { SentNotification($0, of: id, zoneName: page.event.zoneName) }
+            }
         }
         return true
     }
@@ -208,16 +216,17 @@ final class NotificationFanOut: Sendable {
         return piece
     }
 
-    private static func leave(_ item: FanOutPage.Item, _ outbox: inout OutboxWriter) throws {
+    /// - Returns: false for a subscription that was deleted since the change: it is not notified.
+    private static func leave(_ item: FanOutPage.Item, _ outbox: inout OutboxWriter) throws -> Bool {
         let row = item.subscription
-        // A subscription that was deleted since the change is not notified.
         if !item.isFormer {
             let current = try outbox.transaction.subscription(owner: row.owner, account: row.account, id: row.id)
-            if current == nil { return }
+            if current == nil { return false }
         }
         try outbox.add(item.payload, collapseID: item.collapseID, account: row.account, subject: item.subject)
         if item.isLast {
             _ = try outbox.transaction.removeSubscription(owner: row.owner, account: row.account, id: row.id)
         }
+        return true
     }
 }

@@ -27,6 +27,8 @@ struct ShownRequest: Codable {
     var reason: String?
     var remedy: String?
     var failures: [Failure]?
+    /// The notifications of its container within ten seconds after it.
+    var notifications: [ShownRequest]?
 
     /// One line for a person, as in the server's log.
     func line(colours: Bool) -> String {
@@ -63,6 +65,10 @@ struct ShownRequest: Codable {
             text += "\n" + Self.row("item", failure.name ?? "—")
             text += Self.row("error", "\(failure.serverErrorCode): \(failure.reason)")
             text += Self.row("what helps", failure.remedy)
+        }
+        for sent in notifications ?? [] {
+            text += Self.row(
+                "notified", [sent.account ?? "—", sent.summary].compactMap(\.self).joined(separator: ": "))
         }
         if let code = errorCode ?? failures?.first?.serverErrorCode {
             text += "\n" + Self.row("more", "nephos explain \(code)")

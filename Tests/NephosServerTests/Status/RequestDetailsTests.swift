@@ -1,10 +1,10 @@
 import Foundation
 import NephosSQLite
-import NephosService
 import NephosWire
 import Testing
 
 @testable import NephosServer
+@testable import NephosService
 
 /// What is known of one of the recent requests, `/status/requests/show`.
 @Suite struct RequestDetailsTests {
@@ -23,9 +23,18 @@ import Testing
         var requestBody: String?
         var requestBodySize: Int?
         var answerBody: String?
+        var notifications: [Notification]?
+
+        struct Notification: Decodable {
+            var account: String?
+            var database: String?
+            var summary: String?
+        }
     }
 
-    private static let database = "/database/1/iCloud.org.example.App/development/private"
+    private static let database = database(of: "iCloud.org.example.App")
+
+    private static func database(of container: String) -> String { "/database/1/\(container)/development/private" }
 
     private func withResponder(_ body: (Responder) async throws -> Void) async throws {
         let service = NephosService(stores: MemoryStores())
@@ -33,8 +42,11 @@ import Testing
         await service.close()
     }
 
-    private func post(_ responder: Responder, _ action: String, _ body: String) async -> String {
-        let target = "\(Self.database)/\(action)?ckWebAuthToken=dev:mei"
+    private func post(
+        _ responder: Responder, _ action: String, _ body: String, as account: String = "mei",
+        in database: String = Self.database
+    ) async -> String {
+        let target = "\(database)/\(action)?ckWebAuthToken=dev:\(account)"
         let response = await responder.respond(
             to: HTTPRequest(method: .post, target: target, host: "localhost", body: Array(body.utf8)))
         return response.headers.last { $0.name == "X-Apple-Request-UUID" }?.value ?? ""
@@ -91,6 +103,44 @@ import Testing
             let secret = try #require(try await show(responder, token))
             #expect(secret.requestBody == nil && secret.answerBody == nil)
         }
+    }
+
+    @Test func `a request has the notifications of its container after it`() async throws {
+        let service = NephosService(stores: MemoryStores())
+        let responder = Responder(service)
+        let others = Self.database(of: "iCloud.org.example.Other")
+        let places = [("mei", Self.database), ("mei", others), ("tom", Self.database)]
+        let subscription = #"{"subscriptionType":"database","subscriptionID":"all"}"#
+        let subscriptions = #"{"operations":[{"operationType":"create","subscription":\#(subscription)}]}"#
+        for (account, database) in places {
+            for device in ["phone", "pad"] {
+                _ = await post(
+                    responder, "tokens/create", #"{"apnsEnvironment":"development","clientId":"\#(device)"}"#,
+                    as: account, in: database)
+            }
+            _ = await post(responder, "subscriptions/modify", subscriptions, as: account, in: database)
+        }
+        _ = try await show(responder, "none")
+        let zone = #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Notes"}}}]}"#
+        let other = await post(responder, "zones/modify", zone, in: others)
+        await service.settle()
+        let id = await post(responder, "zones/modify", zone)
+        await service.settle()
+        let found = try #require(try await show(responder, id)?.notifications)
+        #expect(found.map(\.account) == ["mei"] && found.map(\.database) == ["private"])
+        #expect(found.first?.summary == "subscription all, zone Notes, 2 destinations")
+        #expect(try await show(responder, other)?.notifications?.count == 1)
+        await service.close()
+    }
+
+    @Test func `notifications that are committed together have ten entries at most`() {
+        let sent = SentNotification(
+            notificationID: "1", container: "c", environment: "development", account: "mei", database: "private",
+            zoneName: "Notes", subscriptionID: "all", destinations: 1)
+        let entries = AnsweredRequest.entries(of: Array(repeating: sent, count: 12))
+        #expect(entries.count == 10 && entries[8].summary == "subscription all, zone Notes, 1 destination")
+        #expect(entries[9].summary == "subscription all, zone Notes, 1 destination, and 2 more")
+        #expect(AnsweredRequest.entries(of: []).isEmpty)
     }
 
     @Test func `a production server keeps no bodies`() async throws {
