@@ -1,37 +1,86 @@
-// Records by their name alone, wherever they are.
-import { all, rights } from "./api.js";
+// Records by their name or a value alone, wherever they are.
+import { all, ask, rights } from "./api.js";
 import { address, field, h, link, table } from "./dom.js";
 import { accounts, knownContainers, nameIn } from "./scope.js";
 
 /** The most records that are listed of a container. */
 const most = 100;
 
-export const title = ({ record }) => "Records named " + (record ?? "");
+export const title = ({ record }) => "Records with " + (record ?? "");
 
-/** The form that finds a record by its name. */
-export const findForm = (go, name = "") => h("form", { class: "row", "aria-label": "Find a record", onsubmit: (event) => {
+/** The form that finds a record by its name or a value. */
+export const findForm = (go, text = "") => h("form", { class: "row", "aria-label": "Find a record", onsubmit: (event) => {
   event.preventDefault();
   go(address({ view: "find", record: new FormData(event.target).get("record") }));
-} }, field("Find a record by its name", h("input", { id: "find", name: "record", value: name, required: true })), h("button", {}, "Find"));
+} }, field("Find a record by its name or a value", h("input", { id: "find", name: "record", value: text, required: true })),
+h("button", {}, "Find"));
 
-/** The addresses of the records in a container, and who has them. */
-async function look({ container, environment }, recordName, signal) {
-  const here = { container, environment };
+const columns = [
+  { title: "record name", cell: (one) => link(one.target, one.target.record) },
+  { title: "record type", cell: (one) => one.recordType },
+  { title: "container", cell: ({ target }) => target.container + ", " + target.environment },
+  { title: "account", cell: (one) => one.owner ?? "public" },
+  { title: "zone", cell: ({ target }) => target.zone },
+];
+const valueColumns = [...columns, { title: "field", cell: (one) => one.field }, { title: "text", cell: (one) => one.text }];
+
+/** Where a container is searched: all of it, or its public database where the caller may not read others. */
+async function searched({ container, environment }, signal) {
   const isPublic = !(await rights(container, signal)).readPrivateRecords;
-  const found = await all(here, "records/find", "records", { recordName, database: isPublic ? "public" : undefined }, signal, most);
-  const known = found.some((one) => one.account) ? await accounts(here, signal) : [];
-  return found.map(({ account, zoneName, recordType }) => ({ recordType, owner: account && nameIn(known, account),
-    target: { ...here, view: "record", database: account ? "private" : "public", account, zone: zoneName, record: recordName } }));
+  return { container, environment, database: isPublic ? "public" : undefined };
 }
 
-export async function content({ record: name }, signal, go) {
-  const found = name ? (await Promise.all((await knownContainers(signal)).map((one) => look(one, name, signal)))).flat() : [];
+/** The records that were found, with their addresses and who has them. */
+async function located({ container, environment }, found, recordName, signal) {
+  const here = { container, environment };
+  const known = found.some((one) => one.account) ? await accounts(here, signal) : [];
+  return found.map((one) => ({ ...one, owner: one.account && nameIn(known, one.account), target: { ...here, view: "record",
+    database: one.account ? "private" : "public", account: one.account, zone: one.zoneName, record: recordName ?? one.recordName } }));
+}
+
+async function named(place, recordName, signal) {
+  const found = await all(place, "records/find", "records", { recordName, database: place.database }, signal, most);
+  return located(place, found, recordName, signal);
+}
+
+/** The first records with a value of a container, and the marker after them. */
+async function valued(place, value, continuationMarker, signal) {
+  const answer = await ask(place, "records/find", { value, database: place.database, continuationMarker }, signal);
+  return { place, marker: answer.continuationMarker, found: await located(place, answer.records, null, signal) };
+}
+
+/** The records with a value, and the button that looks at more. */
+function valueList(value, pages, signal) {
+  const region = h("div", { role: "status" });
+  const draw = () => {
+    const found = pages.flatMap((page) => page.found);
+    const further = pages.filter((page) => page.marker);
+    region.replaceChildren(
+      found.length ? table("Records with this value", valueColumns, found) : h("p", {}, "No record has this name or value."
+        + (further.length ? " Not all records were looked at." : "")),
+      further.length ? h("p", {}, h("button", { type: "button", id: "further", onclick: async () => {
+        try {
+          await Promise.all(further.map(async (page) => {
+            const next = await valued(page.place, value, page.marker, signal);
+            page.found.push(...next.found);
+            page.marker = next.marker;
+          }));
+          draw();
+        } catch (error) { if (!signal.aborted) region.append(h("p", { class: "bad" }, error.message)); }
+      } }, "Look further")) : "");
+  };
+  draw();
+  return region;
+}
+
+export async function content({ record: text }, signal, go) {
+  if (!text) return [findForm(go)];
+  const places = await Promise.all((await knownContainers(signal)).map((one) => searched(one, signal)));
+  const found = (await Promise.all(places.map((place) => named(place, text, signal)))).flat();
   if (found.length === 1) return go(address(found[0].target), { replaces: true });
-  return [findForm(go, name), found.length ? table("Records of this name", [
-    { title: "record name", cell: (one) => link(one.target, name) },
-    { title: "record type", cell: (one) => one.recordType },
-    { title: "container", cell: ({ target }) => target.container + ", " + target.environment },
-    { title: "account", cell: (one) => one.owner ?? "public" },
-    { title: "zone", cell: ({ target }) => target.zone },
-  ], found) : h("p", {}, "No record has this name.")];
+  if (found.length) return [findForm(go, text), table("Records of this name", columns, found)];
+  const pages = await Promise.all(places.map((place) => valued(place, text, undefined, signal)));
+  const only = pages.flatMap((page) => page.found);
+  if (only.length === 1 && pages.every((page) => !page.marker)) return go(address(only[0].target), { replaces: true });
+  return [findForm(go, text), valueList(text, pages, signal)];
 }

@@ -2,8 +2,8 @@ import NephosStorage
 package import NephosWire
 
 extension NephosService {
-    /// Finds the records with a name, in the zones of the public database and of every account. A page reads
-    /// `Limits.zonesPerPage` zones.
+    /// Finds the records with a name or a value, in the zones of the public database and of every account. A page reads
+    /// `Limits.zonesPerPage` zones; for a value `Limits.browsedRecords` records, too.
     package func findRecords(
         _ request: FindRecordsRequest, _ context: RequestContext
     ) async throws(ServiceError) -> FindRecordsResponse {
@@ -11,29 +11,38 @@ extension NephosService {
             throw .invalid("the database is public, or left out for all")
         }
         return try await administer(context, ifUnused: FindRecordsResponse()) { store in
-            guard request.recordName.isStorable else { return FindRecordsResponse() }
             let strings = TokenCodec(key: store.key, database: "")
-            return try await store.read(by: store.caller(viewing: nil, context)) { reader in
-                if request.database != nil {
-                    return FindRecordsResponse(
-                        records: try reader.zones(owner: .everyone).compactMap {
-                            try Self.found(request.recordName, in: $0, nil, reader)
-                        })
+            let caller = store.caller(viewing: nil, context)
+            switch (request.recordName, request.value) {
+            case (let name?, nil):
+                guard name.isStorable else { return FindRecordsResponse() }
+                return try await store.read(by: caller) { try Self.records(named: name, request, strings, $0) }
+            case (nil, let value?):
+                guard value.utf8.count <= Limits.searchedText else {
+                    throw ServiceError.invalid("the value has more than \(Limits.searchedText) bytes")
                 }
-                return try Self.records(named: request, strings, reader)
+                return try await store.read(by: caller) { reader in
+                    var search = ValueSearch(value, isPublic: request.database != nil, strings, reader)
+                    return try search.run(from: request.continuationMarker)
+                }
+            default: throw ServiceError.invalid("a search has either a recordName or a value")
             }
         }
     }
 
     private static func records(
-        named request: FindRecordsRequest, _ strings: TokenCodec, _ reader: StorageReader
+        named name: String, _ request: FindRecordsRequest, _ strings: TokenCodec, _ reader: StorageReader
     ) throws -> FindRecordsResponse {
+        if request.database != nil {
+            return FindRecordsResponse(
+                records: try reader.zones(owner: .everyone).compactMap { try found(name, in: $0, nil, reader) })
+        }
         let start = try position(request.continuationMarker, for: .recordSearch, strings)
         let zones = try reader.zones(after: start, limit: Limits.zonesPerPage)
         let records = try zones.compactMap { zone -> FindRecordsResponse.Found? in
-            if zone.key.owner == .everyone { return try found(request.recordName, in: zone, nil, reader) }
+            if zone.key.owner == .everyone { return try found(name, in: zone, nil, reader) }
             guard let account = try reader.liveAccount(id: zone.key.owner.rawValue) else { return nil }
-            return try found(request.recordName, in: zone, account.name, reader)
+            return try found(name, in: zone, account.name, reader)
         }
         let last = zones.count == Limits.zonesPerPage ? zones.last : nil
         return FindRecordsResponse(

@@ -125,6 +125,8 @@ package enum Limits {
     static let steadyClock: Int64 = 10 * 60 * 1000
     /// The number of milliseconds above which a clock's difference from the elapsed time is a step.
     static let clockStep: Int64 = 60 * 1000
+    /// The maximum number of bytes of a value that an administrator searches, and of scalars of a text that is found.
+    static let (searchedText, foundText) = (1000, 200)
     /// The maximum number of zones per page of an administrator's list.
     static let zonesPerPage = 1000
     /// The maximum number of accounts per page of an administrator's list.

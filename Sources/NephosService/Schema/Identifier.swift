@@ -13,8 +13,8 @@ enum Identifier {
     }
 
     /// The name, truncated to fit into the reason of an error.
-    static func excerpt(_ name: String) -> String {
-        let scalars = name.unicodeScalars.prefix(41)
-        return scalars.count <= 40 ? name : String(scalars.prefix(40)) + "…"
+    static func excerpt(_ name: String, _ limit: Int = 40) -> String {
+        let scalars = name.unicodeScalars.prefix(limit + 1)
+        return scalars.count <= limit ? name : String(scalars.prefix(limit)) + "…"
     }
 }

@@ -25,6 +25,8 @@ struct TokenCodec: Sendable {
         case recordList
         /// `continuationMarker` of an administrator's search of records.
         case recordSearch
+        /// `continuationMarker` of an administrator's search of values.
+        case valueSearch
         /// The token with which a share's page accepts the share.
         case shareAcceptance
         /// The session to which a push token's poll belongs.

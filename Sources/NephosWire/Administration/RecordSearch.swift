@@ -1,13 +1,19 @@
-/// The request of `records/find`, one of Nephos' own routes: the records with a name, in whichever zones they are.
+/// The request of `records/find`, one of Nephos' own routes: the records with a name or a value, in whichever zones they
+/// are.
 package struct FindRecordsRequest: Hashable, Sendable {
-    package var recordName: String
+    package var recordName: String?
+    /// In place of it, a part of a text or a whole number in a field, regardless of case.
+    package var value: String?
     /// `public` for the zones of the public database alone; nil for those of all accounts, too.
     package var database: String?
     /// The `continuationMarker` of the previous page; nil for the first page.
     package var continuationMarker: String?
 
-    package init(recordName: String, database: String? = nil, continuationMarker: String? = nil) {
+    package init(
+        recordName: String? = nil, value: String? = nil, database: String? = nil, continuationMarker: String? = nil
+    ) {
         self.recordName = recordName
+        self.value = value
         self.database = database
         self.continuationMarker = continuationMarker
     }
@@ -20,11 +26,21 @@ package struct FindRecordsResponse: Hashable, Sendable {
         package var account: String?
         package var zoneName: String
         package var recordType: String
+        /// Of a search for a value: the name of the record, the field, and its text.
+        package var recordName: String?
+        package var field: String?
+        package var text: String?
 
-        package init(account: String?, zoneName: String, recordType: String) {
+        package init(
+            account: String?, zoneName: String, recordType: String, recordName: String? = nil, field: String? = nil,
+            text: String? = nil
+        ) {
             self.account = account
             self.zoneName = zoneName
             self.recordType = recordType
+            self.recordName = recordName
+            self.field = field
+            self.text = text
         }
     }
 
@@ -40,7 +56,8 @@ package struct FindRecordsResponse: Hashable, Sendable {
 
 extension FindRecordsRequest: CodedMessage {
     package static let codec = Codec<Self>(
-        Self.init, .required("recordName", \.recordName, .string), .optional("database", \.database, .string),
+        Self.init, .optional("recordName", \.recordName, .string), .optional("value", \.value, .string),
+        .optional("database", \.database, .string),
         .optional("continuationMarker", \.continuationMarker, .string))
 }
 
@@ -53,5 +70,6 @@ extension FindRecordsResponse: CodedMessage {
 extension FindRecordsResponse.Found {
     fileprivate static let codec = Codec<Self>(
         Self.init, .optional("account", \.account, .string), .required("zoneName", \.zoneName, .string),
-        .required("recordType", \.recordType, .string))
+        .required("recordType", \.recordType, .string), .optional("recordName", \.recordName, .string),
+        .optional("field", \.field, .string), .optional("text", \.text, .string))
 }

@@ -59,4 +59,59 @@ import Testing
         #expect(second.records.map(\.zoneName) == ["Z\(Limits.zonesPerPage)"] && second.continuationMarker == nil)
         await #expect(throws: ServiceError.self) { try await find("a", nil, "AAAA") }
     }
+
+    // MARK: By a value
+
+    private func search(_ value: String, _ database: String? = nil, _ marker: String? = nil) async throws
+        -> FindRecordsResponse
+    {
+        try await cloud.service.findRecords(
+            FindRecordsRequest(value: value, database: database, continuationMarker: marker),
+            cloud.context(nil, .public))
+    }
+
+    @Test func `a record is found by a part of a text or by a number, in each database, and in no encrypted field`()
+        async throws
+    {
+        let fields: [String: FieldValue] = ["title": .string("Buy MILK today"), "count": .int64(42)]
+        for account in ["mei", "tom"] {
+            _ = try await TestDatabase(cloud, account).making(zone: "Z").modify([.create("a", fields)])
+        }
+        _ = try await TestDatabase(cloud, "mei", .public).modify([
+            .create("b", ["tags": .list(of: .string, [.string("x"), .string("milk")])])
+        ])
+        let found = try await search("milk")
+        #expect(
+            Set(found.records.map { "\($0.account ?? "") \($0.recordName ?? "") \($0.field ?? ""): \($0.text ?? "")" }) == [
+                " b tags: milk", "mei a title: Buy MILK today", "tom a title: Buy MILK today",
+            ])
+        #expect(found.continuationMarker == nil)
+        #expect(try await search("milk", "public").records.map(\.recordName) == ["b"])
+        #expect(try await search("42").records.map(\.field) == ["count", "count"])
+        for value in ["4", "", "bread"] { #expect(try await search(value).records == []) }
+        _ = try await TestDatabase(cloud, "tom", zone: "Z").modify([.delete("a")])
+        #expect(try await search("milk").records.count == 2)
+        await #expect(throws: ServiceError.self) { try await search(String(repeating: "a", count: 1001)) }
+        await #expect(throws: ServiceError.self) {
+            try await cloud.service.findRecords(FindRecordsRequest(), cloud.context(nil, .public))
+        }
+    }
+
+    @Test func `a search for a value goes on after a page, in the same zone and the next`() async throws {
+        for (zone, count) in [("A", Limits.recordsPerList + 1), ("B", Limits.recordsPerList), ("C", 1)] {
+            let database = try await TestDatabase(cloud, "mei").making(zone: zone)
+            _ = try await database.modify((0..<count).map { .create("\(zone)\($0)", ["title": .string("milk")]) })
+        }
+        var (names, marker, pages): ([String], String?, Int) = ([], nil, 0)
+        repeat {
+            let page = try await search("milk", nil, marker)
+            names += page.records.compactMap(\.recordName)
+            (marker, pages) = (page.continuationMarker, pages + 1)
+        } while marker != nil
+        #expect(names.count == 202 && Set(names).count == 202)
+        #expect(names.first == "A100" && names.last == "C0" && pages == 3)
+        for marker in ["AAAA", try #require(try await search("milk").continuationMarker) + "A"] {
+            await #expect(throws: ServiceError.self) { try await search("milk", nil, marker) }
+        }
+    }
 }
