@@ -21,7 +21,7 @@ enum AssetRoutes {
                 ofUpload: path.token, container: path.container, path.environment, requestID: routed.requestID)
             if let session {
                 // The session is checked before the body is read.
-                result = try await installation.whileLive(session) {
+                result = try await installation.whileLive(session) { _ in
                     await withTaskCancellationHandler {
                         await received(stream, path, routed)
                     } onCancel: {

@@ -23,6 +23,9 @@ extension Route {
             }
             routed.details?.note(request)
             do throws(ServiceError) {
+                if let key = context.requestKey, answer.claimsSignedRequests {
+                    try await routed.access.installation?.claim(signed: key)
+                }
                 let fault = try routed.fault()
                 let message = try await routed.service.answer(answer, request, context, fault: fault)
                 if routed.notesClients { routed.clients.note(message, of: context) }

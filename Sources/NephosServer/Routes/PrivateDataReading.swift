@@ -16,8 +16,8 @@ extension ShowRecordRequest: PrivateDataReading {
 }
 
 extension FindRecordsRequest: PrivateDataReading {
-    /// No one account: those of the whole container.
-    var readAccount: String? { database == nil ? "" : nil }
+    /// No one account: those of the whole container. A message without a search reads nothing.
+    var readAccount: String? { database == nil && (recordName ?? value) != nil ? "" : nil }
 }
 
 extension RoutedRequest {

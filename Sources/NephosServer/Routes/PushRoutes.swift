@@ -64,10 +64,11 @@ extension RoutedRequest {
         }
         let session = try await service.session(ofPoll: path.session, token: path.token, context)
         let result = try await installation.whileLive(session) {
-            [service] () async -> Result<PolledNotification?, ServiceError> in
+            [service] account async -> Result<PolledNotification?, ServiceError> in
             do throws(ServiceError) {
                 return .success(
-                    try await service.nextNotification(token: path.token, receipt: receipt, waits: waits, context))
+                    try await service.nextNotification(
+                        token: path.token, of: account, receipt: receipt, waits: waits, context))
             } catch {
                 return .failure(error)
             }

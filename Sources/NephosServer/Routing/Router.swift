@@ -170,7 +170,9 @@ struct Router: Sendable {
         case InstallationRoutes.component: return nil
         case ProviderPage.module where components.count == 4 && components[1] == ProviderPage.component:
             return routes[ProviderPage.path + components[2]]
-        default: return routes["/" + components.joined(separator: "/")]
+        default:
+            // An encoded slash would lead past a proxy's rules for paths.
+            return components.contains { $0.contains("/") } ? nil : routes["/" + components.joined(separator: "/")]
         }
     }
 }

@@ -87,33 +87,31 @@ struct AccountPlaces {
 }
 
 extension NephosService {
-    /// Returns the places of an account, of up to `Limits.storesPerPage` stores in the order of their containers.
+    /// Returns the places of an account, in the order of their containers: those in `Limits.storesPerPage` stores, and in
+    /// as many further ones until there is a place.
     /// - Parameters:
     ///   - account: the account's name, which for an installation is its ID.
-    ///   - after: the `next` of the previous page; nil for the first page.
+    ///   - after: the `next` of the previous page: a number, as the names of containers are not for every account.
     /// - Returns: the places where the account was, and `next` if further stores follow.
     package func places(
-        of account: String, after: String? = nil
-    ) async throws(ServiceError) -> (places: [AccountPlace], next: String?) {
+        of account: String, after: Int = 0
+    ) async throws(ServiceError) -> (places: [AccountPlace], next: Int?) {
         do {
-            let (page, next) = try await storesOfPage(after: after)
+            let all = try await stores.known().filter { ContainerEnvironment(rawValue: $0.environment) != nil }
+                .map { ("\($0.container) \($0.environment)", $0) }.sorted { $0.0 < $1.0 }.map(\.1)
             var places: [AccountPlace] = []
-            for id in page {
-                if let place = try await place(of: account, id) { places.append(place) }
+            var looked = min(max(0, after), all.count)
+            for _ in 0..<Limits.pagesOfStores where places.isEmpty && looked < all.count {
+                let page = all[looked..<min(looked + Limits.storesPerPage, all.count)]
+                for id in page {
+                    if let place = try await place(of: account, id) { places.append(place) }
+                }
+                looked += page.count
             }
-            return (places, next)
+            return (places, looked < all.count ? looked : nil)
         } catch {
             throw translate(error, requestID: "account")
         }
-    }
-
-    /// The stores of containers, in the order of their names, after the store with the text `after`.
-    func storesOfPage(after: String?) async throws -> (stores: [StoreID], next: String?) {
-        let all = try await stores.known().filter { ContainerEnvironment(rawValue: $0.environment) != nil }
-            .map { ("\($0.container) \($0.environment)", $0) }.sorted { $0.0 < $1.0 }
-        let rest = after.map { after in all.filter { after < $0.0 } } ?? all
-        let page = rest.prefix(Limits.storesPerPage)
-        return (page.map(\.1), rest.count > page.count ? page.last?.0 : nil)
     }
 
     /// Ends an own share for all participants, or leaves another's.

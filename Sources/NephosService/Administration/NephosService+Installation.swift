@@ -18,7 +18,7 @@ extension NephosService {
                 named: known, of: installation, erasesPublicRecords: erasesPublicRecords, by: actor)
         }
         let id = try await installation.accountID(named: name)
-        _ = try await installation.endSessions(ofAccountNamed: name, id: nil, withProgramTokens: true, by: actor)
+        try await installation.beginDeletion(ofAccountNamed: name, by: actor)
         for store in try await storesAfterRecheck(installation) {
             try await delete(id, from: store, erasesPublicRecords)
         }
@@ -33,11 +33,13 @@ extension NephosService {
     private func deleteStray(
         _ id: String, of installation: Installation, _ erasesPublicRecords: Bool, by actor: AuditActor
     ) async throws(ServiceError) -> AccountSummary {
+        try await installation.checkIsNoServerKeyUser(id)
         var isFound = false
         for store in try await storesAfterRecheck(installation) {
             isFound = try await delete(id, from: store, erasesPublicRecords) || isFound
         }
         // Says that there is no such account.
+        try await installation.removeServerKeyUser(id)
         guard isFound else { return try await installation.removeAccount(named: id, by: actor) }
         try await installation.audit("account removed", id, by: actor)
         environment.log("account deleted: \(id)\(erasesPublicRecords ? ", with its public records" : "")")

@@ -73,7 +73,9 @@ struct ValueSearch {
     private func match(_ record: RecordRowView) -> (field: String, text: String)? {
         guard let fields = try? EncodedFields(bytes: Array(record.fields)).decoded() else { return nil }
         for entry in fields.entries where !entry.field.isEncrypted {
-            if let value = entry.field.value, let text = text(in: value) { return (entry.name, Identifier.excerpt(text, Limits.foundText)) }
+            if let value = entry.field.value, let text = text(in: value) {
+                return (entry.name, Identifier.excerpt(text, Limits.foundText))
+            }
         }
         return nil
     }

@@ -1,14 +1,19 @@
 import NephosWire
 
-/// What a program token lets its bearer do in a container, as its account.
+/// What a program token or a server-to-server key lets its bearer do in a container, as its account.
 package struct ProgramAccess: Hashable, Sendable {
     package var isReadOnly: Bool
     package var databases: Set<DatabaseScope>
+    /// Whether it may make push tokens and the like.
+    package var makesCredentials: Bool
 
-    package init(isReadOnly: Bool, databases: Set<DatabaseScope>) {
+    package init(isReadOnly: Bool, databases: Set<DatabaseScope>, makesCredentials: Bool = false) {
         self.isReadOnly = isReadOnly
         self.databases = databases
+        self.makesCredentials = makesCredentials
     }
+
+    static let serverKey = ProgramAccess(isReadOnly: false, databases: [.public], makesCredentials: true)
 }
 
 /// What an endpoint does, for callers who may not do everything their account may.
@@ -19,19 +24,21 @@ package enum EndpointUse: Hashable, Sendable {
 }
 
 extension RequestContext {
-    /// Throws unless the caller's token lets it use such an endpoint.
+    /// Throws unless the caller's token or key lets it use such an endpoint.
     /// - Parameter databases: the databases that the endpoint reaches, whichever the request names; nil for that one.
     /// - Throws: `permissionFailure`.
     func checkProgram(_ use: EndpointUse, _ databases: [DatabaseScope]?) throws(ServiceError) {
         guard let program else { return }
         for database in [scope] + (databases ?? []) where !program.databases.contains(database) {
-            throw .programRefusal("the program token does not reach the \(database.rawValue) database")
+            let bearer = program.makesCredentials ? "server-to-server key" : "program token"
+            throw .programRefusal("the \(bearer) does not reach the \(database.rawValue) database")
         }
         switch use {
         case .reads: return
         case .writes where program.isReadOnly:
             throw .programRefusal("WRITE operation not permitted: the program token reads")
         case .writes: return
+        case .credentials where program.makesCredentials: return
         case .credentials: throw .programRefusal("a program token enrols no device, and makes no tokens")
         }
     }

@@ -25,7 +25,7 @@ package struct RequestContext: Hashable, Sendable {
     package var session: String?
     /// The idempotency key of a signed request, which replaces the client's; nil for others.
     package var requestKey: String?
-    /// What the caller's program token lets it do; nil for other callers.
+    /// What the caller's program token or server-to-server key lets it do; nil for other callers.
     package var program: ProgramAccess?
     /// Whether saves may add record types and fields to the schema of `development`.
     package var mayExtendSchema = true

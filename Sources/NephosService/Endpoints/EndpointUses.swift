@@ -12,6 +12,10 @@ extension EndpointAnswering {
     package func admit(_ context: RequestContext) throws(ServiceError) {
         try context.checkProgram(use, EndpointUses.databases[endpoint.path])
     }
+
+    /// Whether a signed request is to be claimed, so that it is carried out once: one that writes, and whose outcome is not
+    /// stored by its request key.
+    package var claimsSignedRequests: Bool { use != .reads && endpoint.path != "records/modify" }
 }
 
 /// The endpoints that do not write what an account has, by their paths.
@@ -26,7 +30,8 @@ enum EndpointUses {
     /// The databases of endpoints that reach others than the one of their path.
     static let databases: [String: [DatabaseScope]] = [
         // The root record, which the owner has in the private database, and participants have in the shared one.
-        "records/resolve": [.private, .shared], "records/accept": [.shared], "records/requestAccess": [.shared],
+        "records/resolve": [.private, .shared], "records/accept": [.private, .shared],
+        "records/requestAccess": [.shared],
         "keys/account": [.private],
     ]
 

@@ -9,8 +9,9 @@ extension NephosService {
         _ request: ShortGUIDsRequest, _ context: RequestContext
     ) async throws(ServiceError) -> RecordInfosResponse {
         var response = try await resolveOwnShares(request, context)
-        // "Metadata for any container may be fetched through any container." A program token is for its containers.
-        if context.program != nil { return response }
+        // "Metadata for any container may be fetched through any container." At a production server a session, a token and
+        // a key are for their container.
+        if context.session != nil { return response }
         for (index, item) in request.shortGUIDs.enumerated() {
             guard case .failure(let error) = response.results[index],
                 error.clientErrorCode == ResolveShare.unknown.clientCode.rawValue,

@@ -109,17 +109,22 @@ extension NephosService {
 
     /// Long-polls for the next notification of a push token (CloudKit Web Services, web courier). The push token
     /// determines the account, so the context's account and database are ignored.
-    /// - Parameter waits: whether to wait for a notification if there is none.
+    /// - Parameters:
+    ///   - account: the name of the account that made the poll's address; nil where the token alone is the secret.
+    ///   - waits: whether to wait for a notification if there is none.
     /// - Returns: the notification; nil if none was sent within the poll's duration.
+    /// - Throws: `unknownItem` for an unknown token, and for one that another account has now.
     package func nextNotification(
-        token: String, receipt: LongPollRegistry.Receipt, waits: Bool = true, _ context: RequestContext
+        token: String, of account: String? = nil, receipt: LongPollRegistry.Receipt, waits: Bool = true,
+        _ context: RequestContext
     ) async throws(ServiceError) -> PolledNotification? {
         var context = context
         context.account = nil
         if hasEndedPolls { return nil }
         return try await perform(context) { store, _ in
             try await LongPoll(
-                token: token, receipt: receipt, waits: waits, store: store, environment: self.environment
+                token: token, account: account, receipt: receipt, waits: waits, store: store,
+                environment: self.environment
             ).next()
         }
     }

@@ -77,12 +77,12 @@ extension Installation {
         try await write { transaction in
             let (id, account) = try transaction.requireInstallationAccount(named: name)
             try self.replacePassword(of: id, account, hash, by: actor, in: transaction)
-            try SignInCounters.forget(name: name, in: transaction)
         }
         sessions.evictAll()
     }
 
-    /// Replaces a password, ends all sessions, makes all devices new ones, and tells every verified address.
+    /// Replaces a password, ends all sessions and the count of guesses, makes all devices new ones, and tells every verified
+    /// address.
     func replacePassword(
         of id: String, _ account: InstallationAccount, _ hash: String, by actor: AuditActor,
         in transaction: StorageTransaction
@@ -92,6 +92,7 @@ extension Installation {
         try transaction.put(account, id)
         try transaction.endSessions(of: id)
         try transaction.forgetDevices(of: id)
+        try SignInCounters.forget(name: account.name, in: transaction)
         try audit("password set", id, by: actor, in: transaction)
         for address in account.verifiedAddresses {
             try queue(.passwordChanged, to: address, account: id, in: transaction)

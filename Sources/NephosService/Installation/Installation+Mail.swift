@@ -17,9 +17,11 @@ extension Installation {
 
     // MARK: Queueing
 
-    /// Queues a mail that a caller without a session asked for, with the same work for every address.
+    /// Queues a mail that a caller asked for, with the same work for every address.
+    /// - Parameter isOwn: whether the address is that of the caller, who is told if it got too many mails.
     func request(
-        _ purpose: QueuedMail.Purpose, to text: String, continuation: SignUpContinuation?, address: [UInt8]
+        _ purpose: QueuedMail.Purpose, to text: String, continuation: SignUpContinuation?, address: [UInt8],
+        isOwn: Bool = false
     ) async throws(ServiceError) {
         guard sendsMail else { throw .invalid("the server sends no mail") }
         guard let recipient = MailAddress(SignInName.canonical(text))?.text else {
@@ -32,6 +34,7 @@ extension Installation {
             let count = try transaction.installationEntries(.queuedMail, after: "", limit: Limits.queuedMails).count
             guard count < Limits.queuedMails else { throw ServiceError.busy }
             guard try MailAllowance.take(recipient: "\(purpose.rawValue) \(recipient)", at: now, in: transaction) else {
+                if isOwn { throw ServiceError.tooManyMails }
                 return
             }
             try self.queue(purpose, to: recipient, continuation: continuation, in: transaction)

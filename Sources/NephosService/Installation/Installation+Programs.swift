@@ -215,10 +215,11 @@ extension Installation {
     }
 
     /// - Throws: `notAuthenticated` for a token that expired or was revoked.
-    func checkIsLive(program hash: String) async throws(ServiceError) {
+    func account(ofLiveProgram hash: String) async throws(ServiceError) -> String {
         guard let known = try await programToken(hash), environment.now() < known.token.expiresAt else {
             throw Self.invalidProgramToken
         }
+        return known.token.account
     }
 
     /// The account of a program token that is cached; nil otherwise. For decisions that may be wrong.
@@ -236,7 +237,7 @@ extension Installation {
             try await read { reader in
                 guard let token = try reader.entry(StoredProgramToken.self, hash),
                     try token.epoch == reader.tokenEpoch(),
-                    let account = try reader.entry(InstallationAccount.self, token.account)
+                    let account = try reader.liveInstallationAccount(token.account)
                 else { return nil }
                 return KnownProgramToken(token: token, address: account.address)
             }

@@ -5,9 +5,9 @@ extension Installation {
     /// Queues a mail with a link that sets a new password, if an account has verified the address. Whether there is one is
     /// found out when the mail is sent, so neither the answer nor its time tells.
     /// - Throws: `invalidArguments` for a text that is no e-mail address; `requestRateLimited` after too many mails from
-    ///   the network.
-    package func requestRecovery(of text: String, address: [UInt8]) async throws(ServiceError) {
-        try await request(.recovery, to: text, continuation: nil, address: address)
+    ///   the network, and after too many to the caller's own address.
+    package func requestRecovery(of text: String, isOwn: Bool = false, address: [UInt8]) async throws(ServiceError) {
+        try await request(.recovery, to: text, continuation: nil, address: address, isOwn: isOwn)
     }
 
     /// Makes a link that sets a new password, for an administrator to pass on.

@@ -44,6 +44,7 @@ extension Installation {
                 key.user = former.user
             }
             try transaction.put(key, id)
+            try transaction.put(ServerKeyUser(), key.user)
             try self.audit("server key made", id, by: actor, in: transaction)
             return key
         }
@@ -60,12 +61,27 @@ extension Installation {
 
     package func revokeServerKey(_ id: String, by actor: AuditActor) async throws(ServiceError) {
         try await write { transaction in
-            guard try transaction.removeInstallationEntry(.serverKey, id) else {
+            guard let key = try transaction.entry(StoredServerKey.self, id) else {
                 throw ServiceError.unknownServerKey(id)
             }
+            try transaction.removeInstallationEntry(.serverKey, id)
+            // Earlier versions made keys without it.
+            try transaction.put(ServerKeyUser(), key.user)
             try self.audit("server key revoked", id, by: actor, in: transaction)
         }
         serverKeys.evictAll()
+    }
+
+    /// - Throws: `invalidArguments` for the user of a key, whose requests would go on as another user.
+    func checkIsNoServerKeyUser(_ user: String) async throws(ServiceError) {
+        let key = try await read { try $0.entries(StoredServerKey.self).first { $0.value.user == user }?.name }
+        guard let key else { return }
+        throw .invalid("\(user) is the user of the server-to-server key \(key): revoke the key first")
+    }
+
+    /// Forgets the user of a revoked key, whose data was deleted.
+    func removeServerKeyUser(_ user: String) async throws(ServiceError) {
+        _ = try await write { try $0.removeInstallationEntry(.serverKeyUser, user) }
     }
 
     private static func summary(_ id: String, _ key: StoredServerKey) -> ServerKeySummary {
@@ -102,7 +118,17 @@ extension Installation {
         let once = SecretToken.hash(of: "\(request.keyID) \(Data(r).base64EncodedString()) \(message)")
         return SignedInCaller(
             account: key.user, isDeveloper: true, session: StoredServerKey.sessionPrefix + request.keyID,
-            requestKey: RequestKeyRow.signedPrefix + once.prefix(56))
+            requestKey: RequestKeyRow.signedPrefix + once.prefix(56), program: .serverKey)
+    }
+
+    /// Notes that a signed request is carried out, unless its endpoint stores the outcome by its request key.
+    /// - Throws: `CONFLICT` if it was carried out before.
+    package func claim(signed requestKey: String) async throws(ServiceError) {
+        let now = environment.now()
+        try await write { transaction in
+            guard try transaction.entry(ClaimedRequest.self, requestKey) == nil else { throw ServiceError.signedAgain }
+            try transaction.put(ClaimedRequest(), requestKey, expiresAt: now + Limits.signedOutcomeLifetime)
+        }
     }
 
     /// - Throws: `notAuthenticated` for a key that is revoked, or another container's.
@@ -114,8 +140,9 @@ extension Installation {
     }
 
     /// - Throws: `notAuthenticated` for a key that is revoked.
-    func checkIsLive(serverKey id: String) async throws(ServiceError) {
-        guard try await serverKey(id) != nil else { throw Self.wrongSignature }
+    func account(ofLiveServerKey id: String) async throws(ServiceError) -> String {
+        guard let key = try await serverKey(id) else { throw Self.wrongSignature }
+        return key.user
     }
 
     private func serverKey(_ id: String) async throws(ServiceError) -> StoredServerKey? {
@@ -126,7 +153,15 @@ extension Installation {
     }
 }
 
+/// A signed request that was carried out, by its request key.
+struct ClaimedRequest: StoredEntry {
+    static let kind = InstallationEntry.Kind.claimedRequest
+}
+
 extension ServiceError {
+    fileprivate static let signedAgain = ServiceError(
+        .conflict, .serverRejectedRequest,
+        "a request with this signature was carried out: sign another with the present time")
     fileprivate static func unknownServerKey(_ id: String) -> ServiceError {
         unknown("server-to-server key", id, listedBy: "server-keys list")
     }

@@ -29,7 +29,7 @@ package struct SignedInCaller: Sendable {
     package var session: String?
     /// The idempotency key of the request, which replaces the client's; nil unless the request is signed.
     package var requestKey: String?
-    /// What the caller's program token lets it do; nil for other callers.
+    /// What the caller's program token or server-to-server key lets it do; nil for other callers.
     package var program: ProgramAccess?
 
     package init(
@@ -94,9 +94,24 @@ extension Installation {
     package func endSessions(
         ofAccountNamed name: String, id: String?, withProgramTokens: Bool = false, by actor: AuditActor
     ) async throws(ServiceError) -> Int {
+        try await endSessions(named: name, id, withProgramTokens: withProgramTokens, beginsDeletion: false, by: actor)
+    }
+
+    /// Begins the deletion of an account: its sessions and program tokens end, and it gets no new ones.
+    func beginDeletion(ofAccountNamed name: String, by actor: AuditActor) async throws(ServiceError) {
+        _ = try await endSessions(named: name, nil, withProgramTokens: true, beginsDeletion: true, by: actor)
+    }
+
+    private func endSessions(
+        named name: String, _ id: String?, withProgramTokens: Bool, beginsDeletion: Bool, by actor: AuditActor
+    ) async throws(ServiceError) -> Int {
         let name = SignInName.canonical(name)
         let count = try await write { transaction in
-            let account = try transaction.requireInstallationAccount(named: name).id
+            var (account, content) = try transaction.requireInstallationAccount(named: name)
+            if beginsDeletion {
+                content.isBeingDeleted = true
+                try transaction.put(content, account)
+            }
             let count: Int
             if let id {
                 guard try transaction.installationEntry(.accountSession, AccountSession.name(account, id)) != nil else {
@@ -179,14 +194,16 @@ extension Installation {
     }
 
     /// Runs `body`, which may take long, while a session, a program token or a server-to-server key lives.
-    /// - Parameter session: its name (`SignedInCaller.session`).
+    /// - Parameters:
+    ///   - session: its name (`SignedInCaller.session`).
+    ///   - body: takes the ID of its account.
     /// - Throws: `notAuthenticated` if the session is over, or ends meanwhile: then `body`'s task is cancelled.
     package func whileLive<T: Sendable>(
-        _ session: String, _ body: @escaping @Sendable () async -> T
+        _ session: String, _ body: @escaping @Sendable (_ account: String) async -> T
     ) async throws(ServiceError) -> T {
-        try await checkIsLive(session)
+        let account = try await account(ofLive: session)
         let outcome = await withTaskGroup(of: T?.self) { group in
-            group.addTask { await body() }
+            group.addTask { await body(account) }
             group.addTask {
                 while (try? await self.environment.sleep(milliseconds: Limits.credentialRecheck)) != nil {
                     if await self.isOver(session) { return nil }
@@ -200,21 +217,22 @@ extension Installation {
         return outcome
     }
 
-    /// - Throws: `notAuthenticated` if a session, a program token or a server-to-server key is over, by its name.
-    private func checkIsLive(_ session: String) async throws(ServiceError) {
+    /// Returns the ID of the account of a session, a program token or a server-to-server key, by its name.
+    /// - Throws: `notAuthenticated` if it is over.
+    private func account(ofLive session: String) async throws(ServiceError) -> String {
         if session.hasPrefix(StoredProgramToken.prefix) {
-            return try await checkIsLive(program: String(session.dropFirst(StoredProgramToken.prefix.count)))
+            return try await account(ofLiveProgram: String(session.dropFirst(StoredProgramToken.prefix.count)))
         }
         if session.hasPrefix(StoredServerKey.sessionPrefix) {
-            return try await checkIsLive(serverKey: String(session.dropFirst(StoredServerKey.sessionPrefix.count)))
+            return try await account(ofLiveServerKey: String(session.dropFirst(StoredServerKey.sessionPrefix.count)))
         }
-        _ = try await self.session(hash: session, isUsed: false)
+        return try await self.session(hash: session, isUsed: false).session.account
     }
 
     /// Whether a session, a program token or a server-to-server key is over, by its name. One that cannot be read now is not: it is read again.
     package func isOver(_ session: String) async -> Bool {
         do throws(ServiceError) {
-            try await checkIsLive(session)
+            _ = try await account(ofLive: session)
             return false
         } catch {
             return error.clientCode == .notAuthenticated
@@ -262,7 +280,7 @@ extension Installation {
             try await read { [lostEpochs] reader in
                 guard let session = try reader.entry(StoredSession.self, hash),
                     try lostEpochs.isCurrent(session, reader),
-                    let account = try reader.entry(InstallationAccount.self, session.account)
+                    let account = try reader.liveInstallationAccount(session.account)
                 else { return nil }
                 let roles = try reader.entries(StoredRole.self, prefix: "\(session.account)/").map {
                     (String($0.name.dropFirst(session.account.count + 1)), $0.value.role)

@@ -223,6 +223,7 @@ extension Installation {
         in transaction: StorageTransaction
     ) throws {
         let now = environment.now()
+        guard try transaction.liveInstallationAccount(account) != nil else { throw ServiceError.accountIsBeingDeleted }
         // The session that asks may have ended meanwhile.
         let asking = try parent.map { try transaction.requireSession($0) }
         let signedInAt = asking?.signedInAt ?? now
@@ -246,6 +247,9 @@ extension Installation {
 }
 
 extension ServiceError {
+    static let accountIsBeingDeleted = ServiceError(
+        .accessDenied, .notAuthenticated,
+        "the account is being deleted: if that lasts, an administrator repeats 'nephos accounts delete'")
     static let tooManySignIns = ServiceError(
         .tryAgainLater, .serviceUnavailable, "too many sign-ins are under way: try again", retryAfter: 1)
 

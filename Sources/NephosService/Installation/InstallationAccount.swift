@@ -13,6 +13,8 @@ struct InstallationAccount: StoredEntry {
     /// The verified addresses. Nil if a server wrote the account that does not know of addresses: then none is verified
     /// (`AddressUpgrade`).
     var addresses: [String]?
+    /// Whether the account's deletion has begun: it has no sessions and tokens any more, and gets no new ones. Nil for no.
+    var isBeingDeleted: Bool?
 
     /// The addresses that are the account's.
     var verifiedAddresses: [String] { addresses ?? [] }
@@ -34,6 +36,11 @@ struct NamedAccount: StoredEntry {
 }
 
 extension StorageReader {
+    /// The account with an ID; nil if there is none, and for one whose deletion has begun.
+    func liveInstallationAccount(_ id: String) throws -> InstallationAccount? {
+        try entry(InstallationAccount.self, id).flatMap { $0.isBeingDeleted == true ? nil : $0 }
+    }
+
     /// The account with a canonical name; nil if there is none.
     func installationAccount(named name: String) throws -> (id: String, account: InstallationAccount)? {
         guard let id = try entry(NamedAccount.self, name)?.id, let account = try entry(InstallationAccount.self, id)

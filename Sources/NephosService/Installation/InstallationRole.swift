@@ -84,7 +84,8 @@ package enum Administrator: Hashable, Sendable {
                 "changes need a sign-in of the last \(recent / 60_000) minutes, and the provider did not say that it asked "
                     + "who you are: sign in by a password or a passkey")
         }
-        guard now - authenticatedAt <= recent else {
+        // A sign-in by a clock that was ahead is not recent for longer.
+        guard (-Limits.clockDifference...recent).contains(now - authenticatedAt) else {
             throw ServiceError(
                 .authenticationRequired, .notAuthenticated,
                 "changes need a sign-in of the last \(recent / 60_000) minutes: sign in again")

@@ -96,6 +96,8 @@ package struct InstallationVerification: Sendable {
             case .passkey: try problem(ofPasskey: entry.name, try .decoded(entry), reader)
             case .accountPasskeys: try problem(ofPasskeysOf: entry.name, try .decoded(entry), reader)
             case .usedChallenge: try unread(UsedChallenge.self, entry)
+            case .serverKeyUser: try unread(ServerKeyUser.self, entry)
+            case .claimedRequest: try unread(ClaimedRequest.self, entry)
             }
         } catch let error as StorageError where error.code == .damaged {
             return error.message

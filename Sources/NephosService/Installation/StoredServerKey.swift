@@ -18,6 +18,20 @@ struct StoredServerKey: StoredEntry, Hashable {
     static let sessionPrefix = "nephos_key_"
 }
 
+/// The user of a server-to-server key, by its ID. It stays when the key is revoked, as the user's records do.
+struct ServerKeyUser: StoredEntry {
+    static let kind = InstallationEntry.Kind.serverKeyUser
+}
+
+extension StorageReader {
+    /// Whether an ID is that of an account, or of a server-to-server key's user.
+    /// - Parameter keyUsers: the users of the present keys: earlier versions stored no `ServerKeyUser`.
+    func isKnownUser(_ id: String, keyUsers: Set<String>) throws -> Bool {
+        if keyUsers.contains(id) { return true }
+        return try installationEntry(.account, id) != nil || installationEntry(.serverKeyUser, id) != nil
+    }
+}
+
 /// A server-to-server key, as the administration shows it.
 package struct ServerKeySummary: Codable, Hashable, Sendable {
     package var keyID: String

@@ -45,7 +45,8 @@ package struct StrayAccounts: Sendable {
             guard let end = page.last?.id else { return found }
             let ids = page.map(\.name).filter(AccountID.isValid)
             found += try await installation.read { reader in
-                try ids.filter { try reader.entry(InstallationAccount.self, $0) == nil }
+                let keyUsers = Set(try reader.entries(StoredServerKey.self).map(\.value.user))
+                return try ids.filter { try !reader.isKnownUser($0, keyUsers: keyUsers) }
             }
             last = end
         }

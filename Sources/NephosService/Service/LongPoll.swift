@@ -9,12 +9,15 @@ package struct PolledNotification: Sendable {
     package var wasSent: @Sendable (Bool) -> Void
 }
 
-/// A poll by a push token (CloudKit Web Services, web courier). Every bearer of the token may poll.
+/// A poll by a push token (CloudKit Web Services, web courier). Every bearer of the token may poll, and at a production
+/// server only for the account that made the poll's address: a device's token moves to the account that signs in there.
 ///
 /// A notification stays in the outbox until the client acknowledges it, so a crash or a broken connection delivers the
 /// notification twice rather than never.
 struct LongPoll {
     let token: String
+    /// The name of the account for which the poll is; nil for whichever has the token.
+    let account: String?
     let receipt: LongPollRegistry.Receipt
     /// Whether the poll waits for a notification if there is none.
     let waits: Bool
@@ -25,7 +28,11 @@ struct LongPoll {
 
     /// - Returns: the next notification; nil if none arrived within the poll's duration.
     func next() async throws -> PolledNotification? {
-        let row = try await store.engine.read { [token] in try $0.pushToken(token) }
+        let row = try await store.engine.read { [token, account] reader -> PushTokenRow? in
+            guard let row = try reader.pushToken(token) else { return nil }
+            if let account, try reader.liveAccount(id: row.account)?.name != account { return nil }
+            return row
+        }
         guard let row else { throw ServiceError.unknownPushToken }
         try await acknowledge(row)
         // The poll is registered before the read, so a commit from now on finds the poll waiting.
@@ -36,6 +43,8 @@ struct LongPoll {
         }
         if let waiting { return try await handOut(waiting) }
         guard let new = await waiter?.wait() else { return nil }
+        // Another account may have registered the token meanwhile.
+        guard new.account == row.account else { throw ServiceError.unknownPushToken }
         return try await handOut(new)
     }
 

@@ -66,6 +66,11 @@ import Testing
         "assets/upload", "assets/rereference",
     ]
 
+    /// The routes of containers that reach other databases than the public one, in which a server-to-server key has nothing.
+    private static let otherDatabases: Set = [
+        "records/resolve", "records/accept", "records/requestAccess", "keys/account",
+    ]
+
     /// The status with which a caller is refused; nil where it is let in.
     private static func refusal(_ route: Route, _ caller: ProductionServer.Caller) -> Int? {
         switch (route.access, caller) {
@@ -73,8 +78,8 @@ import Testing
         case (.container, .program): credentials.contains(route.path) ? 403 : nil
         case (.container, .readOnlyProgram): credentials.union(writes).contains(route.path) ? 403 : nil
         case (.container, .session), (.container, .otherAccount), (.container, .participant): nil
-        // Of the public database. What needs a session or a private database is refused by its message.
-        case (.container, .serverKey): nil
+        // Of the public database. What needs a session is refused by its message.
+        case (.container, .serverKey): otherDatabases.contains(route.path) ? 403 : nil
         // A signature is one of a request, a container and an environment; the administration takes none.
         case (_, .serverKey), (_, .serverKeyElsewhere), (_, .revokedServerKey): 401
         case (_, .forgedSignature), (_, .replayedSignature): 401

@@ -50,10 +50,17 @@ import Testing
                 ]), cloud.context("mei", container: container))
         }
         let first = try await cloud.service.places(of: "mei")
-        let second = try await cloud.service.places(of: "mei", after: first.next)
+        let second = try await cloud.service.places(of: "mei", after: try #require(first.next))
         #expect(first.places.count == Limits.storesPerPage && second.places.count == 3 && second.next == nil)
         let names = (first.places + second.places).map(\.container)
         #expect(names == names.sorted() && Set(names).count == count)
+        // Another account, which is in the last container alone, sees it at once, and no other.
+        let last = try #require(names.last)
+        _ = try await cloud.service.modifyRecords(
+            ModifyRecordsRequest(operations: [.create("a")]), cloud.context("tom", container: last))
+        let others = try await cloud.service.places(of: "tom")
+        #expect(others.places.map(\.container) == [last] && others.next == nil)
+        for start in [-1, count, .max] { _ = try await cloud.service.places(of: "tom", after: start) }
     }
 
     @Test func `owners and participants see the title of a share, and others nothing`() async throws {

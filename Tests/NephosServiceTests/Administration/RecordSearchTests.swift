@@ -82,9 +82,10 @@ import Testing
         ])
         let found = try await search("milk")
         #expect(
-            Set(found.records.map { "\($0.account ?? "") \($0.recordName ?? "") \($0.field ?? ""): \($0.text ?? "")" }) == [
-                " b tags: milk", "mei a title: Buy MILK today", "tom a title: Buy MILK today",
-            ])
+            Set(found.records.map { "\($0.account ?? "") \($0.recordName ?? "") \($0.field ?? ""): \($0.text ?? "")" })
+                == [
+                    " b tags: milk", "mei a title: Buy MILK today", "tom a title: Buy MILK today",
+                ])
         #expect(found.continuationMarker == nil)
         #expect(try await search("milk", "public").records.map(\.recordName) == ["b"])
         #expect(try await search("42").records.map(\.field) == ["count", "count"])

@@ -83,4 +83,47 @@ import Testing
         let strays = try await StrayAccounts.find(in: reopened.existingStores()) { try reopened.open($0) }
         #expect(strays.map(\.store.container) == ["iCloud.a"] && strays[0].accounts == [Self.ada])
     }
+
+    @Test func `the users of server-to-server keys are no strays, and deleted once their key is revoked`() async throws
+    {
+        defer { stores.remove() }
+        let root = AuditActor(name: "user 0")
+        func strays() async throws -> [String] {
+            let provider = try stores.open()
+            defer { provider.close() }
+            return try await StrayAccounts.find(in: provider.existingStores()) { try provider.open($0) }
+                .flatMap(\.accounts)
+        }
+        func served<T>(_ body: (Installation, TestCloud) async throws -> T) async throws -> T {
+            let provider = try stores.open()
+            let installation = try await Installation.open(provider)
+            let cloud = TestCloud(ServiceConfiguration(), stores: provider)
+            let result = try await body(installation, cloud)
+            await cloud.service.settle()
+            await cloud.service.close()
+            await installation.close()
+            provider.close()
+            return result
+        }
+        let key = try await served { installation, cloud in
+            try await installation.createContainer("iCloud.a", by: root)
+            let key = try await installation.createServerKey(
+                container: "iCloud.a", environment: .development, name: "", publicKey: SignedRequestTests.publicKey,
+                replacing: nil, by: root)
+            _ = try await cloud.service.modifyRecords(
+                ModifyRecordsRequest(operations: [.create("a")]), cloud.context(key.user, container: "iCloud.a"))
+            let error = await #expect(throws: ServiceError.self) {
+                try await cloud.service.deleteAccount(named: key.user, of: installation, by: root)
+            }
+            #expect(error?.reason.contains(key.keyID) == true)
+            return key
+        }
+        #expect(try await strays() == [])
+        try await served { installation, _ in try await installation.revokeServerKey(key.keyID, by: root) }
+        #expect(try await strays() == [])
+        _ = try await served { installation, cloud in
+            try await cloud.service.deleteAccount(named: key.user, of: installation, by: root)
+        }
+        #expect(try await strays() == [])
+    }
 }

@@ -154,12 +154,12 @@ import Testing
         let gate = Gate()
         let ended = Task {
             await code { () async throws(ServiceError) in
-                try await test.installation.whileLive(first) { await gate.wait() }
+                try await test.installation.whileLive(first) { _ in await gate.wait() }
             }
         }
         let other = Task {
             await code { () async throws(ServiceError) in
-                try await test.installation.whileLive(second) { await gate.wait() }
+                try await test.installation.whileLive(second) { _ in await gate.wait() }
             }
         }
         await gate.waitForWaiting(2)
@@ -175,8 +175,54 @@ import Testing
         #expect(await other.value == nil)
         #expect(
             await code { () async throws(ServiceError) in
-                try await test.installation.whileLive(first) {}
+                try await test.installation.whileLive(first) { _ in }
             } == .authenticationRequired)
+    }
+
+    @Test func `an account whose deletion has begun has no session on any server, and begins none`() async throws {
+        let test = try await TestInstallation()
+        let apiToken = try await test.prepare()
+        let other = try await test.again()
+        let session = try await test.signIn(apiToken: apiToken)
+        let ending = try await test.signIn(apiToken: apiToken)
+        try await test.installation.beginDeletion(ofAccountNamed: "ada@example.org", by: TestInstallation.root)
+        #expect(
+            await code { () async throws(ServiceError) in try await test.signIn(apiToken: apiToken) } == .accessDenied)
+        _ = try await test.installation.createSession(
+            ofAccountNamed: "ada@example.org", container: TestInstallation.container, environment: .development,
+            label: "", by: TestInstallation.root)
+        for token in [session.token, ending.token] {
+            let refused = await code { () async throws(ServiceError) in
+                try await other.caller(
+                    container: TestInstallation.container, environment: .development, apiToken: apiToken, token: token,
+                    origin: nil)
+            }
+            #expect(refused == .authenticationFailed)
+        }
+        // Repeated, it ends; the name is free afterwards.
+        _ = try await test.installation.removeAccount(named: "ada@example.org", by: TestInstallation.root)
+        _ = try await test.installation.createAccount(
+            named: "ada@example.org", password: TestInstallation.password, by: TestInstallation.root)
+        _ = try await test.signIn(apiToken: apiToken)
+        await other.close()
+        await test.installation.close()
+    }
+
+    @Test func `a recovery ends the count of strangers' guesses, as a new password does`() async throws {
+        let test = try await TestInstallation(failsForLog: false)
+        let apiToken = try await test.prepare()
+        for byte in 0..<9 as Range<UInt8> {
+            _ = await code { () async throws(ServiceError) in
+                try await test.signIn(password: "wrong", apiToken: apiToken, address: [198, 51, 100, byte])
+            }
+        }
+        #expect(await code { () async throws(ServiceError) in try await test.signIn(apiToken: apiToken) } == .throttled)
+        let link = try await test.installation.makeRecoveryLink(
+            ofAccountNamed: "ada@example.org", by: TestInstallation.root)
+        let secret = String(try #require(link.firstMatch(of: /token=([\w-]+)/)).1)
+        try await test.installation.recover(byLink: secret, password: "another long secret", address: [])
+        _ = try await test.signIn(password: "another long secret", apiToken: apiToken)
+        await test.installation.close()
     }
 }
 

@@ -251,11 +251,12 @@ import Testing
             #expect(try mayUse(path, .public, [.public, .private, .shared]), "\(path)")
         }
         #expect(try !mayUse("records/resolve", .private, [.private]) && !mayUse("records/resolve", .shared, [.shared]))
-        #expect(try mayUse("records/accept", .shared, [.shared]) && mayUse("keys/account", .private, [.private]))
-        #expect(try !mayUse("records/accept", .shared, [.shared], isReadOnly: true))
+        #expect(try !mayUse("records/accept", .shared, [.shared]) && mayUse("keys/account", .private, [.private]))
+        #expect(try mayUse("records/accept", .shared, [.shared, .private]))
+        #expect(try !mayUse("records/accept", .shared, [.shared, .private], isReadOnly: true))
     }
 
-    @Test func `a program resolves no share of another container`() async throws {
+    @Test func `a session of an installation resolves no share of another container`() async throws {
         let cloud = TestCloud()
         let shared = try await cloud.makeSharedList()
         var context = cloud.context("ada", container: "iCloud.other")
@@ -268,7 +269,7 @@ import Testing
             }
         }
         #expect(try await !fails(), "as an app, any container resolves it")
-        context.program = ProgramAccess(isReadOnly: true, databases: [.private, .shared])
+        context.session = "session"
         #expect(try await fails())
         await cloud.service.close()
     }

@@ -20,7 +20,7 @@ struct PasswordSection: AccountSection {
         guard let recipient = session.address else {
             throw ServiceError(.badRequest, .invalidArguments, "the account has no verified address")
         }
-        try await page.installation.requestRecovery(of: recipient, address: address)
+        try await page.installation.requestRecovery(of: recipient, isOwn: true, address: address)
         return .noted("A mail to \(recipient) has a link that sets a password")
     }
 

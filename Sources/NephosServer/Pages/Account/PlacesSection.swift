@@ -18,12 +18,10 @@ struct PlacesSection: AccountSection {
     }
 
     func content() async throws(ServiceError) -> String {
-        let after = page.routed.target.parameter("after")?.readings.first
+        let after = (page.routed.target.parameter("after")?.readings.first).flatMap { Int($0) } ?? 0
         let (places, next) = try await page.routed.service.places(of: session.account, after: after)
-        if places.isEmpty, next == nil, after == nil { return "" }
-        let more = next.map {
-            "<p><a href=\"\(AccountPage.path)?after=\(PercentEncoding.encode($0))\">Further containers</a></p>"
-        }
+        if places.isEmpty, next == nil, after == 0 { return "" }
+        let more = next.map { "<p><a href=\"\(AccountPage.path)?after=\($0)\">Further containers</a></p>" }
         return "<h2>Apps</h2>\(places.map(text).joined())\(more ?? "")"
     }
 
