@@ -26,8 +26,12 @@ struct FieldDrop {
             report = try await administration.importSchema(text, into: store, production: production, isDryRun: false)
             if report.isAllowed { break }
         }
+        let values = "values of '\(field)' erased from \(erased) \(erased == 1 ? "record" : "records")"
         if report.isAllowed {
-            report.changes.append("values of '\(field)' erased from \(erased) \(erased == 1 ? "record" : "records")")
+            report.changes.append(values)
+        } else if erased > 0 {
+            let message = "\(values), and saved again meanwhile: stop the clients that save the field, and repeat"
+            report.findings = [SchemaReport.Finding(isError: true, message: message)]
         }
         return report
     }
