@@ -62,6 +62,10 @@ package final class PostgresStores: StoreProvider {
         try PostgresConnection.open(address, options, body)
     }
 
+    package func lock(_ name: String) throws -> (any StoreLock)? {
+        try AdvisoryLock("\(prefix) \(name)", address, options)
+    }
+
     package func open(_ id: StoreID) throws -> any StorageEngine {
         let store = try looked { connection in
             // A newer server may have closed the tables to this version.

@@ -34,6 +34,10 @@ package protocol StoreProvider: Sendable {
     var blanks: (any StoreProvider)? { get }
     /// The time that requests have spent in waits of the database's; nil if the engine serialises its writes.
     var waits: StorageWaits? { get }
+    /// Waits for a lock that the processes of these stores share. Blocks.
+    /// - Returns: the lock; nil where no other process has the stores.
+    /// - Throws: `StorageError` `.busy` if another holds it for too long.
+    func lock(_ name: String) throws -> (any StoreLock)?
     /// Rewrites what had rows that were deleted, so that no free space has their content. No store may be open.
     /// - Throws: `StorageError` `.inUse` if a reader keeps the former content.
     func eraseDeletedRows() throws
@@ -46,9 +50,15 @@ extension StoreProvider {
     package func storesWithWork() throws -> [StoreID]? { nil }
     package var keepsStores: Bool { false }
     package func eraseDeletedRows() throws {}
+    package func lock(_ name: String) throws -> (any StoreLock)? { nil }
     package var identity: String { "" }
     package var blanks: (any StoreProvider)? { nil }
     package var waits: StorageWaits? { nil }
+}
+
+/// A lock that is held until it is released, or its process ends.
+package protocol StoreLock: Sendable {
+    func release()
 }
 
 /// The waits of this process since its start.

@@ -29,7 +29,7 @@ extension NephosService {
     private func importSchema(
         _ text: String, _ context: RequestContext, isDryRun: Bool
     ) async throws(ServiceError) -> SchemaReport {
-        try await administer(context, onlyDevelopment: true) {
+        try await administer(context, onlyDevelopment: true, changes: !isDryRun) {
             let production = try await self.schema(context.container, .production)
             return try await self.stores.using(Self.id(context.container, .development)) { store in
                 try await SchemaAdministration(environment: self.environment).importSchema(
@@ -40,7 +40,7 @@ extension NephosService {
 
     /// Replaces the development schema with the production schema and erases all development records.
     package func resetSchema(_ context: RequestContext) async throws(ServiceError) -> SchemaReport {
-        try await administer(context, onlyDevelopment: true) {
+        try await administer(context, onlyDevelopment: true, changes: true) {
             try await self.checkContainerExists(context)
             let production = try await self.schema(context.container, .production)
             return try await self.stores.using(Self.id(context.container, .development)) { store in
@@ -53,7 +53,7 @@ extension NephosService {
     package func dropField(
         _ request: DropFieldRequest, _ context: RequestContext
     ) async throws(ServiceError) -> SchemaReport {
-        try await administer(context, onlyDevelopment: true) {
+        try await administer(context, onlyDevelopment: true, changes: true) {
             let production = try await self.schema(context.container, .production)
             let id = Self.id(context.container, .development)
             return try await self.stores.usingExisting(id) { store in
@@ -67,7 +67,7 @@ extension NephosService {
 
     /// Adds the elements of the development schema to the production schema. Drops nothing and copies no records.
     package func deploySchema(_ context: RequestContext) async throws(ServiceError) -> SchemaReport {
-        try await administer(context, onlyDevelopment: true) {
+        try await administer(context, onlyDevelopment: true, changes: true) {
             try await self.checkContainerExists(context)
             let development = try await self.schema(context.container, .development)
             return try await self.stores.using(Self.id(context.container, .production)) { store in
@@ -122,8 +122,11 @@ extension NephosService {
 
     // MARK: - Every command
 
+    /// Runs a command, alone for its container: a command reads one environment and changes the other.
+    /// - Parameter changes: whether it changes a schema, and so excludes such commands at other servers, too.
     private func administer<Answer: Sendable>(
-        _ context: RequestContext, onlyDevelopment: Bool = false, _ body: () async throws -> Answer
+        _ context: RequestContext, onlyDevelopment: Bool = false, changes: Bool = false,
+        _ body: () async throws -> Answer
     ) async throws(ServiceError) -> Answer {
         try context.checkContainer()
         if onlyDevelopment && context.environment == .production {
@@ -131,6 +134,8 @@ extension NephosService {
         }
         await schemaMutex.begin(context.container)
         do {
+            let lock = changes ? try await stores.lock("schema of \(context.container)") : nil
+            defer { lock?.release() }
             let answer = try await body()
             await schemaMutex.end(context.container)
             return answer

@@ -308,6 +308,12 @@ actor Stores {
         }
     }
 
+    /// Waits for a lock that all servers of these stores share; nil where there is no other server.
+    nonisolated func lock(_ name: String) async throws -> (any StoreLock)? {
+        let provider = self.provider
+        return try await Self.opening.run { try provider.lock(name) }
+    }
+
     /// The IDs of all existing stores, open or not.
     nonisolated func known() async throws -> Set<StoreID> {
         let provider = self.provider

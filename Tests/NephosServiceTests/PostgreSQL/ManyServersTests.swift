@@ -132,6 +132,42 @@ import Testing
         for cloud in [one, other] { await cloud.service.close() }
     }
 
+    @Test func `a field that one server deploys is dropped by no other meanwhile, and another container does not wait`()
+        async throws
+    {
+        let (one, other) = try servers()
+        _ = try await TestDatabase(one).modify([.force("a", ["n": .int64(1)])])
+        let context = TestDatabase(one).context
+        let lock = try #require(try await one.service.stores.lock("schema of \(context.container)"))
+        let drop = Task {
+            try await other.service.dropField(DropFieldRequest(recordType: "Note", field: "n"), context)
+        }
+        // A command of another container, and one that changes nothing.
+        let elsewhere = other.context(container: "iCloud.other")
+        _ = try await other.service.importSchema("DEFINE SCHEMA RECORD TYPE A (x STRING);", elsewhere)
+        _ = try await one.service.previewDeployment(context)
+        #expect(try await TestDatabase(one).existing("a") == ["a"])
+        lock.release()
+        #expect(try await drop.value.isAllowed)
+        // A drop and a deployment at once, in either order: production never has what development lacks.
+        for number in 0..<6 {
+            let field = "f\(number)"
+            _ = try await TestDatabase(one).modify((0..<40).map { .force("b\($0)", [field: .int64(1)]) })
+            let request = DropFieldRequest(recordType: "Note", field: field)
+            async let dropped = try? one.service.dropField(request, context)
+            async let deployed = other.service.deploySchema(context)
+            _ = (await dropped, try await deployed)
+            #expect(try await one.service.previewDeployment(context).isAllowed, "\(number)")
+            var production = context
+            production.environment = .production
+            let (development, deployedText) = (
+                try await one.service.exportSchema(context), try await one.service.exportSchema(production)
+            )
+            #expect(!deployedText.contains(field) || development.contains(field), "\(number)")
+        }
+        for cloud in [one, other] { await cloud.service.close() }
+    }
+
     @Test func `a claimed delivery is left until the claim expires, whatever the other server's clock`() async throws {
         let (stuck, hooks) = (HangingDelivery(), CountedDelivery())
         let hour: Int64 = 3_600_000
