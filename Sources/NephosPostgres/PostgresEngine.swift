@@ -258,9 +258,11 @@ package final class PostgresEngine: StorageEngine {
             if state.isClosing { throw StorageError(.closed, "the store is closed") }
             state.underWay += 1
         }
+        RequestTimes.current?.enter(.storage)
     }
 
     private func end() {
+        RequestTimes.current?.enter(.service)
         let closers = state.withLock { state -> [CheckedContinuation<Void, Never>] in
             state.underWay -= 1
             guard state.isClosing, state.underWay == 0 else { return [] }

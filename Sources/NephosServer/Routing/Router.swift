@@ -24,7 +24,8 @@ enum Routes {
         },
         Route([.get], "/metrics", access: .viewInstallation) { asked in
             .text(
-                asked.metrics.text(asked.service.storageWaits),
+                asked.metrics.text(
+                    asked.service.storageWaits, isReady: await asked.service.problemOfReadiness() == nil),
                 type: "text/plain; version=0.0.4; charset=utf-8")
         },
     ]

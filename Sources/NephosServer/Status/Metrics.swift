@@ -22,13 +22,15 @@ enum Metric: String, CaseIterable {
     case storageWaits = "nephos_postgresql_wait_seconds_total"
     /// The number of writes that PostgreSQL ended because they waited for each other.
     case deadlocks = "nephos_postgresql_deadlocks_total"
+    /// Whether the last check of readiness found that writes go through: 1 or 0.
+    case ready = "nephos_ready"
     /// The time at which the process started, in seconds since 1970.
     case startTime = "process_start_time_seconds"
 
     var type: String {
         switch self {
         case .requests, .errors, .stages, .slow, .storageWaits, .deadlocks: "counter"
-        case .inFlight, .startTime: "gauge"
+        case .inFlight, .ready, .startTime: "gauge"
         case .duration: "histogram"
         }
     }
@@ -43,6 +45,7 @@ enum Metric: String, CaseIterable {
         case .slow: "Requests that took more than a second, by their longest stage."
         case .storageWaits: "Seconds that requests waited for a connection, an owner's other writes, or a store's lock."
         case .deadlocks: "Writes that PostgreSQL ended because they waited for each other."
+        case .ready: "1 if writes go through, as GET /ready says; 0 otherwise."
         case .startTime: "When the process began, in seconds since 1970."
         }
     }
@@ -52,6 +55,9 @@ enum Metric: String, CaseIterable {
 final class Metrics: Sendable {
     /// The upper bounds of the buckets in the duration histogram, in seconds.
     static let bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+    /// The stages that are part of `storage` over PostgreSQL.
+    private static let stagesOfSQLite: Set = ["queue", "commit", "checkpoint"]
 
     private struct Durations {
         /// The counts of the buckets: one per bound, and one for longer durations.
@@ -107,17 +113,19 @@ final class Metrics: Sendable {
 
     typealias Waits = (times: [(name: String, seconds: Double)], deadlocks: Int)
 
-    /// - Parameter waits: those for PostgreSQL; nil for other storage.
-    func text(_ waits: Waits?) -> String {
+    /// - Parameters:
+    ///   - waits: those for PostgreSQL; nil for other storage.
+    ///   - isReady: whether writes go through.
+    func text(_ waits: Waits?, isReady: Bool = true) -> String {
         let counts = self.counts.withLock(\.self)
         return Metric.allCases.filter { waits != nil || $0 != .storageWaits && $0 != .deadlocks }.map { metric in
             let header = "# HELP \(metric.rawValue) \(metric.help)\n# TYPE \(metric.rawValue) \(metric.type)\n"
-            return header + samples(of: metric, counts, waits).map { metric.rawValue + $0 + "\n" }.joined()
+            return header + samples(of: metric, counts, waits, isReady).map { metric.rawValue + $0 + "\n" }.joined()
         }.joined()
     }
 
     /// Returns the sample lines of a metric, without its name.
-    private func samples(of metric: Metric, _ counts: Counts, _ waits: Waits?) -> [String] {
+    private func samples(of metric: Metric, _ counts: Counts, _ waits: Waits?, _ isReady: Bool) -> [String] {
         switch metric {
         case .requests:
             return counts.routes.sorted { $0.key < $1.key }.flatMap { route, counts in
@@ -133,13 +141,16 @@ final class Metrics: Sendable {
                 .flatMap { Self.histogram(route: $0.key, $0.value.durations) }
         case .stages:
             return zip(StageDurations.names, counts.stages.nanoseconds)
+                .filter { waits == nil || !Self.stagesOfSQLite.contains($0.0) }
                 .map { "{stage=\"\($0)\"} \(Double($1) / 1e9)" }
         case .slow:
-            return StageDurations.names.map { "{stage=\"\($0)\"} \(counts.slow[$0] ?? 0)" }
+            return StageDurations.names.filter { waits == nil || !Self.stagesOfSQLite.contains($0) }.map { "{stage=\"\($0)\"} \(counts.slow[$0] ?? 0)" }
         case .storageWaits:
             return (waits?.times ?? []).map { "{for=\"\($0.name)\"} \($0.seconds)" }
         case .deadlocks:
             return [" \(waits?.deadlocks ?? 0)"]
+        case .ready:
+            return [" \(isReady ? 1 : 0)"]
         case .startTime:
             return [" \(startTime)"]
         }

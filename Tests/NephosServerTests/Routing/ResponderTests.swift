@@ -312,6 +312,9 @@ import Testing
         #expect(text.contains("nephos_postgresql_wait_seconds_total{for=\"connection\"} 2.5\n"))
         #expect(text.contains("nephos_postgresql_wait_seconds_total{for=\"owner\"} 0.0\n"))
         #expect(text.contains("nephos_postgresql_deadlocks_total 3\n"))
+        #expect(text.contains("{stage=\"storage\"}") && !text.contains("{stage=\"commit\"}"))
+        #expect(text.contains("nephos_ready 1\n"))
+        #expect(Metrics().text(nil, isReady: false).contains("nephos_ready 0\n"))
     }
 }
 
