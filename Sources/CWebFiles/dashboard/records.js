@@ -12,6 +12,9 @@ const columnOrder = ["STRING", "INT64", "DOUBLE", "TIMESTAMP", "REFERENCE"];
 const comparators = [["EQUALS", "="], ["NOT_EQUALS", "≠"], ["LESS_THAN", "<"], ["LESS_THAN_OR_EQUALS", "≤"], ["GREATER_THAN", ">"],
   ["GREATER_THAN_OR_EQUALS", "≥"], ["BEGINS_WITH", "begins with"], ["LIST_CONTAINS", "list contains"]];
 
+/** What the names of a filter's parameters end in, for each filter. */
+const filterNumbers = ["", "2", "3", "4"];
+
 export const title = ({ type }) => type ? "Records of " + type : "Records";
 
 /** The address's parameters, with what they leave open. */
@@ -55,15 +58,19 @@ function valueType(declared, text) {
   return /^[+-]?\d+$/.test(text) ? "INT64" : text.trim() !== "" && Number.isFinite(Number(text)) ? "DOUBLE" : "STRING";
 }
 
-function filters({ field, comparator, value }, fields) {
-  if (!field) return [];
-  const type = valueType(fields.get(field)?.type, value ?? "");
-  const content = type === "REFERENCE" ? { recordName: value, action: "NONE" } : edited(type, value ?? "");
+/** The filters of an address, all of which a record meets. */
+const chosenFilters = (parameters) => filterNumbers.filter((number) => parameters["field" + number]).map((number) =>
+  ({ name: parameters["field" + number], comparator: parameters["comparator" + number] ?? "EQUALS",
+    value: parameters["value" + number] ?? "" }));
+
+const filters = (parameters, fields) => chosenFilters(parameters).map(({ name, comparator, value }) => {
+  const type = valueType(fields.get(name)?.type, value);
+  const content = type === "REFERENCE" ? { recordName: value, action: "NONE" } : edited(type, value);
   const isNumber = type === "INT64" || type === "DOUBLE";
-  return [{ fieldName: field, comparator: comparator ?? "EQUALS",
+  return { fieldName: name, comparator,
     fieldValue: { type, value: isNumber && Number.isSafeInteger(Number(content)) ? Number(content)
-      : type === "DOUBLE" ? Number(content) : content } }];
-}
+      : type === "DOUBLE" ? Number(content) : content } };
+});
 
 function filterForm(parameters, here, fields, go) {
   const names = [...fields.values()].filter((one) => !one.name.startsWith("_") && !one.type.startsWith("ENCRYPTED")
@@ -71,13 +78,24 @@ function filterForm(parameters, here, fields, go) {
   if (!names.length) return "";
   const submit = (event) => {
     event.preventDefault();
-    const { field, comparator, value } = Object.fromEntries(new FormData(event.target));
-    go(address({ view: "records", ...here, columns: parameters.columns, field, comparator: field && comparator, value: field && value }));
+    const chosen = { view: "records", ...here, columns: parameters.columns };
+    const form = new FormData(event.target);
+    let last = 0;
+    for (const number of filterNumbers.filter((one) => form.get("field" + one))) {
+      const place = filterNumbers[last++];
+      for (const member of ["field", "comparator", "value"]) chosen[member + place] = form.get(member + number);
+    }
+    go(address(chosen));
   };
-  return h("form", { class: "row", "aria-label": "Filter", onsubmit: submit },
-    field("Field", select("field", [["", "no filter"], ...names], parameters.field)),
-    field("is", select("comparator", comparators, parameters.comparator)),
-    field("Value", h("input", { id: "value", name: "value", value: parameters.value ?? "" })), h("button", {}, "Filter"));
+  // One more row than there are filters.
+  const given = chosenFilters(parameters);
+  const rows = filterNumbers.slice(0, given.length + 1).map((number, index) => {
+    const { name, comparator, value } = given[index] ?? {};
+    return [field(index ? "and field" : "Field", select("field" + number, [["", index ? "none" : "no filter"], ...names], name)),
+      field("is", select("comparator" + number, comparators, comparator)),
+      field("Value", h("input", { id: "value" + number, name: "value" + number, value: value ?? "" }))];
+  });
+  return h("form", { class: "row", "aria-label": "Filter", onsubmit: submit }, rows, h("button", {}, "Filter"));
 }
 
 const sortable = ["STRING", "INT64", "DOUBLE", "TIMESTAMP", "REFERENCE"];

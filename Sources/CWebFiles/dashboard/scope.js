@@ -9,7 +9,8 @@ const dependents = {
   container: ["environment", "database", "account", "zone", "type"], environment: ["account", "zone", "type"],
   database: ["account", "zone", "type"], account: ["zone", "type"], zone: [], type: [],
 };
-const ofOnePage = ["marker", "page", "field", "comparator", "value", "columns", "sort", "order"];
+const ofOnePage = ["marker", "page", "columns", "sort", "order",
+  ...["", "2", "3", "4"].flatMap((number) => ["field" + number, "comparator" + number, "value" + number])];
 
 /** The containers that the caller may list: none with a role of single containers. */
 export async function knownContainers(signal) {

@@ -144,7 +144,9 @@ final class Metrics: Sendable {
                 .filter { waits == nil || !Self.stagesOfSQLite.contains($0.0) }
                 .map { "{stage=\"\($0)\"} \(Double($1) / 1e9)" }
         case .slow:
-            return StageDurations.names.filter { waits == nil || !Self.stagesOfSQLite.contains($0) }.map { "{stage=\"\($0)\"} \(counts.slow[$0] ?? 0)" }
+            return StageDurations.names.filter { waits == nil || !Self.stagesOfSQLite.contains($0) }.map {
+                "{stage=\"\($0)\"} \(counts.slow[$0] ?? 0)"
+            }
         case .storageWaits:
             return (waits?.times ?? []).map { "{for=\"\($0.name)\"} \($0.seconds)" }
         case .deadlocks:
