@@ -244,7 +244,7 @@ extension Installation {
     package func administrator(_ token: String, isUsed: Bool = true) async throws(ServiceError) -> Administrator {
         guard let hash = SecretToken(token)?.hash else { throw .sessionIsOver }
         let session = try await session(hash: hash, isUsed: isUsed)
-        guard session.session.container == nil, session.session.isOfBrowser != true else { throw .sessionIsOver }
+        guard session.session.container == nil, session.session.isOfBrowser != true else { throw .sessionIsOfAnApp }
         if isUsed { try rates.admit(account: session.session.account) }
         return .account(
             id: session.session.account, roles: session.roles, authenticatedAt: session.session.lastAuthenticatedAt)
@@ -318,4 +318,8 @@ extension ServiceError {
     /// The refusal of a token whose session ended, expired, never was, or is another container's.
     static let sessionIsOver = ServiceError(
         .authenticationRequired, .notAuthenticated, "the session is over, or the token is not valid: sign in")
+    /// The refusal of an app's or a page's session by the administration.
+    fileprivate static let sessionIsOfAnApp = ServiceError(
+        .authenticationRequired, .notAuthenticated,
+        "the session is an app's: the administration needs one of its own, and a role (nephos login without --container)")
 }
