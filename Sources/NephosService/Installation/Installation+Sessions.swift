@@ -321,5 +321,6 @@ extension ServiceError {
     /// The refusal of an app's or a page's session by the administration.
     fileprivate static let sessionIsOfAnApp = ServiceError(
         .authenticationRequired, .notAuthenticated,
-        "the session is an app's: the administration needs one of its own, and a role (nephos login without --container)")
+        "the session is an app's: the administration needs one of its own, and a role (nephos login without --api-token)"
+    )
 }

@@ -68,7 +68,7 @@ extension Installation {
         guard
             let token = AuthenticatedToken(text, key, purpose: use.rawValue, context: Array(binding.utf8)),
             let challenge = try? JSONDecoder().decode(PasskeyChallenge.self, from: Data(token.content)),
-            environment.now() - challenge.issuedAt < Limits.passkeyChallengeLifetime
+            (-Limits.clockDifference..<Limits.passkeyChallengeLifetime).contains(environment.now() - challenge.issuedAt)
         else { throw .challengeIsOver }
         return challenge
     }

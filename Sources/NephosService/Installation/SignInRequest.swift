@@ -64,7 +64,7 @@ extension Installation {
     package func signInRequest(_ text: String) -> SignInRequest? {
         guard let token = AuthenticatedToken(text, key, purpose: Self.signInPurpose, context: []),
             let request = try? JSONDecoder().decode(SignInRequest.self, from: Data(token.content)),
-            environment.now() - request.issuedAt < Limits.signInRequestLifetime
+            (-Limits.clockDifference..<Limits.signInRequestLifetime).contains(environment.now() - request.issuedAt)
         else { return nil }
         return request
     }

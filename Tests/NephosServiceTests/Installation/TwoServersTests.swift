@@ -22,7 +22,8 @@ import Testing
         try await withServers { test, other, _ in
             for number in 0..<20 {
                 let key = "signed-\(number)"
-                async let here = code { () async throws(ServiceError) in try await test.installation.claim(signed: key) }
+                async let here = code { () async throws(ServiceError) in try await test.installation.claim(signed: key)
+                }
                 async let there = code { () async throws(ServiceError) in try await other.claim(signed: key) }
                 let refusals = await [here, there].compactMap(\.self)
                 #expect(refusals == [.conflict], "\(number)")
