@@ -51,14 +51,15 @@ async function valued(place, value, continuationMarker, signal) {
 
 /** The records with a value, and the button that looks at more. */
 function valueList(value, pages, signal) {
-  const region = h("div", { role: "status" });
+  const region = h("div", {});
   const draw = () => {
     const found = pages.flatMap((page) => page.found);
     const further = pages.filter((page) => page.marker);
     region.replaceChildren(
       found.length ? table("Records with this value", valueColumns, found) : h("p", {}, "No record has this name or value."
         + (further.length ? " Not all records were looked at." : "")),
-      further.length ? h("p", {}, h("button", { type: "button", id: "further", onclick: async () => {
+      further.length ? h("p", {}, h("button", { type: "button", id: "further", onclick: async (event) => {
+        event.target.disabled = true;
         try {
           await Promise.all(further.map(async (page) => {
             const next = await valued(page.place, value, page.marker, signal);

@@ -72,7 +72,8 @@ package final class TLSCredentials: @unchecked Sendable {
         if !isFor(host) { problems.append("the certificate is not for \(host), the host of --url: clients refuse it") }
         if let shortKeyBits {
             problems.append(
-                "the certificate's key has \(shortKeyBits) bits: many clients refuse it, have one of 2048 made")
+                "the certificate's key has \(shortKeyBits) bits: many clients refuse it, have one of 2048 (RSA) or 256 (EC) made"
+            )
         }
         return problems
     }

@@ -16,7 +16,11 @@ extension AnsweredRequest {
         let place = Self.padded((store ?? "").printable(limit: 80), 22) + " " + Self.padded(database ?? "", 7)
         let what = Self.padded(endpoint.printable(limit: 80), 18)
         let code = paint(status < 400 ? "32" : status < 500 ? "33" : "31", String(status))
-        var line = "\(paint("2", time))  \(code)  \(Self.leftPadded("\(milliseconds)", 7)) ms  \(who) \(place) \(what)"
+        let outcome =
+            isNotification
+            ? paint("32", "sent") + String(repeating: " ", count: 11)
+            : "\(code)  \(Self.leftPadded("\(milliseconds)", 7)) ms"
+        var line = "\(paint("2", time))  \(outcome)  \(who) \(place) \(what)"
         if let summary {
             let text = summary.printable(limit: 160)
             line += " " + (failedItems > 0 ? paint("33", text) : text)

@@ -28,7 +28,7 @@ package final class Responder: Sendable {
         streams = RequestStreams(recent, service.environment)
         service.sentNotifications.set { [recent, environment = service.environment] sent in
             let now = environment.now()
-            guard recent.isWatched(at: now), !recent.isOverrun(at: now) else { return }
+            guard recent.isWatched(at: now) else { return }
             for entry in AnsweredRequest.entries(of: sent) { recent.note(entry, at: now) }
         }
     }

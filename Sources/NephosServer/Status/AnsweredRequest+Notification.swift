@@ -5,7 +5,9 @@ extension AnsweredRequest {
     /// The endpoint of the entries of notifications.
     static let notification = "notification"
     /// The maximum number of entries for notifications that are committed together.
-    private static let notificationsShown = 10
+    private static let notificationsShown = 3
+    /// Whether this is the entry of a notification.
+    var isNotification: Bool { endpoint == Self.notification }
 
     /// Returns entries for notifications that were committed together, the last of which counts those without an entry.
     static func entries(of sent: [SentNotification]) -> [AnsweredRequest] {

@@ -1,7 +1,7 @@
 import NephosWire
 import Synchronization
 
-/// The last requests, for the dashboard and for `nephos status`: a ring, of which a reader has a position. It is filled
+/// The last requests and notifications, for the dashboard and for `nephos status`: a ring, of which a reader has a position. It is filled
 /// only for some minutes after a look.
 final class RecentRequests: Sendable {
     /// The maximum number of requests, and of those that `/status` shows.
@@ -11,6 +11,8 @@ final class RecentRequests: Sendable {
     /// The time in milliseconds after a look for which clients are noted (`ClientLog`), which costs a short request a
     /// twentieth of its time.
     static let clientWatch: Int64 = 60 * 60 * 1000
+    /// The maximum number of notifications per second that are recorded, so that they do not evict the requests.
+    static let notificationsPerSecond = 20
     /// The time in milliseconds after a request within which notifications may come from it.
     static let notificationTime: Int64 = 10 * 1000
     /// The maximum number of bytes of each text of a request, so that the ring has at most 5 MB.
@@ -48,9 +50,12 @@ final class RecentRequests: Sendable {
         /// The present interval between two batches of streams, and the number of its requests.
         var interval: Int64 = 0
         var inInterval = 0
-        /// The present second, and the number of its requests.
+        /// The present second, and the numbers of its requests and of its notifications.
         var second: Int64 = 0
         var inSecond = 0
+        var notificationsInSecond = 0
+        /// The number of recorded notifications.
+        var notifications = 0
 
         func request(at position: Int) -> Answered { requests[position % RecentRequests.limit] }
 
@@ -88,6 +93,13 @@ final class RecentRequests: Sendable {
             request[keyPath: text] = request[keyPath: text].map(Self.cut)
         }
         ring.withLock { [request] ring in
+            if time / 1000 != ring.second { (ring.inSecond, ring.notificationsInSecond) = (0, 0) }
+            ring.second = time / 1000
+            if request.isNotification {
+                ring.notificationsInSecond += 1
+                if ring.notificationsInSecond > Self.notificationsPerSecond { return skip() }
+                ring.notifications += 1
+            }
             let answered = Answered(
                 request, at: time, position: ring.count, skipped: skipped.exchange(0, ordering: .relaxed))
             if ring.requests.count < Self.limit {
@@ -103,8 +115,7 @@ final class RecentRequests: Sendable {
             if ring.inInterval == RequestBatch.limit {
                 busyUntil.store((interval + 1) * RequestStreams.interval, ordering: .relaxed)
             }
-            ring.inSecond = time / 1000 == ring.second ? ring.inSecond + 1 : 1
-            ring.second = time / 1000
+            ring.inSecond += 1
             if ring.inSecond == 2 * Self.limit { overrunSecond.store(ring.second, ordering: .relaxed) }
             ring.recordings.remove(before: ring.first)
         }
@@ -122,7 +133,7 @@ final class RecentRequests: Sendable {
     var last: (count: Int, requests: [Answered]) {
         ring.withLock { ring in
             let start = max(ring.first, ring.count - Self.shown)
-            return (ring.count, (start..<ring.count).reversed().map(ring.request))
+            return (ring.count - ring.notifications, (start..<ring.count).reversed().map(ring.request))
         }
     }
 
@@ -148,7 +159,7 @@ final class RecentRequests: Sendable {
         let times = (answered.time - Int64(request.milliseconds) - 1)...(answered.time + Self.notificationTime)
         return requests(after: 0).requests.lazy
             .filter {
-                $0.request.endpoint == AnsweredRequest.notification && times.contains($0.time)
+                $0.request.isNotification && times.contains($0.time)
                     && $0.request.container == request.container && $0.request.environment == request.environment
             }
             .prefix(Self.shown).map(\.self)

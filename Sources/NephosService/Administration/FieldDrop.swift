@@ -30,8 +30,8 @@ struct FieldDrop {
         if report.isAllowed {
             report.changes.append(values)
         } else if erased > 0 {
-            let message = "\(values), and saved again meanwhile: stop the clients that save the field, and repeat"
-            report.findings = [SchemaReport.Finding(isError: true, message: message)]
+            let message = "\(values), but the field is there still: stop the clients that save it, and repeat"
+            report.findings.insert(SchemaReport.Finding(isError: true, message: message), at: 0)
         }
         return report
     }

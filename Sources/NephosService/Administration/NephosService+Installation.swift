@@ -38,8 +38,8 @@ extension NephosService {
         for store in try await storesAfterRecheck(installation) {
             isFound = try await delete(id, from: store, erasesPublicRecords) || isFound
         }
-        // Says that there is no such account.
         try await installation.removeServerKeyUser(id)
+        // Says that there is no such account.
         guard isFound else { return try await installation.removeAccount(named: id, by: actor) }
         try await installation.audit("account removed", id, by: actor)
         environment.log("account deleted: \(id)\(erasesPublicRecords ? ", with its public records" : "")")

@@ -4,7 +4,9 @@ import NephosWire
 /// A search of a store's records for a part of a text or a number in a field, of each zone the last changed first. It
 /// reads no index, as most fields have none, and no encrypted field.
 struct ValueSearch {
-    private let value: String
+    /// The value in the form in which queries compare strings, and the number that it is; nil for none.
+    private let value: [UInt8]
+    private let number: Double?
     private let isPublic: Bool
     private let strings: TokenCodec
     private let reader: StorageReader
@@ -13,7 +15,8 @@ struct ValueSearch {
     private var size = 0
 
     init(_ value: String, isPublic: Bool, _ strings: TokenCodec, _ reader: StorageReader) {
-        self.value = value.lowercased()
+        self.value = QuerySemantics.equalityForm(value)
+        number = Double(value)
         self.isPublic = isPublic
         self.strings = strings
         self.reader = reader
@@ -82,11 +85,21 @@ struct ValueSearch {
 
     private func text(in value: FieldValue) -> String? {
         switch value {
-        case .string(let text): text.lowercased().contains(self.value) ? text : nil
-        case .int64(let number): "\(number)" == self.value ? self.value : nil
-        case .double(let number): "\(number)" == self.value ? self.value : nil
+        case .string(let text): contains(text) ? text : nil
+        case .int64(let number): self.number == Double(number) ? "\(number)" : nil
+        case .double(let number): self.number == number ? "\(number)" : nil
         case .list(_, let values): values.lazy.compactMap(text).first
         default: nil
+        }
+    }
+
+    /// Compares bytes: comparing characters takes the square of a run of combining marks.
+    private func contains(_ text: String) -> Bool {
+        let form = QuerySemantics.equalityForm(text)
+        guard let first = value.first, form.count >= value.count else { return false }
+        let ends = form.count - value.count
+        return form.withUnsafeBufferPointer { form in
+            form[...ends].indices.contains { form[$0] == first && form[$0..<$0 + value.count].elementsEqual(value) }
         }
     }
 

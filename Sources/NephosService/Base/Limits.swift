@@ -447,7 +447,7 @@ package enum Limits {
     /// The maximum number of stores whose content an account's page shows at once, and of shares of each of them.
     static let (storesPerPage, sharesShown) = (50, 200)
     /// The maximum number of pages of stores that are searched for the first place of an account.
-    static let pagesOfStores = 10
+    static let pagesOfStores = 4
     /// The maximum numbers of records and of bytes that an account's export reads at once. One record may be larger.
     static let (exportedRecords, exportedBytes) = (200, 256 * 1024)
     /// The time in milliseconds after which an account's export is cut off: the largest database is read long before.

@@ -4,16 +4,19 @@ import NephosWire
 package struct ProgramAccess: Hashable, Sendable {
     package var isReadOnly: Bool
     package var databases: Set<DatabaseScope>
-    /// Whether it may make push tokens and the like.
-    package var makesCredentials: Bool
+    /// What refusals call the credential.
+    private(set) var name = "program token"
 
-    package init(isReadOnly: Bool, databases: Set<DatabaseScope>, makesCredentials: Bool = false) {
+    package init(isReadOnly: Bool, databases: Set<DatabaseScope>) {
         self.isReadOnly = isReadOnly
         self.databases = databases
-        self.makesCredentials = makesCredentials
     }
 
-    static let serverKey = ProgramAccess(isReadOnly: false, databases: [.public], makesCredentials: true)
+    static let serverKey = {
+        var access = ProgramAccess(isReadOnly: false, databases: [.public])
+        access.name = "server-to-server key"
+        return access
+    }()
 }
 
 /// What an endpoint does, for callers who may not do everything their account may.
@@ -30,16 +33,14 @@ extension RequestContext {
     func checkProgram(_ use: EndpointUse, _ databases: [DatabaseScope]?) throws(ServiceError) {
         guard let program else { return }
         for database in [scope] + (databases ?? []) where !program.databases.contains(database) {
-            let bearer = program.makesCredentials ? "server-to-server key" : "program token"
-            throw .programRefusal("the \(bearer) does not reach the \(database.rawValue) database")
+            throw .programRefusal("the \(program.name) does not reach the \(database.rawValue) database")
         }
         switch use {
         case .reads: return
         case .writes where program.isReadOnly:
             throw .programRefusal("WRITE operation not permitted: the program token reads")
         case .writes: return
-        case .credentials where program.makesCredentials: return
-        case .credentials: throw .programRefusal("a program token enrols no device, and makes no tokens")
+        case .credentials: throw .programRefusal("a \(program.name) enrols no device, and makes no tokens")
         }
     }
 }

@@ -9,8 +9,8 @@ extension NephosService {
         _ request: ShortGUIDsRequest, _ context: RequestContext
     ) async throws(ServiceError) -> RecordInfosResponse {
         var response = try await resolveOwnShares(request, context)
-        // "Metadata for any container may be fetched through any container." At a production server a session, a token and
-        // a key are for their container.
+        // "Metadata for any container may be fetched through any container." At a production server a credential is for the
+        // containers that it names.
         if context.session != nil { return response }
         for (index, item) in request.shortGUIDs.enumerated() {
             guard case .failure(let error) = response.results[index],

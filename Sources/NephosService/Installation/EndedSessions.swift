@@ -11,7 +11,9 @@ extension StorageReader {
 }
 
 extension StorageTransaction {
+    /// - Throws: `notAuthenticated` if the account's deletion has begun.
     func put(_ session: StoredSession, hash: String) throws {
+        try requireNoDeletion(of: session.account)
         try put(session, hash, expiresAt: session.expiresAt)
         try put(AccountSession(), AccountSession.name(session.account, hash), expiresAt: session.expiresAt)
     }

@@ -11,10 +11,13 @@ package struct AccountSummary: Codable, Hashable, Sendable {
     package var createdAt: Int64
     /// Whether the name is verified as an e-mail address; nil for a name that is none.
     package var isVerified: Bool?
+    /// Whether the account's deletion has begun; nil for no. One that lasts was interrupted, and is repeated.
+    package var isBeingDeleted: Bool?
 
     init(_ id: String, _ account: InstallationAccount) {
         (self.id, name, createdAt) = (id, account.name, account.createdAt)
         hasPassword = account.password != nil
+        isBeingDeleted = account.isBeingDeleted
         isVerified = account.hasAddress ? account.verifiedAddresses.contains(account.name) : nil
     }
 

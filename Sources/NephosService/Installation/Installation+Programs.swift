@@ -112,6 +112,7 @@ extension Installation {
         _ new: NewProgramToken, of account: String, _ secret: SecretToken, by actor: AuditActor,
         in transaction: StorageTransaction
     ) throws -> MadeProgramToken {
+        try transaction.requireNoDeletion(of: account)
         let present = try transaction.entries(AccountProgramToken.self, prefix: "\(account)/").count
         guard present < Limits.programTokensOfAccount else {
             throw ServiceError.limitExceeded(

@@ -121,8 +121,8 @@ extension Installation {
             requestKey: RequestKeyRow.signedPrefix + once.prefix(56), program: .serverKey)
     }
 
-    /// Notes that a signed request is carried out, unless its endpoint stores the outcome by its request key.
-    /// - Throws: `CONFLICT` if it was carried out before.
+    /// Notes that a signed request was received, unless its endpoint stores the outcome by its request key.
+    /// - Throws: `CONFLICT` if it was received before, even if it failed then.
     package func claim(signed requestKey: String) async throws(ServiceError) {
         let now = environment.now()
         try await write { transaction in
@@ -153,7 +153,7 @@ extension Installation {
     }
 }
 
-/// A signed request that was carried out, by its request key.
+/// A signed request that was received, by its request key.
 struct ClaimedRequest: StoredEntry {
     static let kind = InstallationEntry.Kind.claimedRequest
 }
@@ -161,7 +161,7 @@ struct ClaimedRequest: StoredEntry {
 extension ServiceError {
     fileprivate static let signedAgain = ServiceError(
         .conflict, .serverRejectedRequest,
-        "a request with this signature was carried out: sign another with the present time")
+        "a request with this signature was received: sign it again with the present time")
     fileprivate static func unknownServerKey(_ id: String) -> ServiceError {
         unknown("server-to-server key", id, listedBy: "server-keys list")
     }

@@ -111,6 +111,7 @@ extension Installation {
             if beginsDeletion {
                 content.isBeingDeleted = true
                 try transaction.put(content, account)
+                try self.audit("account deletion begun", account, by: actor, in: transaction)
             }
             let count: Int
             if let id {

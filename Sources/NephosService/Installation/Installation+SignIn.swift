@@ -223,7 +223,6 @@ extension Installation {
         in transaction: StorageTransaction
     ) throws {
         let now = environment.now()
-        guard try transaction.liveInstallationAccount(account) != nil else { throw ServiceError.accountIsBeingDeleted }
         // The session that asks may have ended meanwhile.
         let asking = try parent.map { try transaction.requireSession($0) }
         let signedInAt = asking?.signedInAt ?? now

@@ -41,6 +41,11 @@ extension StorageReader {
         try entry(InstallationAccount.self, id).flatMap { $0.isBeingDeleted == true ? nil : $0 }
     }
 
+    /// - Throws: `notAuthenticated` if the account's deletion has begun.
+    func requireNoDeletion(of id: String) throws {
+        if try entry(InstallationAccount.self, id)?.isBeingDeleted == true { throw ServiceError.accountIsBeingDeleted }
+    }
+
     /// The account with a canonical name; nil if there is none.
     func installationAccount(named name: String) throws -> (id: String, account: InstallationAccount)? {
         guard let id = try entry(NamedAccount.self, name)?.id, let account = try entry(InstallationAccount.self, id)

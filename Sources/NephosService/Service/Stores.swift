@@ -7,6 +7,8 @@ import Synchronization
 actor Stores {
     /// The threads that open stores and check which stores exist.
     private static let opening = BlockingPool("opening", .init(threads: Limits.openingThreads))
+    /// Waits for locks of other servers, which must not keep stores from being opened.
+    private static let locking = BlockingPool("locking", .init(threads: 2))
 
     /// An open store and its current users.
     ///
@@ -311,7 +313,7 @@ actor Stores {
     /// Waits for a lock that all servers of these stores share; nil where there is no other server.
     nonisolated func lock(_ name: String) async throws -> (any StoreLock)? {
         let provider = self.provider
-        return try await Self.opening.run { try provider.lock(name) }
+        return try await Self.locking.run { try provider.lock(name) }
     }
 
     /// The IDs of all existing stores, open or not.

@@ -59,7 +59,7 @@ package struct InstallationEntry: Hashable, Sendable {
         case usedProviderSignIn = 37
         /// A challenge for a passkey that was used, by its hash.
         case usedChallenge = 39
-        /// A signed request that was carried out, by its request key.
+        /// A signed request that was received, by its request key.
         case claimedRequest = 40
         /// The user of a server-to-server key, by its ID.
         case serverKeyUser = 41

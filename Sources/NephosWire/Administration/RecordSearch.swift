@@ -2,7 +2,7 @@
 /// are.
 package struct FindRecordsRequest: Hashable, Sendable {
     package var recordName: String?
-    /// In place of it, a part of a text or a whole number in a field, regardless of case.
+    /// In place of it, a part of a text in a field, in any case, or all of a number.
     package var value: String?
     /// `public` for the zones of the public database alone; nil for those of all accounts, too.
     package var database: String?

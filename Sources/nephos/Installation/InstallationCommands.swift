@@ -264,7 +264,8 @@ enum InstallationAccounts {
             for account in accounts {
                 Console.print(
                     "\(account.name)  \(account.id)\(account.hasPassword ? "" : "  no password")"
-                        + "\(account.isVerified == false ? "  not verified" : "")\n")
+                        + "\(account.isVerified == false ? "  not verified" : "")\(account.isBeingDeleted == true ? "  being deleted" : "")\n"
+                )
             }
             guard let last = accounts.last?.name, last != after else { return }
             after = last

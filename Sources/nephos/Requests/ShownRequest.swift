@@ -53,12 +53,15 @@ struct ShownRequest: Codable {
     var text: String {
         let refused = errorCode.map { "\($0): \(reason ?? "")" }
         let place = [container, environment, database].compactMap(\.self).joined(separator: ", ")
-        let facts: [(String, String?)] = [
-            ("request", "\(method) \(endpoint)"), ("time", time), ("account", account),
-            ("place", place.isEmpty ? nil : place), ("what", summary), ("status", String(status)),
-            ("took", "\(milliseconds) ms"), ("answer", "\(answerSize) bytes"), ("uuid", requestID), ("error", refused),
-            ("what helps", remedy),
-        ]
+        // A notification has no answer.
+        let answer: [(String, String?)] =
+            method.isEmpty
+            ? [] : [("status", String(status)), ("took", "\(milliseconds) ms"), ("answer", "\(answerSize) bytes")]
+        let facts: [(String, String?)] =
+            [
+                ("request", method.isEmpty ? endpoint : "\(method) \(endpoint)"), ("time", time), ("account", account),
+                ("place", place.isEmpty ? nil : place), ("what", summary),
+            ] + answer + [("uuid", requestID), ("error", refused), ("what helps", remedy)]
         var text = ""
         for case (let name, let value?) in facts { text += Self.row(name, value) }
         for failure in failures ?? [] {

@@ -120,8 +120,8 @@ final class ServeListeners: Sendable {
         }
     }
 
-    /// Warns daily of a served certificate that clients refuse or that is about to expire, until the task is cancelled. The files may have a
-    /// newer one, which SIGHUP has the server read.
+    /// Warns daily of a served certificate that clients refuse or that is about to expire, until the task is cancelled.
+    /// The files may have a newer one, which SIGHUP has the server read.
     func watchExpiry(_ log: DevLog) async {
         while !Task.isCancelled {
             if let current = served.withLock({ $0.credentials }) { warn(of: current, log) }

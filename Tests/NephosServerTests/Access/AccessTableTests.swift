@@ -56,7 +56,7 @@ import Testing
         ],
     ]
 
-    /// The routes of containers that a program token does not reach, whatever it may.
+    /// The routes of containers that a program token and a server-to-server key do not reach, whatever they may.
     private static let credentials: Set = [
         "tokens/create", "tokens/register", "users/webAuthToken", "keys/enroll", "keys/reset", "keys/group",
     ]
@@ -79,7 +79,7 @@ import Testing
         case (.container, .readOnlyProgram): credentials.union(writes).contains(route.path) ? 403 : nil
         case (.container, .session), (.container, .otherAccount), (.container, .participant): nil
         // Of the public database. What needs a session is refused by its message.
-        case (.container, .serverKey): otherDatabases.contains(route.path) ? 403 : nil
+        case (.container, .serverKey): credentials.union(otherDatabases).contains(route.path) ? 403 : nil
         // A signature is one of a request, a container and an environment; the administration takes none.
         case (_, .serverKey), (_, .serverKeyElsewhere), (_, .revokedServerKey): 401
         case (_, .forgedSignature), (_, .replayedSignature): 401

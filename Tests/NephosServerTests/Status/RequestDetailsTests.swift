@@ -133,14 +133,32 @@ import Testing
         await service.close()
     }
 
-    @Test func `notifications that are committed together have ten entries at most`() {
+    @Test func `notifications that are committed together have three entries at most`() {
         let sent = SentNotification(
             notificationID: "1", container: "c", environment: "development", account: "mei", database: "private",
             zoneName: "Notes", subscriptionID: "all", destinations: 1)
-        let entries = AnsweredRequest.entries(of: Array(repeating: sent, count: 12))
-        #expect(entries.count == 10 && entries[8].summary == "subscription all, zone Notes, 1 destination")
-        #expect(entries[9].summary == "subscription all, zone Notes, 1 destination, and 2 more")
+        let entries = AnsweredRequest.entries(of: Array(repeating: sent, count: 5))
+        #expect(entries.count == 3 && entries[1].summary == "subscription all, zone Notes, 1 destination")
+        #expect(entries[2].summary == "subscription all, zone Notes, 1 destination, and 2 more")
         #expect(AnsweredRequest.entries(of: []).isEmpty)
+    }
+
+    @Test func `notifications do not evict requests`() throws {
+        let recent = RecentRequests()
+        let entry = try #require(
+            AnsweredRequest.entries(of: [
+                SentNotification(
+                    notificationID: "n", container: "c", environment: "development", account: "mei",
+                    database: "private", zoneName: "Z", subscriptionID: "s", destinations: 1)
+            ]).first)
+        let request = AnsweredRequest(
+            requestID: "r", method: "POST", endpoint: "records/modify", status: 200, milliseconds: 1, answerSize: 1)
+        recent.note(request, at: 1000)
+        for _ in 0..<5000 { recent.note(entry, at: 1001) }
+        recent.note(request, at: 2000)
+        let found = recent.requests(after: 0)
+        #expect(found.requests.count == 22 && found.requests.first?.request.requestID == "r")
+        #expect(found.missed == 4980 && recent.last.count == 2)
     }
 
     @Test func `a production server keeps no bodies`() async throws {

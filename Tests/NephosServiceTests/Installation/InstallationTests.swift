@@ -188,9 +188,13 @@ import Testing
         try await test.installation.beginDeletion(ofAccountNamed: "ada@example.org", by: TestInstallation.root)
         #expect(
             await code { () async throws(ServiceError) in try await test.signIn(apiToken: apiToken) } == .accessDenied)
-        _ = try await test.installation.createSession(
-            ofAccountNamed: "ada@example.org", container: TestInstallation.container, environment: .development,
-            label: "", by: TestInstallation.root)
+        let commanded = await code { () async throws(ServiceError) in
+            try await test.installation.createSession(
+                ofAccountNamed: "ada@example.org", container: TestInstallation.container, environment: .development,
+                label: "", by: TestInstallation.root)
+        }
+        #expect(commanded == .accessDenied)
+        #expect(try await test.installation.accounts(after: "").map(\.isBeingDeleted) == [true])
         for token in [session.token, ending.token] {
             let refused = await code { () async throws(ServiceError) in
                 try await other.caller(
