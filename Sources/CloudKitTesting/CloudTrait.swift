@@ -35,9 +35,9 @@ public struct CloudTrait: TestTrait, SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == CloudTrait {
-    /// Runs the test, or each case of each test of a suite, on a new cloud in memory. In the test and the tasks that it
-    /// starts, `CKContainer.default()` and `CKContainer(identifier:)` mean containers of that cloud, and so does
-    /// `LocalCloud.current`. The test fails if a fault did not happen that it asked for.
+    /// Runs the test, or each case of each test of a suite, on a new cloud in memory. In the test, the tasks that it
+    /// starts, and the handlers and blocks of its calls, `CKContainer.default()` and `CKContainer(identifier:)` mean
+    /// containers of that cloud. In the test and its tasks `LocalCloud.current` is that cloud. The test fails if a fault did not happen that it asked for.
     public static var cloud: Self { cloud() }
 
     /// Runs the test, or each case of each test of a suite, on a new cloud in memory.

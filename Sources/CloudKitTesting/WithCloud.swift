@@ -15,9 +15,9 @@ struct CloudOptions: Sendable {
     var seed: UInt64?
 }
 
-/// Runs code on a new cloud: in it and the tasks that it starts, `CKContainer.default()` and `CKContainer(identifier:)`
-/// mean containers of this cloud, and so does `LocalCloud.current`. For XCTest and scripts; a test of Swift Testing has
-/// the trait `.cloud`.
+/// Runs code on a new cloud: in it, the tasks that it starts, and the handlers and blocks of its calls,
+/// `CKContainer.default()` and `CKContainer(identifier:)` mean containers of this cloud. In it and its tasks
+/// `LocalCloud.current` is this cloud. For XCTest and scripts; a test of Swift Testing has the trait `.cloud`.
 ///
 ///     try await withCloud { cloud in
 ///         cloud.fail(.save, with: .networkFailure)

@@ -32,6 +32,8 @@ open class CKOperation: Operation, @unchecked Sendable {
     private let settings = Locked(Settings())
     private let beginning = Locked<(session: ContainerSession, account: AccountSession)?>(nil)
     private let progress = Locked(Progress())
+    /// The directory of the task that made the operation; nil outside of a test's cloud.
+    private let directory = ServiceDirectory.scoped
     /// The queue on which the blocks run.
     let callbackQueue = DispatchQueue(label: "CKOperation.callbacks")
 
@@ -127,12 +129,23 @@ open class CKOperation: Operation, @unchecked Sendable {
 
     /// Runs `body` on the callback queue, once for each of `items`, until the operation is cancelled or has ended.
     func deliver<Items: Sequence & Sendable>(_ items: Items, _ body: @escaping @Sendable (Items.Element) -> Void) {
-        callbackQueue.async {
+        callBack {
             for item in items {
                 guard !self.isCancelled, !self.progress.hasEnded else { return }
                 body(item)
             }
         }
+    }
+
+    /// The directory in which the operation's blocks run.
+    private var blockDirectory: ServiceDirectory? {
+        directory ?? beginning.withLock { $0?.session.handlerDirectory }
+    }
+
+    /// Runs `body` on the callback queue.
+    private func callBack(_ body: @escaping @Sendable () -> Void) {
+        let directory = blockDirectory
+        callbackQueue.async { ServiceDirectory.run(in: directory, body) }
     }
 
     // MARK: Operation
@@ -150,7 +163,8 @@ open class CKOperation: Operation, @unchecked Sendable {
         }
         didChangeValue(for: \.isExecuting)
         guard begins else { return }
-        if isCancelled { launch() } else { main() }
+        // An operation queue starts the operation on a thread that is in no test's tree of tasks.
+        ServiceDirectory.run(in: blockDirectory) { if isCancelled { launch() } else { main() } }
     }
 
     /// The work that `start` runs, unless the operation was cancelled before. An app's subclass that overrides this
@@ -171,7 +185,7 @@ open class CKOperation: Operation, @unchecked Sendable {
         guard progress.isExecuting else { return }
         // The cancellation is reported at once, whatever the service is doing, and no block runs after it.
         progress.task?.cancel()
-        callbackQueue.async { self.end(nil) }
+        callBack { self.end(nil) }
     }
 
     private func run() async {
@@ -184,7 +198,7 @@ open class CKOperation: Operation, @unchecked Sendable {
             }
         }
         let outcome = failure
-        callbackQueue.async { self.end(outcome) }
+        callBack { self.end(outcome) }
     }
 
     /// Ends the operation. Only the first call has an effect. Runs on the callback queue.
@@ -198,6 +212,10 @@ open class CKOperation: Operation, @unchecked Sendable {
         guard isFirst else { return }
         conclude(isCancelled ? CKError.cancelled(operationID) : failure)
         releaseBlocks()
+        // Foundation calls the block on a queue of its own.
+        if let directory = blockDirectory, let block = completionBlock {
+            completionBlock = { ServiceDirectory.run(in: directory, block) }
+        }
         willChangeValue(for: \.isExecuting)
         willChangeValue(for: \.isFinished)
         progress.withLock { progress in

@@ -32,12 +32,16 @@ final class LibraryExecutor: TaskExecutor {
     }
 
     /// Runs `work`, then passes its result to `deliver`, which can be the app's handler and can block its thread.
+    /// - Parameter directory: where `CKContainer.default()` means a container of a test's cloud in `deliver`.
     static func run<Value: Sendable>(
-        _ work: @escaping @Sendable () async -> Value, then deliver: @escaping @Sendable (Value) -> Void
+        in directory: ServiceDirectory?, _ work: @escaping @Sendable () async -> Value,
+        then deliver: @escaping @Sendable (Value) -> Void
     ) {
         Task(executorPreference: shared, priority: .userInitiated) {
             let value = await work()
-            DispatchQueue(label: "CloudKit.callback").async { deliver(value) }
+            DispatchQueue(label: "CloudKit.callback").async {
+                ServiceDirectory.run(in: directory) { deliver(value) }
+            }
         }
     }
 }

@@ -11,6 +11,9 @@ final class ContainerSession: Sendable {
     let scope: ServiceScope?
     /// Where a test finds the states of sync engines; nil outside of tests.
     let engines: EngineStates?
+    /// The directory of a test's cloud to which the container belongs; nil for that of the process. Weak, because the
+    /// directory refers to its sessions. Only the initializer sets it.
+    private nonisolated(unsafe) weak var directory: ServiceDirectory?
     /// The queue of operations that are added to the container or to one of its databases.
     let queue: OperationQueue
     /// The source of the account's notifications.
@@ -22,12 +25,13 @@ final class ContainerSession: Sendable {
 
     init(
         _ identifier: String, _ service: any CloudService, environment: SyncEngineEnvironment = .system,
-        scope: ServiceScope? = nil, engines: EngineStates? = nil
+        directory: ServiceDirectory? = nil
     ) {
         self.identifier = identifier
-        self.scope = scope
         self.environment = environment
-        self.engines = engines
+        self.directory = directory
+        scope = directory?.scope
+        engines = directory?.engines
         let account = AccountSession(identifier, service)
         current = Locked(account)
         notifications = NotificationFeed(account.service, environment: environment)
@@ -41,6 +45,10 @@ final class ContainerSession: Sendable {
         if let scope, let refusal = scope.refusal { return AccountSession(identifier, MisconfiguredService(refusal)) }
         return current.withLock { $0 }
     }
+
+    /// The directory in which the handlers of a call run: that of the caller's task, as with code after an `await`, or
+    /// else the container's, as a queue has none.
+    var handlerDirectory: ServiceDirectory? { ServiceDirectory.scoped ?? directory }
 
     /// Switches to another account, or to none. Work that started as the former account sends nothing more. New work
     /// uses `service`, and notifications are polled for the new account.

@@ -11,6 +11,12 @@ package final class ServiceDirectory: Sendable {
     /// The directory of the current task and its children, which a test's cloud sets; nil outside of such a task.
     @TaskLocal package static var scoped: ServiceDirectory?
 
+    /// Runs code of an app, such as a handler, in a directory; nil for the process's.
+    static func run<Result>(in directory: ServiceDirectory?, _ body: () -> Result) -> Result {
+        guard let directory else { return body() }
+        return $scoped.withValue(directory, operation: body)
+    }
+
     /// The directory of the current task, or else that of the process.
     package static var current: ServiceDirectory { scoped ?? shared }
 
@@ -203,7 +209,7 @@ package final class ServiceDirectory: Sendable {
                 }
             }
             let session = ContainerSession(
-                identifier, service, environment: syncEnvironment, scope: scope, engines: engines)
+                identifier, service, environment: syncEnvironment, directory: scope == nil ? nil : self)
             state.sessions[identifier] = session
             return session
         }

@@ -70,6 +70,7 @@ extension CKContainer {
         _ nothing: Found, _ handler: @escaping @Sendable (Result<Found, any Error>) -> Void
     ) {
         LibraryExecutor.run(
+            in: session.handlerDirectory,
             { () async -> Result<Found, any Error> in
                 do {
                     return .success(try await self.discovered(nothing))
