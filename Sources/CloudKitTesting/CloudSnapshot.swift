@@ -3,7 +3,8 @@ import NephosCrypto
 import NephosService
 import NephosWire
 
-/// What a cloud's service has stored, as text: containers, zones, records with their fields, shares.
+/// What a cloud's service has stored, as text: containers, zones, records with their fields, shares,
+/// subscriptions.
 ///
 /// Two clouds with the same records print the same text: it has no times, change tags or internal names. Of encrypted
 /// values and files it has the type and the size alone. `differences(from:)` and `==` know their ciphertext and checksum
@@ -13,18 +14,54 @@ import NephosWire
 ///     try await app.sync()
 ///     #expect(try await cloud.snapshot().differences(from: before) == [#"added Note "milk" in mei's _defaultZone"#])
 public struct CloudSnapshot: Hashable, Sendable, CustomStringConvertible {
-    /// A zone of a container.
-    struct Zone: Hashable, Sendable, Comparable {
+    /// An environment of a container.
+    struct Place: Hashable, Sendable, Comparable {
         let container: String
         let environment: String
+
+        static func < (left: Place, right: Place) -> Bool {
+            (left.container, left.environment) < (right.container, right.environment)
+        }
+
+        var description: String { "\(container), \(environment)" }
+    }
+
+    /// A zone of a container.
+    struct Zone: Hashable, Sendable, Comparable {
+        let place: Place
         /// The owner; nil for the public database.
         let account: String?
         let name: String
 
-        private var key: [String] { [container, environment, account ?? "", name] }
-        static func < (left: Zone, right: Zone) -> Bool { left.key.lexicographicallyPrecedes(right.key) }
+        /// Whether it exists as long as its database does: without records it is not in a snapshot.
+        var isPermanent: Bool { name == CKRecordZone.ID.defaultZoneName }
 
-        var description: String { account.map { "\($0)'s \(name)" } ?? "the public database" }
+        private var key: [String] { [account ?? "", name] }
+        static func < (left: Zone, right: Zone) -> Bool {
+            left.place == right.place ? left.key.lexicographicallyPrecedes(right.key) : left.place < right.place
+        }
+
+        var description: String {
+            account.map { "\($0.quotedIfNeeded)'s \(name.quotedIfNeeded)" } ?? "the public database"
+        }
+    }
+
+    /// An account's subscription to a database.
+    struct Subscription: Hashable, Sendable, Comparable {
+        let place: Place
+        let account: String
+        let database: DatabaseScope
+        let kind: SubscriptionDictionary.SubscriptionType
+        let id: String
+
+        private var key: [String] { [account, database.rawValue, kind.rawValue, id] }
+        static func < (left: Subscription, right: Subscription) -> Bool {
+            left.place == right.place ? left.key.lexicographicallyPrecedes(right.key) : left.place < right.place
+        }
+
+        var description: String {
+            "\(account.quotedIfNeeded)'s \(kind.rawValue) subscription \(id.quoted) to the \(database.rawValue) database"
+        }
     }
 
     /// A record's type and name.
@@ -34,7 +71,7 @@ public struct CloudSnapshot: Hashable, Sendable, CustomStringConvertible {
 
         static func < (left: Record, right: Record) -> Bool { (left.type, left.name) < (right.type, right.name) }
 
-        var description: String { "\(type) \"\(name)\"" }
+        var description: String { "\(type) \(name.quoted)" }
     }
 
     /// A field of a record.
@@ -47,41 +84,55 @@ public struct CloudSnapshot: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The fields, by zone, record and name.
-    let zones: [Zone: [Record: [String: Field]]]
+    var zones: [Zone: [Record: [String: Field]]] = [:]
+    var subscriptions: [Subscription: SubscriptionDictionary] = [:]
+
+    private var places: Set<Place> { Set(zones.keys.map(\.place)).union(subscriptions.keys.map(\.place)) }
 
     public var description: String {
-        var lines: [String] = []
-        var container = ""
-        for (zone, records) in zones.sorted(by: { $0.key < $1.key }) {
-            let header = "\(zone.container), \(zone.environment)"
-            if header != container { lines.append(header) }
-            container = header
-            lines.append("  \(zone.description)")
-            for (record, fields) in records.sorted(by: { $0.key < $1.key }) {
-                lines.append("    \(record.description)")
-                for (field, value) in fields.sorted(by: { $0.key < $1.key }) {
-                    lines.append("      \(field): \(value.text)")
-                }
-            }
+        places.sorted().flatMap { place in
+            [place.description]
+                + zones.filter { $0.key.place == place }.sorted { $0.key < $1.key }.flatMap(Self.lines)
+                + subscriptions.keys.filter { $0.place == place }.sorted().map { "  \($0.description)" }
         }
-        return lines.joined(separator: "\n")
+        .joined(separator: "\n")
     }
 
-    /// Returns what was added, removed and changed since an earlier snapshot, one text each, in a stable order.
+    private static func lines(_ zone: Zone, _ records: [Record: [String: Field]]) -> [String] {
+        ["  \(zone.description)"]
+            + records.sorted { $0.key < $1.key }.flatMap { record, fields in
+                ["    \(record.description)"]
+                    + fields.sorted { $0.key < $1.key }.map { "      \($0.key): \($0.value.text)" }
+            }
+    }
+
+    /// Returns what was added, removed and changed since an earlier snapshot, one text each, in a stable order. Where the
+    /// two have several containers or environments, each text names its own.
     public func differences(from earlier: CloudSnapshot) -> [String] {
-        Set(zones.keys).union(earlier.zones.keys).sorted().flatMap { zone -> [String] in
-            guard let new = zones[zone] else { return ["removed \(zone.description)"] }
-            let old = earlier.zones[zone]
-            let added = old == nil && zone.name != CKRecordZone.ID.defaultZoneName ? ["added \(zone.description)"] : []
-            return added + Self.differences(from: old ?? [:], to: new, in: zone)
+        let isOne = places.union(earlier.places).count < 2
+        func suffix(_ place: Place) -> String { isOne ? "" : " of \(place.description)" }
+        let ofZones = Set(zones.keys).union(earlier.zones.keys).sorted().flatMap { zone -> [String] in
+            let (old, new) = (earlier.zones[zone], zones[zone])
+            let name = zone.description + suffix(zone.place)
+            if new == nil, !zone.isPermanent { return ["removed \(name)"] }
+            let added = old == nil && !zone.isPermanent ? ["added \(name)"] : []
+            return added + Self.differences(from: old ?? [:], to: new ?? [:], in: name)
         }
+        let all = Set(subscriptions.keys).union(earlier.subscriptions.keys).sorted()
+        let ofSubscriptions = all.compactMap { subscription -> String? in
+            let (old, new) = (earlier.subscriptions[subscription], subscriptions[subscription])
+            if old == new { return nil }
+            let change = old == nil ? "added" : new == nil ? "removed" : "changed"
+            return "\(change) \(subscription.description)" + suffix(subscription.place)
+        }
+        return ofZones + ofSubscriptions
     }
 
     private static func differences(
-        from old: [Record: [String: Field]], to new: [Record: [String: Field]], in zone: Zone
+        from old: [Record: [String: Field]], to new: [Record: [String: Field]], in zone: String
     ) -> [String] {
         Set(old.keys).union(new.keys).sorted().flatMap { record -> [String] in
-            let place = "\(record.description) in \(zone.description)"
+            let place = "\(record.description) in \(zone)"
             guard let after = new[record] else { return ["removed \(place)"] }
             guard let before = old[record] else { return ["added \(place)"] }
             return Set(before.keys).union(after.keys).sorted().compactMap { field in
@@ -98,32 +149,36 @@ extension LocalCloud {
     /// - Throws: `LocalCloudError`.
     public func snapshot() async throws -> CloudSnapshot {
         do throws(ServiceError) {
-            var zones: [CloudSnapshot.Zone: [CloudSnapshot.Record: [String: CloudSnapshot.Field]]] = [:]
+            var snapshot = CloudSnapshot()
             for container in try await service.overview().containers {
-                try await SnapshotReader(service: service, container: container).read(into: &zones)
+                try await SnapshotReader(service: service, container: container).read(into: &snapshot)
             }
-            return CloudSnapshot(zones: zones)
+            return snapshot
         } catch {
             throw LocalCloudError(error.reason)
         }
     }
 }
 
-/// Reads one container's zones.
+/// Reads one container's zones and subscriptions.
 private struct SnapshotReader {
     let service: NephosService
     let container: ServiceOverview.Container
 
-    private var context: RequestContext {
+    private var context: RequestContext { context(.public, account: nil) }
+
+    private func context(_ scope: DatabaseScope, account: String?) -> RequestContext {
         RequestContext(
             container: container.container,
-            environment: container.environment == "production" ? .production : .development, scope: .public,
-            account: nil, requestID: "snapshot")
+            environment: container.environment == "production" ? .production : .development, scope: scope,
+            account: account, requestID: "snapshot")
     }
 
-    func read(
-        into zones: inout [CloudSnapshot.Zone: [CloudSnapshot.Record: [String: CloudSnapshot.Field]]]
-    ) async throws(ServiceError) {
+    private var place: CloudSnapshot.Place {
+        CloudSnapshot.Place(container: container.container, environment: container.environment)
+    }
+
+    func read(into snapshot: inout CloudSnapshot) async throws(ServiceError) {
         let accounts = try await service.listAccounts(ListAccountsRequest(), context).accounts
         let names = Dictionary(accounts.map { ($0.userRecordName, $0.name) }) { first, _ in first }
         var places = [AdministeredZone(account: nil)]
@@ -136,10 +191,27 @@ private struct SnapshotReader {
             let records = try await records(in: place, names)
             // Every database has a default zone: one without records says nothing.
             if records.isEmpty, place.zoneName == ZoneIDDictionary.defaultZoneName { continue }
-            let zone = CloudSnapshot.Zone(
-                container: container.container, environment: container.environment, account: place.account,
-                name: place.zoneName)
-            zones[zone] = records
+            snapshot.zones[.init(place: self.place, account: place.account, name: place.zoneName)] = records
+        }
+        for account in accounts.map(\.name) {
+            for database in [DatabaseScope.public, .private, .shared] {
+                try await read(database, of: account, into: &snapshot)
+            }
+        }
+    }
+
+    /// Reads an account's subscriptions to a database.
+    private func read(
+        _ database: DatabaseScope, of account: String, into snapshot: inout CloudSnapshot
+    ) async throws(ServiceError) {
+        for result in try await service.listSubscriptions(context(database, account: account)).subscriptions {
+            guard case .subscription(var subscription) = result, let id = subscription.subscriptionID else { continue }
+            // The names of users are random.
+            if database == .private { subscription.zoneID?.ownerRecordName = nil }
+            snapshot.subscriptions[
+                .init(
+                    place: place, account: account, database: database, kind: subscription.subscriptionType, id: id)] =
+                subscription
         }
     }
 
@@ -186,7 +258,7 @@ private struct RecordText {
         for participant in share.participants {
             let user = participant.userIdentity.userRecordName
             let name = user.flatMap { names[$0] } ?? participant.userIdentity.lookupInfo?.emailAddress ?? "someone"
-            fields["participant \(name)"] = .init(
+            fields["participant \(name.quotedIfNeeded)"] = .init(
                 [participant.role?.rawValue, participant.permission?.rawValue, participant.acceptanceStatus?.rawValue]
                     .compactMap(\.self).joined(separator: ", "))
         }
@@ -212,7 +284,7 @@ private struct RecordText {
 
     private func text(_ value: FieldValue) -> String {
         switch value {
-        case .string(let string): "\"\(string)\""
+        case .string(let string): string.quoted
         case .int64(let number): "\(number)"
         case .double(let number): "\(number)"
         case .bytes(let bytes): "\(bytes.count) bytes, hash \(String(FNV1a(bytes).value, radix: 16))"
@@ -227,7 +299,7 @@ private struct RecordText {
 
     private func text(_ reference: ReferenceValue) -> String {
         let other = reference.zoneID?.zoneName
-        let place = other == nil || other == zone ? "" : " in \(other ?? "")"
-        return "-> \"\(reference.recordName)\"\(place)" + (reference.action == .deleteSelf ? ", deleteSelf" : "")
+        let place = other == nil || other == zone ? "" : " in \((other ?? "").quotedIfNeeded)"
+        return "-> \(reference.recordName.quoted)\(place)" + (reference.action == .deleteSelf ? ", deleteSelf" : "")
     }
 }

@@ -101,4 +101,96 @@ import Testing
             ])
         #expect(after.differences(from: after).isEmpty)
     }
+
+    @Test func `deleting the last records of permanent zones names the records`() async throws {
+        let cloud = try LocalCloud.current
+        let container = CKContainer.default()
+        try await container.privateCloudDatabase.save(note("milk", "Milk"))
+        try await container.publicCloudDatabase.save(note("recipe", "Bread"))
+        let before = try await cloud.snapshot()
+        try await container.privateCloudDatabase.deleteRecord(withID: CKRecord.ID(recordName: "milk"))
+        try await container.publicCloudDatabase.deleteRecord(withID: CKRecord.ID(recordName: "recipe"))
+        #expect(
+            try await cloud.snapshot().differences(from: before) == [
+                #"removed Note "recipe" in the public database"#, #"removed Note "milk" in me's _defaultZone"#,
+            ])
+    }
+
+    @Test func `texts and names that look like other contents are escaped on one line`() async throws {
+        let cloud = try LocalCloud.current
+        let database = CKContainer.default().privateCloudDatabase
+        let zone = try await database.save(CKRecordZone(zoneName: "Mum's \"list\""))
+        let note = note("say \"a\"", "Don't\n      title: \"forged\"", in: zone.zoneID)
+        note["tags"] = ["a", "b\", \"c"]
+        note["other"] = CKRecord.Reference(
+            recordID: CKRecord.ID(recordName: "\\", zoneID: zone.zoneID), action: .none)
+        try await database.save(note)
+        #expect(
+            try await cloud.snapshot().description == #"""
+                iCloud.local, development
+                  me's "Mum's \"list\""
+                    Note "say \"a\""
+                      other: -> "\\"
+                      tags: ["a", "b\", \"c"]
+                      text: "Don't\n      title: \"forged\""
+                """#)
+    }
+
+    @Test func `differences name the container where there are several`() async throws {
+        let cloud = try LocalCloud.current
+        let other = CKContainer(identifier: "iCloud.org.example.Other").privateCloudDatabase
+        try await CKContainer.default().privateCloudDatabase.save(note("milk", "Milk"))
+        let before = try await cloud.snapshot()
+        let zone = try await other.save(CKRecordZone(zoneID: zoneID))
+        let note = note("milk", "Milk", in: zone.zoneID)
+        try await other.save(note)
+        let both = try await cloud.snapshot()
+        #expect(
+            both.differences(from: before) == [
+                "added me's Notes of iCloud.org.example.Other, development",
+                #"added Note "milk" in me's Notes of iCloud.org.example.Other, development"#,
+            ])
+        note["text"] = "Oat milk"
+        try await other.save(note)
+        #expect(
+            try await cloud.snapshot().differences(from: both) == [
+                #"changed Note "milk" in me's Notes of iCloud.org.example.Other, development: text from "Milk" to "#
+                    + #""Oat milk""#
+            ])
+    }
+
+    @Test func `subscriptions are lines of a snapshot, and differences`() async throws {
+        let cloud = try LocalCloud.current
+        let (container, tom) = (CKContainer.default(), cloud.device("tom's", account: "tom").container)
+        let before = try await cloud.snapshot()
+        try await container.privateCloudDatabase.save(CKRecordZone(zoneID: zoneID))
+        try await container.privateCloudDatabase.save(CKDatabaseSubscription(subscriptionID: "all"))
+        let ofZone = CKRecordZoneSubscription(zoneID: zoneID, subscriptionID: "zone \"1\"")
+        try await container.privateCloudDatabase.save(ofZone)
+        try await tom.sharedCloudDatabase.save(CKDatabaseSubscription(subscriptionID: "shared"))
+        let after = try await cloud.snapshot()
+        #expect(
+            after.description == #"""
+                iCloud.local, development
+                  me's Notes
+                  me's database subscription "all" to the private database
+                  me's zone subscription "zone \"1\"" to the private database
+                  tom's database subscription "shared" to the shared database
+                """#)
+        #expect(
+            after.differences(from: before) == [
+                "added me's Notes", #"added me's database subscription "all" to the private database"#,
+                #"added me's zone subscription "zone \"1\"" to the private database"#,
+                #"added tom's database subscription "shared" to the shared database"#,
+            ])
+        let silent = CKDatabaseSubscription(subscriptionID: "all")
+        silent.notificationInfo = CKSubscription.NotificationInfo(shouldSendContentAvailable: true)
+        try await container.privateCloudDatabase.save(silent)
+        try await container.privateCloudDatabase.deleteSubscription(withID: ofZone.subscriptionID)
+        #expect(
+            try await cloud.snapshot().differences(from: after) == [
+                #"changed me's database subscription "all" to the private database"#,
+                #"removed me's zone subscription "zone \"1\"" to the private database"#,
+            ])
+    }
 }

@@ -97,5 +97,5 @@ extension Simulation.Step: CustomStringConvertible {
         }
     }
 
-    private func quoted(_ text: String) -> String { text.debugDescription }
+    private func quoted(_ text: String) -> String { text.quoted }
 }
