@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitLocal
+import Foundation
 
 /// Several devices on which an app edits and syncs, while everything goes wrong that can, in an order that a seed decides.
 ///
@@ -83,7 +84,8 @@ public struct Simulation: Sendable {
     /// - Parameters:
     ///   - count: how many steps; none if it is negative.
     ///   - patience: how long a failure is repeated with fewer steps, in real time.
-    /// - Returns: what happened, a line each. The same seed and number of steps give the same lines.
+    /// - Returns: what happened, a line each. The same seed and number of steps give the same lines. Steps that took over a
+    ///   second of real time are on standard error.
     /// - Throws: `SimulationFailure`; `LocalCloudError` if the simulation has no device or account; `CancellationError`.
     @discardableResult
     public func run(steps count: Int, shrinkingFor patience: Duration = .seconds(50)) async throws -> [String] {
@@ -96,12 +98,12 @@ public struct Simulation: Sendable {
         }
         let outcome = await run.finish()
         try Task.checkCancellation()
-        guard let problem = outcome.problem else { return outcome.trace }
+        guard let problem = outcome.problem else { return reported(outcome) }
         throw await SimulationShrinking(self, outcome, problem, patience: patience).failure()
     }
 
     /// Repeats the steps of a failure, or runs chosen ones.
-    /// - Returns: what happened, a line each.
+    /// - Returns: what happened, a line each. Steps that took over a second of real time are on standard error.
     /// - Throws: `SimulationFailure`, with these steps; `LocalCloudError` if a step is of a device that the simulation does
     ///   not have.
     @discardableResult
@@ -112,10 +114,19 @@ public struct Simulation: Sendable {
         }
         let outcome = try await outcome(of: steps)
         try Task.checkCancellation()
-        guard let problem = outcome.problem else { return outcome.trace }
+        guard let problem = outcome.problem else { return reported(outcome) }
         throw SimulationFailure(
             kind: problem.kind, problem: problem.text, seed: seed, steps: steps, trace: outcome.trace,
             notes: outcome.notes)
+    }
+
+    /// Returns what happened in a run that found nothing. Its notes go to standard error, because the same steps return the
+    /// same lines, however long they took.
+    private func reported(_ outcome: SimulationOutcome) -> [String] {
+        for note in outcome.notes {
+            FileHandle.standardError.write(Data("Simulation with seed \(seed): \(note)\n".utf8))
+        }
+        return outcome.trace
     }
 
     func outcome(of steps: [Step]) async throws -> SimulationOutcome {

@@ -54,7 +54,8 @@ actor SimulationRun {
         await cloud.settle()
         let duration = ContinuousClock.now - start
         if duration > .seconds(1), notes.count < 5 {
-            notes.append("Step \(steps.count), \(step), took \(duration.formatted()) of real time.")
+            let seconds = Double(duration.microseconds / 100_000) / 10
+            notes.append("Step \(steps.count), \(step), took \(seconds) s of real time.")
         }
         for name in simulation.devices { await collect(name) }
         await takeNotifications()

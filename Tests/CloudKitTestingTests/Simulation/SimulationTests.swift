@@ -166,4 +166,23 @@ import Testing
     @Test func `an app that asks for ever is found`() async throws {
         #expect(try await failure(.asksForEver).kind == .stuck)
     }
+
+    /// Needs real time for a sync.
+    private actor SlowApp: SimulatedApp {
+        func edit(using random: inout SimulationRandom) async throws -> [String: String?] { [:] }
+        func sync() async throws { try await Task.sleep(for: .milliseconds(1100)) }
+        var contents: [String: String] { [:] }
+    }
+
+    @Test func `a step that took real time is reported though nothing is wrong, and the lines stay the same`()
+        async throws
+    {
+        let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            let simulation = Simulation(seed: 5, devices: ["phone"]) { _ in SlowApp() }
+            let first = try await simulation.replay([.sync("phone")])
+            #expect(try await first == simulation.replay([.sync("phone")]))
+        }
+        let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(text.contains(#"Simulation with seed 5: Step 1, .sync("phone"), took "#), "\(text)")
+    }
 }
