@@ -200,12 +200,18 @@ final class LocalService: CloudService {
                 answer = try await request(service, context)
             }
         } catch {
-            if let device, device.hasEnded { throw .cancelled }
+            try await freezeIfEnded()
             throw .refused(error.dictionary(requestID: context.requestID))
         }
-        // An app that ended meanwhile does not receive the answer.
-        if let device, device.hasEnded { throw .cancelled }
+        try await freezeIfEnded()
         return answer
+    }
+
+    /// Keeps the answer from an app that ended meanwhile.
+    private func freezeIfEnded() async throws(ServiceFailure) {
+        guard let device, device.hasEnded else { return }
+        await device.freeze()
+        throw .cancelled
     }
 }
 

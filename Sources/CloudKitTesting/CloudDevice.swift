@@ -23,18 +23,25 @@ public final class CloudDevice: Sendable {
         var account: String?
         var launch: Launch
         var isOffline = false
+        var disk = CloudDevice.makeDisk()
+        /// The apps of earlier launches, and the directories of earlier installations: what still runs of an ended app may
+        /// use its own until the test ends.
+        var formerApps: [LocalDevice] = []
+        var formerDisks: [URL] = []
     }
 
     private let cloud: LocalCloud
     private let keys = DeviceKeys()
     private let state: Mutex<State>
-    let disk: URL
 
     init(_ name: String, account: String?, in cloud: LocalCloud, _ simulated: SimulatedLaunch? = nil) {
         self.name = name
         self.cloud = cloud
-        disk = FileManager.default.temporaryDirectory.appendingPathComponent("nephos-device-\(UUID().uuidString)")
         state = Mutex(State(account: account, launch: Self.launch(name, account, keys, cloud, simulated)))
+    }
+
+    private static func makeDisk() -> URL {
+        FileManager.default.temporaryDirectory.appendingPathComponent("nephos-device-\(UUID().uuidString)")
     }
 
     private static func launch(
@@ -95,8 +102,9 @@ public final class CloudDevice: Sendable {
             of: launch.id, to: account, cloud.provider(account, .development, on: launch.app))
     }
 
-    /// Ends the app as the system does, without a warning: its requests are not sent, and answers to those on the way do
-    /// not arrive. What `directory` has stays.
+    /// Ends the app as the system does, without a warning. Its requests under way do not return before the test ends,
+    /// unless their task is cancelled, so do not await them. What still runs of the app and makes a new request gets
+    /// `operationCancelled`. What `diskDirectory` has stays.
     public func terminate() { state.withLock { $0.launch }.app.end() }
 
     /// Launches the app again, after ending it: `container` is a new one from here on.
@@ -104,13 +112,25 @@ public final class CloudDevice: Sendable {
 
     func relaunch(_ simulated: SimulatedLaunch?) {
         terminate()
-        state.withLock { $0.launch = Self.launch(name, $0.account, keys, cloud, simulated) }
+        state.withLock { state in
+            state.formerApps.append(state.launch.app)
+            state.launch = Self.launch(name, state.account, keys, cloud, simulated)
+        }
+    }
+
+    /// Gives the app an empty directory, as a new installation has it.
+    func replaceDisk() {
+        state.withLock { state in
+            state.formerDisks.append(state.disk)
+            state.disk = Self.makeDisk()
+        }
     }
 
     /// A directory for what the app keeps on the device. It exists until the cloud's test ends.
     /// - Throws: the file system's error if it cannot be made.
     public var diskDirectory: URL {
         get throws {
+            let disk = state.withLock { $0.disk }
             try FileManager.default.createDirectory(at: disk, withIntermediateDirectories: true)
             return disk
         }
@@ -133,12 +153,13 @@ public final class CloudDevice: Sendable {
         }
     }
 
-    /// Terminates the app, and removes its directory.
+    /// Terminates the app, and removes its directories.
     func discard() {
-        let launch = state.withLock { $0.launch }
+        let (launch, formerApps, disks) = state.withLock { ($0.launch, $0.formerApps, $0.formerDisks + [$0.disk]) }
         launch.app.end()
+        for app in formerApps + [launch.app] { app.release() }
         launch.directory.remove(launch.id)
-        try? FileManager.default.removeItem(at: disk)
+        for disk in disks { try? FileManager.default.removeItem(at: disk) }
     }
 }
 

@@ -1,7 +1,8 @@
 import CloudKit
-import CloudKitTesting
 import Foundation
 import Testing
+
+@testable import CloudKitTesting
 
 @Suite(.cloud) struct CloudDeviceTests {
     private let recordID = CKRecord.ID(recordName: "note")
@@ -78,6 +79,44 @@ import Testing
         let late = await #expect(throws: CKError.self) { try await former.record(for: recordID) }
         #expect(late?.code == .operationCancelled)
         #expect(try Data(contentsOf: phone.diskDirectory.appendingPathComponent("state")) == Data("state".utf8))
+    }
+
+    @Test func `a request under way does not return to an app that was terminated`() async throws {
+        let sending = try await withCloud { cloud in
+            let phone = cloud.device("phone")
+            let (database, disk) = (phone.container.privateCloudDatabase, try phone.diskDirectory)
+            let notes = (0..<300).map { _ in CKRecord(recordType: "Note") }
+            let sending = Task { () -> (any Error)? in
+                do {
+                    _ = try await database.modifyRecords(saving: notes, deleting: [])
+                    return nil
+                } catch {
+                    // What an app does that keeps what it could not send.
+                    try? Data().write(to: disk.appendingPathComponent("unsent"))
+                    return error
+                }
+            }
+            while cloud.leftovers.isEmpty { await Task.yield() }
+            phone.terminate()
+            phone.relaunch()
+            while !cloud.leftovers.isEmpty { await Task.yield() }
+            try await Task.sleep(for: .milliseconds(200))
+            #expect(try FileManager.default.contentsOfDirectory(atPath: phone.diskDirectory.path).isEmpty)
+            return sending
+        }
+        // Nothing waits longer than the cloud exists.
+        _ = await sending.value
+    }
+
+    @Test func `a request under way of a terminated app ends with its task`() async throws {
+        try await withCloud { cloud in
+            let phone = cloud.device("phone")
+            let database = phone.container.privateCloudDatabase
+            async let _ = database.modifyRecords(
+                saving: (0..<300).map { _ in CKRecord(recordType: "Note") }, deleting: [])
+            while cloud.leftovers.isEmpty { await Task.yield() }
+            phone.terminate()
+        }
     }
 
     @Test func `the encrypted values of a device outlive its app`() async throws {

@@ -193,7 +193,7 @@ actor SimulationRun {
         guard let device = devices[name] else { return }
         device.launch.end()
         ledger.noteLoss(device: name, account: device.account)
-        try? FileManager.default.removeItem(at: device.device.disk)
+        device.device.replaceDisk()
         await crash(name)
     }
 

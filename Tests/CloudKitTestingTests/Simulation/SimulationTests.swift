@@ -185,4 +185,26 @@ import Testing
         let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
         #expect(text.contains(#"Simulation with seed 5: Step 1, .sync("phone"), took "#), "\(text)")
     }
+
+    private actor IdleApp: SimulatedApp {
+        func edit(using random: inout SimulationRandom) async throws -> [String: String?] { [:] }
+        func sync() async throws {}
+        var contents: [String: String] { [:] }
+    }
+
+    @Test func `what an app did not await can use its directory after a new installation, which begins empty`()
+        async throws
+    {
+        let installed = Box<[URL]>([])
+        let simulation = Simulation(seed: 1, devices: ["phone"]) { device in
+            let disk = try device.diskDirectory
+            #expect(try FileManager.default.contentsOfDirectory(atPath: disk.path).isEmpty)
+            installed.value.append(disk)
+            for disk in installed.value { try Data("late".utf8).write(to: disk.appendingPathComponent("notes")) }
+            return IdleApp()
+        }
+        try await simulation.replay([.reinstall("phone"), .reinstall("phone")])
+        #expect(Set(installed.value).count == 3)
+        for disk in installed.value { #expect(!FileManager.default.fileExists(atPath: disk.path)) }
+    }
 }
