@@ -135,7 +135,7 @@ struct ModifySubscriptions {
         if subscription.subscriptionType == .database || subscription.zoneWide { return 0 }
         let address = caller.address(subscription.zoneID)
         guard let zone = try ZoneRegistry.find(address, caller, reader) else {
-            throw try ZoneRegistry.notFound(address, caller, .toSave, reader)
+            throw try ZoneRegistry.notFound(address, caller, .toSubscribe, reader)
         }
         if subscription.subscriptionType == .zone, !ZoneRules.hasChangeFeed(zone.name) {
             throw ServiceError.invalid(

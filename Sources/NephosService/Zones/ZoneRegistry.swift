@@ -26,7 +26,7 @@ enum ZoneRegistry {
 
     /// The purpose of a zone lookup.
     enum Purpose {
-        case toRead, toSave
+        case toRead, toSave, toSubscribe
     }
 
     /// Returns the error for a zone that is not found, with a remedy. The user may have removed the zone
@@ -68,6 +68,7 @@ enum ZoneRegistry {
                 switch purpose {
                 case .toRead: "the account has no zone of that name"
                 case .toSave: "save the zone before the records in it"
+                case .toSubscribe: "save the zone before the subscription to it"
                 }
             return remedy + Suggestion.clause(for: address.zoneName, among: names)
         }

@@ -124,13 +124,16 @@ struct SubscriptionTests {
             (.query("S", type: "Users"), .invalidArguments, "Users"),
             (.query("S", where: [Filter(.field("none"), .equals, .string("x"))]), .invalidArguments, "'none'"),
             (.query("S", where: [Filter(.field("text"), .equals, .int64(1))]), .invalidArguments, "'text'"),
-            (.query("S", zone: "None"), .zoneNotFound, "'None'"),
+            (
+                .query("S", zone: "None"), .zoneNotFound,
+                "'None' does not exist: save the zone before the subscription to it"
+            ),
             (.query("S", zone: "Z", zoneWide: true), .invalidArguments, "zoneWide"),
             (
                 SubscriptionDictionary(subscriptionID: "S", subscriptionType: .query, firesOn: [.create]),
                 .invalidArguments, "query"
             ),
-            (.zone("S", "None"), .zoneNotFound, "'None'"),
+            (.zone("S", "None"), .zoneNotFound, "save the zone before the subscription to it"),
             (.zone("S", "_defaultZone"), .invalidArguments, "default zone"),
             (SubscriptionDictionary(subscriptionID: "S", subscriptionType: .zone), .invalidArguments, "zoneID"),
             (.query("S", info: .fields(["a", "b", "c", "d"])), .invalidArguments, "additionalFields"),
