@@ -187,6 +187,7 @@ actor SimulationRun {
         devices[name]?.editing = nil
         devices[name]?.syncing = nil
         await launch(name)
+        if !device.isStranger { await noteShown(name) }
     }
 
     func reinstall(_ name: String) async {
@@ -268,6 +269,7 @@ actor SimulationRun {
         if let editing = device.editing, let result = editing.outcome.value {
             devices[name]?.editing = nil
             note(result, of: editing, device)
+            await noteShown(name)
         }
         if let syncing = device.syncing, let result = syncing.outcome.value {
             devices[name]?.syncing = nil
@@ -280,8 +282,15 @@ actor SimulationRun {
                 devices[name]?.isStranger = false
                 ledger.noteSync(device: name, account: device.account, edits: syncing.edits)
             }
-            if let shown = await read(name) { ledger.note(shown, device: name, account: device.account) }
+            await noteShown(name)
         }
+    }
+
+    /// Notes what a device shows. Which share a new item is in, its edit does not say: without this, the item of a share that is
+    /// removed before the device syncs would count as the account's own.
+    func noteShown(_ name: String) async {
+        guard let shown = await read(name), let device = devices[name] else { return }
+        ledger.note(shown, device: name, account: device.account)
     }
 
     func note(

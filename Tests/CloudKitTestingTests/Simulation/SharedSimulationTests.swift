@@ -9,8 +9,7 @@ import Testing
         Simulation(
             seed: seed, devices: ["phone", "pad", "tom's phone", "tom's pad"], accounts: [SharingApp.owner, "tom"],
             signedIn: ["tom's phone": "tom", "tom's pad": "tom"],
-            // A purge of the owner's data takes the participants' edits of the list with it.
-            disturbances: Set(Simulation.Disturbance.allCases).subtracting([.accountChanges, .purges])
+            disturbances: Set(Simulation.Disturbance.allCases).subtracting([.accountChanges])
         ) { try await SharingApp($0, isMended: isMended) }
     }
 
