@@ -103,6 +103,8 @@ package struct AccountDevices: Sendable {
     }
 
     /// Makes a recovery key, which replaces any earlier one. The returned text is its only copy.
+    ///
+    /// The account key is rotated if there was a recovery key: who has that one opens nothing of the next account key.
     package func makeRecoveryKey() async throws(Failure) -> String {
         let secret = CarriedSecret.recoveryKey()
         try await append { (device, _) throws(Failure) in
@@ -110,9 +112,15 @@ package struct AccountDevices: Sendable {
                 throw Failure(description: "the recovery key cannot be made")
             }
             let keys = DeviceKeys(signing: signing.publicKey, box: box.publicKey)
-            let bytes = device.list.entry(.recovery, keys, by: device.signing, in: device.place)
+            let next = device.list.recoveryKeys.isEmpty ? nil : BoxKeyPair.random()
+            let bytes = device.list.entry(
+                .recovery, keys, accountKey: next?.publicKey, by: device.signing, in: device.place)
+            var boxes = Self.boxes(device.accountKeys, for: [keys])
+            if let next {
+                boxes += Self.boxes([device.list.accountKeyVersion + 1: next], for: device.list.devices + [keys])
+            }
             return EnrollRequest(
-                position: device.list.count, entry: bytes, boxes: Self.boxes(device.accountKeys, for: [keys]),
+                position: device.list.count, entry: bytes, boxes: boxes,
                 message: secret.reply(ContentHash.of(bytes), device.place))
         }
         return secret.text

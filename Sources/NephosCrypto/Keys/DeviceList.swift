@@ -200,8 +200,8 @@ package struct DeviceList: Hashable, Sendable {
     }
 
     /// Returns an entry that continues the list, signed by `author`.
-    /// - Parameter accountKey: the public half of the account's next key, which a revocation needs; nil for the present
-    ///   key.
+    /// - Parameter accountKey: the public half of the account's next key, which a revocation needs, and a recovery key that
+    ///   replaces another; nil for the present key.
     package func entry(
         _ change: DeviceListEntry.Change, _ device: DeviceKeys, accountKey next: [UInt8]? = nil,
         by author: SigningKeyPair, in place: KeyPlace
@@ -214,11 +214,12 @@ package struct DeviceList: Hashable, Sendable {
     }
 
     /// Whether the entry has the right account key: the first key in the first entry, the next key in a revocation, and
-    /// the current key in any other entry.
+    /// the current key in an addition. A recovery key that replaces another comes with the next key, and in lists of before
+    /// with the current one.
     private func hasNextKey(_ entry: DeviceListEntry) -> Bool {
-        guard count == 0 || entry.change == .revoke else {
-            return entry.accountKeyVersion == accountKeyVersion && entry.accountKey == accountKey
-        }
-        return entry.accountKeyVersion == accountKeyVersion + 1 && accountKeyVersions[entry.accountKey] == nil
+        let isNext = entry.accountKeyVersion == accountKeyVersion + 1 && accountKeyVersions[entry.accountKey] == nil
+        if count == 0 || entry.change == .revoke { return isNext }
+        let isCurrent = entry.accountKeyVersion == accountKeyVersion && entry.accountKey == accountKey
+        return isCurrent || entry.change == .recovery && !recoveryKeys.isEmpty && isNext
     }
 }

@@ -118,6 +118,34 @@ import Testing
         #expect(try await second.devices.list().map(\.isThis) == [false, true])
     }
 
+    @Test func `who has a recovery key that was replaced opens nothing that is written later`() async throws {
+        let cloud = try await EncryptedCloud().makingZone()
+        let (first, second) = (device(cloud, "one"), device(cloud, "two"))
+        _ = try await first.database.save(EncryptedCloud.note("a", ["text": "secret"]))
+        try await first.devices.approve(try await code(of: second))
+        /// The versions of the zone's key under which the record is, after it was written again.
+        func write(_ text: String) async throws -> [Int64] {
+            let writer = device(cloud, "one")
+            let note = try await writer.database.record(for: EncryptedCloud.recordID("a"))
+            note.encryptedValues["text"] = text
+            _ = try await writer.database.save(note)
+            let zoneID = ZoneIDDictionary(zoneName: "Notes")
+            return try await writer.service.send(
+                .lookupKeys, LookupKeysRequest(zoneID: zoneID, wantsGroup: true, recordNames: ["a"]),
+                ServiceCall(scope: .private)
+            ).records.first?.keys.map(\.version) ?? []
+        }
+        _ = try await first.devices.makeRecoveryKey()
+        #expect(try await write("before") == [1])
+        let key = try await first.devices.makeRecoveryKey()
+        #expect(try await write("after") == [2])
+        // The devices and the new key go on.
+        #expect(try await device(cloud, "two").text("a") == "after")
+        let third = device(cloud, "three")
+        #expect(try await third.devices.recover(key))
+        #expect(try await third.text("a") == "after")
+    }
+
     @Test func `a device of the list tells the account's recovery key from others`() async throws {
         let cloud = try await EncryptedCloud().makingZone()
         let first = device(cloud, "one")
