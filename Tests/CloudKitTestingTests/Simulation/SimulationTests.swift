@@ -14,9 +14,11 @@ import Testing
 
     /// The seeds of a test: as many as `NEPHOS_SIMULATIONS` says.
     private static let seeds = 1...(ProcessInfo.processInfo.environment["NEPHOS_SIMULATIONS"].flatMap(UInt64.init) ?? 4)
+    /// The steps of such a test: as many as `NEPHOS_SIMULATION_STEPS` says.
+    private static let steps = ProcessInfo.processInfo.environment["NEPHOS_SIMULATION_STEPS"].flatMap { Int($0) } ?? 200
 
     @Test(arguments: seeds) func `an app that sends and fetches everything passes`(seed: UInt64) async throws {
-        try await simulation(seed: seed).run(steps: 200)
+        try await simulation(seed: seed).run(steps: Self.steps)
     }
 
     @Test(arguments: seeds) func `three devices of two accounts agree`(seed: UInt64) async throws {
