@@ -10,8 +10,6 @@ package protocol DeviceDoor: Sendable {
     /// Notes how a request ended that was admitted.
     /// - Parameter outcome: the code of the error; nil for an answer.
     func answered(_ request: String, _ outcome: String?)
-    /// Returns when the app has ended: a simulated device is told of changes by the simulation alone.
-    func waitForEnd() async
 }
 
 /// An app on a device of a test, from its launch to its end.

@@ -184,7 +184,6 @@ final class LocalService: CloudService {
         _ request: (NephosService, RequestContext) async throws(ServiceError) -> Answer
     ) async throws(ServiceFailure) -> Answer {
         if let device, device.hasEnded { throw .cancelled }
-        if operation == .notification, let door = device?.door { await door.waitForEnd() }
         let context = RequestContext(
             container: container, environment: environment == .production ? .production : .development,
             scope: DatabaseScope(call.scope), account: account, clientID: clientID, requestID: UUID().uuidString)

@@ -18,16 +18,22 @@ extension CKContainer {
         return Notifications(events: events)
     }
 
+    /// Returns what passes a notification to each of those that wait for one: sync engines, and loops over `notifications()`. A
+    /// simulation calls one after the other.
+    package func deliveries(of notification: CKNotification) -> [@Sendable () -> Void] {
+        session.notifications.deliveries(of: notification)
+    }
+
     /// A sequence of the notifications of an account's subscriptions in a container, in order of arrival. It can be
     /// iterated once, and ends when the iterating task is cancelled. Not part of Apple's API.
     public struct Notifications: AsyncSequence, Sendable {
         public typealias Element = CKNotification
         public typealias Failure = Never
 
-        let events: AsyncStream<NotificationFeed.Event>
+        let events: NotificationEvents
 
         public struct AsyncIterator: AsyncIteratorProtocol {
-            var base: AsyncStream<NotificationFeed.Event>.AsyncIterator
+            var base: NotificationEvents.AsyncIterator
 
             public mutating func next() async -> CKNotification? {
                 while let event = await base.next() {

@@ -2,7 +2,7 @@ import Foundation
 import NephosWire
 
 /// A feed of an account's notifications in a container. While it has listeners, it polls the service and passes each
-/// notification to every listener.
+/// notification to every listener. On a simulated device the simulation passes them.
 final class NotificationFeed: Sendable {
     enum Event: Sendable {
         case notification(CKNotification)
@@ -12,11 +12,23 @@ final class NotificationFeed: Sendable {
         case accepted
     }
 
+    private struct Listener: Sendable {
+        let id: UUID
+        let continuation: AsyncStream<Event>.Continuation
+        let reading: NotificationReading?
+
+        func hand(_ event: Event) {
+            reading?.arrives()
+            continuation.yield(event)
+        }
+    }
+
     private struct State: Sendable {
         var service: any CloudService
         /// The account's generation. The feed discards responses to requests of an earlier generation.
         var turn = 0
-        var listeners: [UUID: AsyncStream<Event>.Continuation] = [:]
+        /// The listeners, in the order in which they began.
+        var listeners: [Listener] = []
         /// The token of this device's notification queue on the service; nil until it is requested.
         var token: TokenResponse?
         /// The ID of the last received notification; nil if there is none. The service stores that notification until
@@ -38,21 +50,28 @@ final class NotificationFeed: Sendable {
     }
 
     /// Returns a stream of the events from now on. The stream ends when the task that reads it is cancelled.
-    func events() -> AsyncStream<Event> {
+    func events() -> NotificationEvents {
         let id = UUID()
+        let reading = environment.observer.map(NotificationReading.init)
         let (stream, continuation) = AsyncStream.makeStream(
             of: Event.self, bufferingPolicy: .bufferingNewest(Self.backlog))
         continuation.onTermination = { [weak self] _ in self?.remove(id) }
         state.withLock { state in
-            state.listeners[id] = continuation
-            if state.task == nil { state.task = Task { await self.wait() } }
+            state.listeners.append(Listener(id: id, continuation: continuation, reading: reading))
+            if state.task == nil { state.task = startPolling() }
         }
-        return stream
+        return NotificationEvents(stream: stream, reading: reading)
+    }
+
+    /// Returns the task that polls the service; nil on a simulated device.
+    private func startPolling() -> Task<Void, Never>? {
+        environment.observer == nil ? Task { await self.wait() } : nil
     }
 
     private func remove(_ id: UUID) {
         let (gone, task) = state.withLock { state in
-            let gone = state.listeners.removeValue(forKey: id)
+            let gone = state.listeners.filter { $0.id == id }
+            state.listeners.removeAll { $0.id == id }
             guard state.listeners.isEmpty else { return (gone, nil as Task<Void, Never>?) }
             defer { state.task = nil }
             return (gone, state.task)
@@ -68,7 +87,7 @@ final class NotificationFeed: Sendable {
             state.service = service
             state.turn += 1
             (state.token, state.received) = (nil, nil)
-            state.task = state.listeners.isEmpty ? nil : Task { await self.wait() }
+            state.task = state.listeners.isEmpty ? nil : startPolling()
             return old
         }
         _ = old
@@ -139,7 +158,13 @@ final class NotificationFeed: Sendable {
     func noteAcceptance() { hand(out: .accepted) }
 
     private func hand(out event: Event) {
-        for listener in state.withLock({ Array($0.listeners.values) }) { listener.yield(event) }
+        for listener in state.listeners { listener.hand(event) }
+    }
+
+    /// Returns what passes a notification to each listener, in the order in which they began, for a simulation that waits for
+    /// one before it goes on to the next.
+    func deliveries(of notification: CKNotification) -> [@Sendable () -> Void] {
+        state.listeners.map { listener in { listener.hand(.notification(notification)) } }
     }
 
     /// The parameters of a notification request. Notifications cover all databases, so the scope has no meaning. The

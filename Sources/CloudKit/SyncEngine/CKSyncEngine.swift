@@ -129,6 +129,9 @@ extension CKSyncEngine {
 package protocol SyncEngineObserver: Sendable {
     func taskBegan()
     func taskEnded()
+    /// A fetch or a send waits for those before it.
+    func runWaits()
+    func runGoesOn()
     /// Returns when the delegate may handle an event; false if the app has ended and handles no more.
     func mayHandle(_ event: CKSyncEngine.Event) async -> Bool
 }

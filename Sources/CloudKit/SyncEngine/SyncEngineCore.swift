@@ -230,7 +230,9 @@ final class SyncEngineCore: Sendable {
     ) async -> Result<Void, CKError> {
         let id = UUID()
         let task = Task { () -> Result<Void, CKError> in
-            await runs.withLock {
+            environment.observer?.runWaits()
+            return await runs.withLock {
+                environment.observer?.runGoesOn()
                 if Task.isCancelled { return .failure(.cancelled(nil)) }
                 do throws(CKError) {
                     try await body(database.account)

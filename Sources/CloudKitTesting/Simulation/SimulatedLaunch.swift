@@ -20,6 +20,8 @@ final class SimulatedLaunch: DeviceDoor, SyncEngineObserver, Sendable {
         var unanswered = 0
         /// How many of the tasks wait for the clock.
         var sleeping = 0
+        /// How many fetches and sends of sync engines wait for those before them.
+        var queued = 0
         /// The requests at the door.
         var waiting: [(id: Int, passes: Int, text: String, turn: Turn)] = []
         /// How many requests have passed.
@@ -76,6 +78,8 @@ final class SimulatedLaunch: DeviceDoor, SyncEngineObserver, Sendable {
 
     func taskBegan() { change { $0.running += 1 } }
     func taskEnded() { change { $0.running -= 1 } }
+    func runWaits() { change { $0.queued += 1 } }
+    func runGoesOn() { change { $0.queued -= 1 } }
     func sleeps() { change { $0.sleeping += 1 } }
     func woke() { change { $0.sleeping -= 1 } }
 
@@ -159,11 +163,6 @@ final class SimulatedLaunch: DeviceDoor, SyncEngineObserver, Sendable {
         }
     }
 
-    func waitForEnd() async {
-        // A task of the listener, which the scheduler waits for as little as for a device that hears nothing.
-        await freeze()
-    }
-
     // MARK: Events
 
     /// Has the app end when its sync engine is about to hand over an event, from 1.
@@ -230,7 +229,8 @@ final class SimulatedLaunch: DeviceDoor, SyncEngineObserver, Sendable {
         while true {
             let (changes, running, waiting, isAtEvent, isAsking) = state.withLock { state in
                 (
-                    state.changes, state.running + state.unanswered, state.waiting.count + state.sleeping,
+                    state.changes, state.running + state.unanswered,
+                    state.waiting.count + state.sleeping + state.queued,
                     state.isAtEvent, state.unanswered > 0
                 )
             }

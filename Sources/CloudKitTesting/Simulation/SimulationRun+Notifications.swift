@@ -13,6 +13,12 @@ extension SimulationRun {
         else { return }
         if isLast { devices[name]?.notifications.removeFirst() }
         trace.append("  '\(name)' is notified")
+        // An engine that is told may have reached the event at which the app ends.
+        for deliver in device.device.container.deliveries(of: notification) where !device.launch.hasEnded {
+            deliver()
+            await rest(name)
+        }
+        if device.launch.hasEnded { return }
         _ = device.start { await app.didReceive(notification) }
         await rest(name)
     }

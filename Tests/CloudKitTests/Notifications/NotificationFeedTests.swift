@@ -40,7 +40,7 @@ import Testing
     @Test(.timeLimit(.minutes(15))) func `without a listener there is no poll`() async {
         let service = CourierScript([.success(payload("1"))])
         let feed = NotificationFeed(service, environment: SyncEngineEnvironment(sleep: { _ in }))
-        var iterator: AsyncStream<NotificationFeed.Event>.AsyncIterator? = feed.events().makeAsyncIterator()
+        var iterator: NotificationEvents.AsyncIterator? = feed.events().makeAsyncIterator()
         _ = await iterator?.next()
         await service.untilHeld()
         iterator = nil

@@ -9,12 +9,14 @@ class EngineApp: ReportedApp, CKSyncEngineDelegate, @unchecked Sendable {
     private let running = Mutex<(engine: CKSyncEngine?, isIncomplete: Bool)>((nil, false))
 
     var engine: CKSyncEngine? { running.withLock { $0.engine } }
+    /// Whether the engine sends and fetches by itself.
+    class var automaticallySyncs: Bool { false }
 
     required init(_ device: CloudDevice, isMended: Bool) async throws {
         try await super.init(device, isMended: isMended)
         var configuration = CKSyncEngine.Configuration(
             database: database, stateSerialization: disk.engine, delegate: self)
-        configuration.automaticallySync = false
+        configuration.automaticallySync = Self.automaticallySyncs
         let engine = CKSyncEngine(configuration)
         running.withLock { $0.engine = engine }
         queuePending()
