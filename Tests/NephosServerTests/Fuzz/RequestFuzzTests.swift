@@ -43,7 +43,7 @@ import Testing
         let server = try await ProductionServer()
         var random = SeededGenerator(seed: seed)
         let callers: [ProductionServer.Caller] = [.nobody, .apiToken, .session, .administrator]
-        for step in 0..<FuzzBudget.steps(2000) {
+        for step in 0..<FuzzBudget.steps(1000) {
             let route = Routes.table.randomElement(using: &random) ?? Routes.table[0]
             let caller = callers[random.below(callers.count)]
             var request = await server.request(to: route, as: caller)

@@ -1,12 +1,13 @@
 import Foundation
+import NephosCrypto
 import NephosSQLite
-import NephosService
 import NephosStorage
 import NephosWire
 import Synchronization
 import Testing
 
 @testable import NephosServer
+@testable import NephosService
 
 /// A production server in memory, and requests to it by every kind of caller.
 final class ProductionServer: Sendable {
@@ -39,6 +40,8 @@ final class ProductionServer: Sendable {
     static let page = "https://app.example.org"
     static let container = "iCloud.test"
     static let password = "nine lives of a grey cat"
+    /// All accounts have one hash: one for each would take most of the time of the tests.
+    private static let passwordHash = PasswordHash.make(password)
 
     let installation: Installation
     let service: NephosService
@@ -77,7 +80,12 @@ final class ProductionServer: Sendable {
             try await installation.createContainer(container, by: root)
         }
         for name in ["lovelace", "bob", "participant", "viewer", "developer", "administrator"] {
-            _ = try await installation.createAccount(named: name, password: Self.password, by: root)
+            _ = try await installation.createAccount(named: name, password: nil, by: root)
+            try await installation.write { transaction in
+                var (id, account) = try transaction.requireInstallationAccount(named: name)
+                account.password = Self.passwordHash
+                try transaction.put(account, id)
+            }
         }
         for role in [InstallationRole.viewer, .developer] {
             try await installation.grant(role, toAccountNamed: role.rawValue, container: Self.container, by: root)
@@ -90,6 +98,15 @@ final class ProductionServer: Sendable {
             try await installation.createAPIToken(
                 container: container, environment: environment, name: "", origins: origins, allowsSignIn: allowsSignIn,
                 lifetime: nil, by: root
+            ).token
+        }
+        // A sign-in by a password takes most of the time of a test.
+        func session(
+            _ name: String, _ container: String = ProductionServer.container,
+            _ environment: ContainerEnvironment = .development
+        ) async throws -> String {
+            try await installation.createSession(
+                ofAccountNamed: name, container: container, environment: environment, label: "", by: root
             ).token
         }
         func signIn(_ name: String, _ apiToken: String?, keeps: Bool = true) async throws -> String {
@@ -107,22 +124,22 @@ final class ProductionServer: Sendable {
         all[.expiredSession] = Credentials(apiToken: own, session: try await signIn("lovelace", own, keeps: false))
         all[.lateAdministrator] = Credentials(apiToken: own, session: try await signIn("administrator", nil))
         advance(milliseconds: 31 * 60_000)
-        all[.session] = Credentials(apiToken: own, session: try await signIn("lovelace", own))
-        all[.otherAccount] = Credentials(apiToken: own, session: try await signIn("bob", own))
+        all[.session] = Credentials(apiToken: own, session: try await session("lovelace"))
+        all[.otherAccount] = Credentials(apiToken: own, session: try await session("bob"))
         for (caller, name) in [(Caller.viewer, "viewer"), (.developer, "developer"), (.administrator, "administrator")]
         {
             all[caller] = Credentials(apiToken: own, session: try await signIn(name, nil))
         }
         all[.forgedSession] = Credentials(apiToken: own, session: String(repeating: "A", count: 66))
-        let ended = try await signIn("lovelace", own)
+        let ended = try await session("lovelace")
         try await installation.signOut(ended)
         all[.signedOut] = Credentials(apiToken: own, session: ended)
         all[.otherContainer] = Credentials(
-            apiToken: own, session: try await signIn("lovelace", try await token("iCloud.other")))
+            apiToken: own, session: try await session("lovelace", "iCloud.other"))
         all[.otherEnvironment] = Credentials(
-            apiToken: own, session: try await signIn("lovelace", try await token(Self.container, .production)))
+            apiToken: own, session: try await session("lovelace", Self.container, .production))
         try await addPrograms(own, &all)
-        all[.participant] = Credentials(apiToken: own, session: try await signIn("participant", own))
+        all[.participant] = Credentials(apiToken: own, session: try await session("participant"))
         callers.withLock { $0 = all }
     }
 
