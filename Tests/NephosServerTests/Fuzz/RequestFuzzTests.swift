@@ -110,7 +110,12 @@ import Testing
             }
             if random.chance(4) { request.body = Array(Self.mutated("{}", &random).utf8) }
             request.signature = changed
-            if changed == signed && request.body.isEmpty { continue }
+            // Base64 has several texts of one signature, such as with more padding.
+            var same = changed
+            if Data(base64Encoded: same.signature) == Data(base64Encoded: signed.signature) {
+                same.signature = signed.signature
+            }
+            if same == signed && request.body.isEmpty { continue }
             let answer = await server.responder.respond(to: request)
             let isRefused = (400..<500).contains(answer.status)
             #expect(isRefused, "seed \(seed), step \(step): \(answer.status) \(answer.text) \(changed)")
