@@ -106,8 +106,8 @@ public struct CloudSnapshot: Hashable, Sendable, CustomStringConvertible {
             }
     }
 
-    /// Returns what was added, removed and changed since an earlier snapshot, one text each, in a stable order. Where the
-    /// two have several containers or environments, each text names its own.
+    /// Returns a text for each addition, removal and change since an earlier snapshot, in a stable order. Each names its
+    /// container and environment where the two snapshots have several.
     public func differences(from earlier: CloudSnapshot) -> [String] {
         let isOne = places.union(earlier.places).count < 2
         func suffix(_ place: Place) -> String { isOne ? "" : " of \(place.description)" }

@@ -108,7 +108,7 @@ import Testing
         _ = await sending.value
     }
 
-    @Test func `a request under way of a terminated app ends with its task`() async throws {
+    @Test(.timeLimit(.minutes(1))) func `a request under way of a terminated app ends with its task`() async throws {
         try await withCloud { cloud in
             let phone = cloud.device("phone")
             let database = phone.container.privateCloudDatabase

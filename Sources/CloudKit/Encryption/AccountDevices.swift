@@ -104,7 +104,7 @@ package struct AccountDevices: Sendable {
 
     /// Makes a recovery key, which replaces any earlier one. The returned text is its only copy.
     ///
-    /// The account key is rotated if there was a recovery key: who has that one opens nothing of the next account key.
+    /// Rotates the account key if it replaces a recovery key: the replaced one does not open the next account key.
     package func makeRecoveryKey() async throws(Failure) -> String {
         let secret = CarriedSecret.recoveryKey()
         try await append { (device, _) throws(Failure) in

@@ -18,8 +18,8 @@ extension CKContainer {
         return Notifications(events: events)
     }
 
-    /// Returns what passes a notification to each of those that wait for one: sync engines, and loops over `notifications()`. A
-    /// simulation calls one after the other.
+    /// Returns a closure for each listener, a sync engine or a loop over `notifications()`, that delivers the notification
+    /// to it. A simulation calls one after the other.
     package func deliveries(of notification: CKNotification) -> [@Sendable () -> Void] {
         session.notifications.deliveries(of: notification)
     }

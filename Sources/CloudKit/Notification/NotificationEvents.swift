@@ -32,9 +32,9 @@ struct NotificationEvents: AsyncSequence, Sendable {
 }
 
 /// Tells a simulation when a reader handles an event: from the event's arrival until the reader asks for the next one. So the
-/// simulation knows when the reader's loop, a task of the app, comes to rest.
+/// simulation waits until the reader's loop, a task of the app, is idle.
 final class NotificationReading: Sendable {
-    /// Belongs to the iterator: who iterates no more handles nothing.
+    /// Owned by the iterator: its deinitialization ends the reading.
     final class Turn: Sendable {
         let reading: NotificationReading
 

@@ -23,8 +23,8 @@ extension Route {
             }
             routed.details?.note(request)
             do throws(ServiceError) {
-                if let key = context.requestKey, answer.claimsSignedRequests {
-                    try await routed.access.installation?.claim(signed: key)
+                if let requestKey = context.requestKey, answer.claimsSignedRequests {
+                    try await routed.access.installation?.claim(signed: requestKey, by: context.session ?? "")
                 }
                 let fault = try routed.fault()
                 let message = try await routed.service.answer(answer, request, context, fault: fault)

@@ -126,7 +126,7 @@ package enum Limits {
     /// The number of milliseconds above which a clock's difference from the elapsed time is a step.
     static let clockStep: Int64 = 60 * 1000
     /// The maximum number of bytes of a value that an administrator searches, and of scalars of a text that is found.
-    static let (searchedText, foundText) = (1000, 200)
+    static let (searchedText, foundText) = (100, 200)
     /// The maximum number of zones per page of an administrator's list.
     static let zonesPerPage = 1000
     /// The maximum number of accounts per page of an administrator's list.
@@ -297,6 +297,9 @@ package enum Limits {
     /// The maximum number of addresses per account and minute that the account looks up or invites: an invitation also
     /// reveals whether an account exists.
     static let participantLookupsPerMinute = 600
+    /// The maximum number of signed requests per key, minute and server that are claimed: each is stored for
+    /// `signedOutcomeLifetime`.
+    static let claimsPerMinute = 600
     /// The maximum number of shares per deleted zone whose participants are notified.
     static let sharesPerNotification = 1000
     /// The maximum number of shares per request that resolves or accepts shares.

@@ -18,7 +18,7 @@ extension Installation {
     // MARK: Queueing
 
     /// Queues a mail that a caller asked for, with the same work for every address.
-    /// - Parameter isOwn: whether the address is that of the caller, who is told if it got too many mails.
+    /// - Parameter isOwn: whether the address is the caller's: then an exceeded allowance is an error.
     func request(
         _ purpose: QueuedMail.Purpose, to text: String, continuation: SignUpContinuation?, address: [UInt8],
         isOwn: Bool = false

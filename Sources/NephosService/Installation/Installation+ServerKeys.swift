@@ -122,9 +122,12 @@ extension Installation {
     }
 
     /// Notes that a signed request was received, unless its endpoint stores the outcome by its request key.
-    /// - Throws: `CONFLICT` if it was received before, even if it failed then.
-    package func claim(signed requestKey: String) async throws(ServiceError) {
+    /// - Parameter key: the name of the server-to-server key (`SignedInCaller.session`).
+    /// - Throws: `CONFLICT` if it was received before, even if it failed then; `requestRateLimited` after
+    ///   `Limits.claimsPerMinute`.
+    package func claim(signed requestKey: String, by key: String) async throws(ServiceError) {
         let now = environment.now()
+        guard claims.take(1, for: key, at: now) else { throw .tooManyClaims }
         try await write { transaction in
             guard try transaction.entry(ClaimedRequest.self, requestKey) == nil else { throw ServiceError.signedAgain }
             try transaction.put(ClaimedRequest(), requestKey, expiresAt: now + Limits.signedOutcomeLifetime)
@@ -159,6 +162,8 @@ struct ClaimedRequest: StoredEntry {
 }
 
 extension ServiceError {
+    fileprivate static let tooManyClaims = ServiceError(
+        .throttled, .requestRateLimited, "the key signs too many requests that write", retryAfter: 60)
     fileprivate static let signedAgain = ServiceError(
         .conflict, .serverRejectedRequest,
         "a request with this signature was received: sign it again with the present time")

@@ -24,6 +24,7 @@ package final class Installation: Sendable {
     /// The requests to providers under way.
     let providerPlaces = SignInPlaces()
     let refusals = RefusalCounts()
+    let claims = RateLimit<String>(perMinute: Limits.claimsPerMinute)
     /// The key that authenticates the texts that the installation gives out.
     let key: AuthenticationKey
 

@@ -151,7 +151,7 @@ final class ModifyRecords: Sendable {
         let accounts: Accounts
         let indexes: IndexDefinitions
         let notifier: Notifier
-        let lookups: RateLimit
+        let lookups: RateLimit<Int64>
         let cascades: FoundCascades
         let quota: RecordQuota
     }

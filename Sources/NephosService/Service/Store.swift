@@ -27,7 +27,7 @@ final class Store: Sendable {
     /// Wakes the next measurement of full databases from which something was deleted.
     let quotaTimer = RetryTimer()
     let signedOutcomes: SignedOutcomes
-    let lookups = RateLimit(perMinute: Limits.participantLookupsPerMinute)
+    let lookups = RateLimit<Int64>(perMinute: Limits.participantLookupsPerMinute)
     let notifier: Notifier
     let longPolls: LongPollRegistry
     let fanOut: NotificationFanOut

@@ -1,9 +1,9 @@
 /// Counts the invitations of a batch, each once even if the batch is decided repeatedly.
 final class InvitationCount {
-    private let lookups: RateLimit
+    private let lookups: RateLimit<Int64>
     private var counts: [String: Int] = [:]
 
-    init(_ lookups: RateLimit) { self.lookups = lookups }
+    init(_ lookups: RateLimit<Int64>) { self.lookups = lookups }
 
     /// - Returns: whether the invitations are within the account's rate limit.
     func take(_ count: Int, to share: String, by account: Int64, at now: Int64) -> Bool {

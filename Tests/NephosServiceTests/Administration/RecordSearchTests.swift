@@ -97,7 +97,7 @@ import Testing
         for value in ["4", "", "bread"] { #expect(try await search(value).records == []) }
         _ = try await TestDatabase(cloud, "tom", zone: "Z").modify([.delete("a")])
         #expect(try await search("milk").records.count == 2)
-        await #expect(throws: ServiceError.self) { try await search(String(repeating: "a", count: 1001)) }
+        await #expect(throws: ServiceError.self) { try await search(String(repeating: "a", count: 101)) }
         await #expect(throws: ServiceError.self) {
             try await cloud.service.findRecords(FindRecordsRequest(), cloud.context(nil, .public))
         }

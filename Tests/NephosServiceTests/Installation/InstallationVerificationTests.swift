@@ -43,7 +43,7 @@ import Testing
                 places: [ProgramPlace(container: TestInstallation.container, environment: "production")],
                 databases: ["private"], isReadOnly: true),
             ofAccountNamed: "ada@example.org", by: TestInstallation.root)
-        try await test.installation.claim(signed: "signed-request")
+        try await test.installation.claim(signed: "signed-request", by: "key")
         await test.installation.finishAudit()
         try await test.installation.audit("an event", "x", by: TestInstallation.root)
         let findings = try await InstallationVerification(test.installation.engine).run()
