@@ -38,14 +38,32 @@ struct LongPoll {
         // The poll is registered before the read, so a commit from now on finds the poll waiting.
         let waiter = waits ? store.longPolls.enter(token, account: row.account) : nil
         defer { if let waiter { store.longPolls.leave(token, waiter) } }
-        let waiting = try await store.engine.read { [destination] in
-            try $0.outbox(account: row.account, destination: destination, limit: 1).first
-        }
-        if let waiting { return try await handOut(waiting) }
+        if let waiting = try await firstWaiting(row) { return try await handOut(waiting) }
         guard let new = await waiter?.wait() else { return nil }
         // Another account may have registered the token meanwhile.
         guard new.account == row.account else { throw ServiceError.unknownPushToken }
         return try await handOut(new)
+    }
+
+    /// The first waiting notification that may be sent. Removes those before it.
+    private func firstWaiting(_ row: PushTokenRow) async throws -> OutboxRow? {
+        var limit = 1
+        while true {
+            let rules = WaitingNotifications(schemas: store.schemas, moment: store.schemas.now)
+            let (refused, first) = try await store.engine.read { [destination, limit] reader in
+                let rows = try reader.outbox(account: row.account, destination: destination, limit: limit)
+                let first = try rows.firstIndex { try rules.maySend($0, reader) }
+                return (rows[..<(first ?? rows.endIndex)].map(\.id), first.map { rows[$0] })
+            }
+            if refused.isEmpty { return first }
+            try await store.engine.write { [destination] transaction in
+                for id in refused {
+                    try transaction.removeOutbox(account: row.account, destination: destination, id: id)
+                }
+            }
+            if let first { return first }
+            limit = Limits.notificationsPerRead
+        }
     }
 
     private func handOut(_ row: OutboxRow) async throws -> PolledNotification {

@@ -60,7 +60,8 @@ final class Store: Sendable {
         notifier = Notifier(watched: watched)
         longPolls = LongPollRegistry(environment, pollDuration: configuration.pollDuration)
         dispatcher = OutboxDispatcher(
-            id: id, engine: engine, environment: environment, accounts: accounts, configuration: configuration)
+            id: id, engine: engine, environment: environment, accounts: accounts, schemas: schemas,
+            configuration: configuration)
         fanOut = NotificationFanOut(
             id: id, engine: engine, environment: environment, accounts: accounts, schemas: schemas,
             outlets: configuration.notifications, observer: observer,

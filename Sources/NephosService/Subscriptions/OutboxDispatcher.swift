@@ -16,6 +16,7 @@ final class OutboxDispatcher: Sendable {
     private let engine: any StorageEngine
     private let environment: ServiceEnvironment
     private let accounts: Accounts
+    private let schemas: SchemaCatalog
     private let outlets: NotificationOutlets
     private let schedule: RetrySchedule
     private let loop = WorkLoop()
@@ -23,12 +24,13 @@ final class OutboxDispatcher: Sendable {
 
     init(
         id: StoreID, engine: any StorageEngine, environment: ServiceEnvironment, accounts: Accounts,
-        configuration: ServiceConfiguration
+        schemas: SchemaCatalog, configuration: ServiceConfiguration
     ) {
         self.id = id
         self.engine = engine
         self.environment = environment
         self.accounts = accounts
+        self.schemas = schemas
         outlets = configuration.notifications
         schedule = configuration.retrySchedule
     }
@@ -116,11 +118,16 @@ final class OutboxDispatcher: Sendable {
 
     private typealias Prepared = (OutgoingNotification, NotificationDestination, any NotificationDelivery)
 
-    /// The notification, the destination and the delivery of an outbox row; nil if the destination was removed.
+    /// The notification, the destination and the delivery of an outbox row; nil if the destination was removed, or if
+    /// the account may no longer read the record.
     private func prepare(_ row: OutboxRow) async throws -> Prepared? {
         let accounts = accounts
+        let rules = WaitingNotifications(schemas: schemas, moment: schemas.now)
         let (destination, account) = try await engine.read { reader in
-            (try Self.destination(of: row, reader), try accounts.userRecordName(id: row.account, reader))
+            (
+                try rules.maySend(row, reader) ? Self.destination(of: row, reader) : nil,
+                try accounts.userRecordName(id: row.account, reader)
+            )
         }
         guard let destination, let delivery = outlets.delivery(to: destination) else { return nil }
         if case .webHook(let hook) = destination, !outlets.webHookDestinations.contains(hook) { return nil }

@@ -47,6 +47,23 @@ struct LongPollTests {
         #expect(try await polled == nil)
     }
 
+    @Test func `a poll gives no waiting notification of a record that the account may no longer read`() async throws {
+        let cloud = TestCloud.impatient()
+        let curators = try await Curators(cloud)
+        let (tom, cora) = (try await TestDevice(cloud, "tom"), try await TestDevice(cloud, "cora"))
+        _ = try await curators.author.modify([.create("a"), .create("b")])
+        _ = try await curators.author.modify([.delete("b")])
+        await cloud.service.tellSubscribers()
+        try await curators.revoke("tom")
+        #expect(try await tom.all() == [])
+        let told = ["S: recordCreated a in _defaultZone", "S: recordCreated b in _defaultZone"]
+        #expect(try await cora.all() == told + ["S: recordDeleted b in _defaultZone"])
+        // What tom creates is tom's to read.
+        _ = try await TestDatabase(cloud, "tom", .public).modify([.create("c")])
+        #expect(try await tom.all() == ["S: recordCreated c in _defaultZone"])
+        #expect(try await cora.all() == ["S: recordCreated c in _defaultZone"])
+    }
+
     @Test func `each of several polls times out by itself`() async throws {
         let cloud = TestCloud(ServiceConfiguration())
         _ = try await prepared(cloud)

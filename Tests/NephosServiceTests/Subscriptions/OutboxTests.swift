@@ -107,6 +107,21 @@ struct OutboxTests {
         #expect(hooks.sent.count == 3)
     }
 
+    @Test func `a retry after the account's role was revoked sends nothing`() async throws {
+        let hooks = FakeDelivery(Array(repeating: .retry(after: nil, reason: "down"), count: 2))
+        let cloud = cloud(hooks: hooks)
+        let curators = try await Curators(cloud)
+        _ = try await curators.author.modify([.create("a")])
+        await cloud.service.settle()
+        #expect(hooks.sent.map(\.attempt) == [1, 1])
+        try await curators.revoke("tom")
+        cloud.advance(milliseconds: 100_000)
+        await cloud.service.settle()
+        #expect(hooks.sent.map(\.attempt) == [1, 1, 2])
+        let cora = try await cloud.service.currentUser(cloud.context("cora", .public)).userRecordName
+        #expect(hooks.sent.last?.account == cora)
+    }
+
     @Test func `an expired notification is dropped, and the log says so`() async throws {
         let hooks = FakeDelivery(Array(repeating: .retry(after: nil, reason: "down"), count: 1_000))
         let cloud = cloud(hooks: hooks)

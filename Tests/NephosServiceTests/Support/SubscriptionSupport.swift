@@ -89,6 +89,35 @@ final class TestDevice: Sendable {
     }
 }
 
+/// Two accounts, tom and cora, whose role alone reads notes of the public database, and who subscribe to them.
+struct Curators {
+    private let cloud: TestCloud
+    /// The database of an account that creates notes.
+    var author: TestDatabase { TestDatabase(cloud, "mei", .public) }
+
+    init(_ cloud: TestCloud) async throws {
+        self.cloud = cloud
+        let schema = """
+            DEFINE SCHEMA CREATE ROLE Curator; RECORD TYPE Note ("___recordID" REFERENCE QUERYABLE, t STRING QUERYABLE,
+            GRANT READ, WRITE TO Curator, GRANT CREATE TO "_icloud", GRANT READ, WRITE TO "_creator");
+            """
+        #expect(try await cloud.service.importSchema(schema, cloud.context(nil, .public)).findings == [])
+        _ = try await author.modify([.create("first")])
+        for name in ["tom", "cora"] {
+            let database = TestDatabase(cloud, name, .public)
+            _ = try await cloud.service.currentUser(database.context)
+            _ = try await cloud.service.assignRole(
+                RoleRequest(account: name, role: "Curator"), cloud.context(nil, .public))
+            _ = try await database.save(.query("S", [.create, .update, .delete]))
+        }
+    }
+
+    func revoke(_ name: String) async throws {
+        _ = try await cloud.service.revokeRole(
+            RoleRequest(account: name, role: "Curator"), cloud.context(nil, .public))
+    }
+}
+
 extension TestCloud {
     /// Answers polls at once.
     static func impatient(_ notifications: NotificationOutlets = NotificationOutlets()) -> TestCloud {
