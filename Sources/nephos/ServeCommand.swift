@@ -201,6 +201,7 @@ struct ServeCommand {
             drain: drain)
         var upkeep: [@Sendable () async -> Void] = [
             { await installation.purgeExpired() },
+            { await service.resumeDeletions(of: installation) },
             { await installation.chainAudit() },
             { [listeners, settings] in await listeners.watchExpiry(settings.log) },
         ]

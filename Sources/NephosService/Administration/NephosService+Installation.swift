@@ -3,7 +3,7 @@ import NephosWire
 
 extension NephosService {
     /// Deletes an account of an installation: its data in every store, then the account. If the process ends meanwhile,
-    /// the account is there still, and the deletion can be repeated.
+    /// the account is there still: `resumeDeletions` goes on, and the deletion can be repeated.
     /// - Parameters:
     ///   - name: the account's name, or its ID, which also deletes data whose account is gone.
     ///   - erasesPublicRecords: whether the records that the account created in public databases go, too.
@@ -18,7 +18,8 @@ extension NephosService {
                 named: known, of: installation, erasesPublicRecords: erasesPublicRecords, by: actor)
         }
         let id = try await installation.accountID(named: name)
-        try await installation.beginDeletion(ofAccountNamed: name, by: actor)
+        try await installation.beginDeletion(
+            ofAccountNamed: name, erasesPublicRecords: erasesPublicRecords, by: actor)
         for store in try await storesAfterRecheck(installation) {
             try await delete(id, from: store, erasesPublicRecords)
         }
@@ -26,6 +27,24 @@ extension NephosService {
         // A restored backup has the account again, and nothing else says so.
         environment.log("account deleted: \(id)\(erasesPublicRecords ? ", with its public records" : "")")
         return removed
+    }
+
+    /// Resumes interrupted deletions at the start and at intervals, until the task is cancelled.
+    package func resumeDeletions(of installation: Installation) async {
+        var atStart = true
+        repeat {
+            do {
+                for (account, deletion) in try await installation.interruptedDeletions(atStart: atStart) {
+                    _ = try await deleteAccount(
+                        named: account, of: installation, erasesPublicRecords: deletion.erasesPublicRecords,
+                        by: AuditActor(name: deletion.actor, address: deletion.address))
+                }
+            } catch {
+                // The deletion that was thought interrupted may have ended.
+                if error.clientCode != .unknownItem { environment.log("resuming an account's deletion: \(error)") }
+            }
+            atStart = false
+        } while (try? await environment.sleep(milliseconds: Limits.interruptedDeletion)) != nil
     }
 
     /// Deletes the data of an account that containers have and the installation has not, as after the restore of a

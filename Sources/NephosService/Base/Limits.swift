@@ -121,6 +121,8 @@ package enum Limits {
     /// The minimum number of milliseconds between two purges of tombstones, for a retention shorter than
     /// `purgeInterval`.
     static let shortestPurgeInterval: Int64 = 1000
+    /// The number of milliseconds after which the deletion of an account counts as interrupted, unless it has ended.
+    static let interruptedDeletion: Int64 = 10 * 60 * 1000
     /// The number of milliseconds for which a clock runs without a step before entries of the installation are purged.
     static let steadyClock: Int64 = 10 * 60 * 1000
     /// The number of milliseconds above which a clock's difference from the elapsed time is a step.

@@ -11,7 +11,7 @@ package struct AccountSummary: Codable, Hashable, Sendable {
     package var createdAt: Int64
     /// Whether the name is verified as an e-mail address; nil for a name that is none.
     package var isVerified: Bool?
-    /// Whether the account's deletion has begun; nil for no. One that lasts was interrupted, and is repeated.
+    /// Whether the account's deletion has begun; nil for no. A server resumes one that was interrupted.
     package var isBeingDeleted: Bool?
 
     init(_ id: String, _ account: InstallationAccount) {
@@ -124,6 +124,7 @@ extension Installation {
             for (identity, _) in try transaction.identities(of: id) { try transaction.removeIdentity(identity, of: id) }
             try transaction.removeInstallationEntry(.accountName, name)
             try transaction.removeInstallationEntry(.account, id)
+            try transaction.removeInstallationEntry(.begunDeletion, id)
             try self.audit("account removed", id, by: actor, in: transaction)
             return AccountSummary(id, account)
         }

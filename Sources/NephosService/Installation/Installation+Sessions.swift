@@ -94,22 +94,29 @@ extension Installation {
     package func endSessions(
         ofAccountNamed name: String, id: String?, withProgramTokens: Bool = false, by actor: AuditActor
     ) async throws(ServiceError) -> Int {
-        try await endSessions(named: name, id, withProgramTokens: withProgramTokens, beginsDeletion: false, by: actor)
+        try await endSessions(named: name, id, withProgramTokens: withProgramTokens, begins: nil, by: actor)
     }
 
     /// Begins the deletion of an account: its sessions and program tokens end, and it gets no new ones.
-    func beginDeletion(ofAccountNamed name: String, by actor: AuditActor) async throws(ServiceError) {
-        _ = try await endSessions(named: name, nil, withProgramTokens: true, beginsDeletion: true, by: actor)
+    func beginDeletion(
+        ofAccountNamed name: String, erasesPublicRecords: Bool, by actor: AuditActor
+    ) async throws(ServiceError) {
+        let deletion = BegunDeletion(
+            actor: actor.name, address: actor.address, erasesPublicRecords: erasesPublicRecords,
+            begunAt: environment.now())
+        _ = try await endSessions(named: name, nil, withProgramTokens: true, begins: deletion, by: actor)
     }
 
     private func endSessions(
-        named name: String, _ id: String?, withProgramTokens: Bool, beginsDeletion: Bool, by actor: AuditActor
+        named name: String, _ id: String?, withProgramTokens: Bool, begins deletion: BegunDeletion?,
+        by actor: AuditActor
     ) async throws(ServiceError) -> Int {
         let name = SignInName.canonical(name)
         let count = try await write { transaction in
             var (account, content) = try transaction.requireInstallationAccount(named: name)
-            if beginsDeletion {
+            if let deletion {
                 content.isBeingDeleted = true
+                try transaction.put(deletion, account)
                 try transaction.put(content, account)
                 try self.audit("account deletion begun", account, by: actor, in: transaction)
             }

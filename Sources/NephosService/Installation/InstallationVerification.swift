@@ -98,6 +98,7 @@ package struct InstallationVerification: Sendable {
             case .usedChallenge: try unread(UsedChallenge.self, entry)
             case .serverKeyUser: try unread(ServerKeyUser.self, entry)
             case .claimedRequest: try unread(ClaimedRequest.self, entry)
+            case .begunDeletion: try unread(BegunDeletion.self, entry)
             }
         } catch let error as StorageError where error.code == .damaged {
             return error.message

@@ -63,6 +63,8 @@ package struct InstallationEntry: Hashable, Sendable {
         case claimedRequest = 40
         /// The user of a server-to-server key, by its ID.
         case serverKeyUser = 41
+        /// The deletion of an account that has not ended, by the account's ID.
+        case begunDeletion = 42
     }
 
     package var kind: Kind

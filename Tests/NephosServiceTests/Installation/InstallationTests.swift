@@ -185,7 +185,8 @@ import Testing
         let other = try await test.again()
         let session = try await test.signIn(apiToken: apiToken)
         let ending = try await test.signIn(apiToken: apiToken)
-        try await test.installation.beginDeletion(ofAccountNamed: "ada@example.org", by: TestInstallation.root)
+        try await test.installation.beginDeletion(
+            ofAccountNamed: "ada@example.org", erasesPublicRecords: false, by: TestInstallation.root)
         #expect(
             await code { () async throws(ServiceError) in try await test.signIn(apiToken: apiToken) } == .accessDenied)
         let commanded = await code { () async throws(ServiceError) in

@@ -44,6 +44,9 @@ import Testing
                 databases: ["private"], isReadOnly: true),
             ofAccountNamed: "ada@example.org", by: TestInstallation.root)
         try await test.installation.claim(signed: "signed-request", by: "key")
+        _ = try await test.installation.createAccount(named: "bob", password: nil, by: TestInstallation.root)
+        try await test.installation.beginDeletion(
+            ofAccountNamed: "bob", erasesPublicRecords: true, by: TestInstallation.root)
         await test.installation.finishAudit()
         try await test.installation.audit("an event", "x", by: TestInstallation.root)
         let findings = try await InstallationVerification(test.installation.engine).run()

@@ -63,7 +63,8 @@ import Testing
                 }
             }
             #expect(await refusal(before.token) == nil)
-            try await test.installation.beginDeletion(ofAccountNamed: "ada@example.org", by: TestInstallation.root)
+            try await test.installation.beginDeletion(
+                ofAccountNamed: "ada@example.org", erasesPublicRecords: false, by: TestInstallation.root)
             #expect(await code { () async throws(ServiceError) in try await other.signIn(signIn) } == .accessDenied)
         }
     }
