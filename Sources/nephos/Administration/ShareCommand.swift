@@ -126,6 +126,7 @@ struct ShareCommand {
         let known: [StoreID]
         var isComplete = true
         switch address.place {
+        case .socket: return nil
         case .dataDirectory(let path):
             // A missing directory fails later, in `Cloud`.
             guard let stores = try? StoredDirectory(path: path).existingStores() else { return nil }

@@ -11,11 +11,7 @@ extension Cloud {
         do {
             return try StoresInFiles.open(path)
         } catch let error as StorageError where error.code == .inUse && ServeCommand.isProduction(path) {
-            throw Failure(
-                message: """
-                    \(error.message) Or reach the running server with '--url URL': it needs an API token in \
-                    NEPHOS_API_TOKEN, and an account's in NEPHOS_TOKEN, which 'nephos sessions create' prints.
-                    """)
+            throw Failure(message: "\(error.message) \(CloudAddress.accountsNeedURL)")
         }
     }
 

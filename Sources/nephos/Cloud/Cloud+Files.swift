@@ -77,9 +77,9 @@ extension Cloud {
     private func connection<Answer>(
         _ body: (ServerConnection) throws(ServerConnection.Failure) -> Answer
     ) throws(Failure) -> Answer {
-        guard case .server(let server) = address.place else { throw Failure(message: "there is no server") }
+        let connection = try address.connection(isAdministration: false)
         do throws(ServerConnection.Failure) {
-            return try body(address.connection(to: server, isAdministration: false))
+            return try body(connection)
         } catch {
             throw Failure(message: error.description)
         }

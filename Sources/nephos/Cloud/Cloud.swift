@@ -63,7 +63,7 @@ final class Cloud {
     init(_ address: CloudAddress) throws {
         self.address = address
         switch address.place {
-        case .server:
+        case .server, .socket:
             guard let container = address.container else {
                 throw UsageError("which container? Name it with '--container ID', or in NEPHOS_CONTAINER.")
             }
@@ -228,9 +228,8 @@ final class Cloud {
         _ body: [UInt8]?, to target: String, isAdministration: Bool
     ) throws -> (status: Int, body: [UInt8]) {
         guard let responder = local?.responder else {
-            guard case .server(let server) = address.place else { return (0, []) }
+            let connection = try address.connection(isAdministration: isAdministration)
             do throws(ServerConnection.Failure) {
-                let connection = address.connection(to: server, isAdministration: isAdministration)
                 guard let body else { return try connection.get(target) }
                 return try connection.post(target, body)
             } catch {

@@ -3,15 +3,18 @@ import NephosHTTP
 import NephosSQLite
 
 /// The cloud and the account of a command. The cloud is a running server, or the data directory of a stopped one.
+/// Administrators' requests reach a running `nephos serve` by its data directory, too.
 struct CloudAddress {
     enum Place: Hashable, CustomStringConvertible {
         case server(ServerAddress)
         case dataDirectory(String)
+        /// The Unix socket of a running production server.
+        case socket(String)
 
         var description: String {
             switch self {
             case .server(let address): address.description
-            case .dataDirectory(let path): path
+            case .dataDirectory(let path), .socket(let path): path
             }
         }
     }
@@ -19,7 +22,12 @@ struct CloudAddress {
     /// The options that name the container, and the server or the directory.
     static let containerOptions = [
         CommandOption("--url", "URL", "The running server. Default: NEPHOS_URL, or http://127.0.0.1:8484"),
-        CommandOption("--data", "DIR", "The data directory of a server that is not running."),
+        CommandOption(
+            "--data", "DIR",
+            """
+            The data directory of a server that is not running, or of a running 'nephos serve'
+            that is administered.
+            """),
         CommandOption(
             "--container", "ID",
             """
@@ -60,7 +68,8 @@ struct CloudAddress {
     init(_ arguments: Arguments, accountSignsIn: Bool = true) throws(UsageError) {
         if let directory = arguments["--data"] {
             guard !arguments.has("--url") else { throw UsageError("'--data' and '--url' exclude each other.") }
-            place = .dataDirectory(directory)
+            let socket = ServeCommand.socketPath(in: directory)
+            place = AdministeredInstallation.isServed(socket) ? .socket(socket) : .dataDirectory(directory)
         } else {
             place = .server(
                 try ServerAddress(arguments["--url"] ?? Self.variable("NEPHOS_URL") ?? "http://127.0.0.1:8484"))
@@ -140,13 +149,29 @@ struct CloudAddress {
         return "/\(path)/\(action)?ckAPIToken=\(Self.escaped(apiToken))"
     }
 
-    /// Returns a connection to a server.
+    /// Returns a connection to the running server.
     /// - Parameter isAdministration: whether it signs in as for administrators' requests, and not as the account.
-    func connection(to server: ServerAddress, isAdministration: Bool) -> ServerConnection {
+    /// - Throws: `Cloud.Failure` if the requests of accounts do not reach the server there.
+    func connection(isAdministration: Bool) throws(Cloud.Failure) -> ServerConnection {
         var credentials = credentials
-        if !isAdministration { credentials.token = token }
-        return ServerConnection(address: server, credentials)
+        switch place {
+        case .server(let server):
+            if !isAdministration { credentials.token = token }
+            return ServerConnection(address: server, credentials)
+        case .socket(let path) where isAdministration:
+            return ServerConnection(socket: path, credentials)
+        case .socket:
+            throw Cloud.Failure(message: "the server is running. \(Self.accountsNeedURL)")
+        case .dataDirectory(let path):
+            throw Cloud.Failure(message: "no server is running in \(path).")
+        }
     }
+
+    /// What a command that accesses an account's records needs while the production server runs.
+    static let accountsNeedURL = """
+        Stop it, or reach it with '--url URL': it needs an API token in NEPHOS_API_TOKEN, and an account's in \
+        NEPHOS_TOKEN, which 'nephos sessions create' prints.
+        """
 
     /// Returns the request target of an administrator's action, such as `zones/list`.
     func administrationTarget(_ action: String, container: String) -> String {

@@ -2,7 +2,7 @@ import NephosHTTP
 import NephosService
 import NephosWire
 
-/// A schema on a running server, which is accessed over HTTP.
+/// A schema on a running server, which is accessed over HTTP or its Unix socket.
 struct RemoteSchema: SchemaPlace {
     static let localURL = "http://127.0.0.1:8484"
 
@@ -10,13 +10,9 @@ struct RemoteSchema: SchemaPlace {
     private let path: String
 
     init(
-        _ url: String, _ credentials: ServerCredentials, container: String, environment: ContainerEnvironment
+        _ server: ServerConnection, container: String, environment: ContainerEnvironment
     ) throws(SchemaFailure) {
-        do throws(UsageError) {
-            server = ServerConnection(address: try ServerAddress(url), credentials)
-        } catch {
-            throw SchemaFailure(error.message)
-        }
+        self.server = server
         let allowed = container.utf8.allSatisfy { byte in
             (byte | 0x20 >= UInt8(ascii: "a") && byte | 0x20 <= UInt8(ascii: "z"))
                 || (byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")) || ".-_".utf8.contains(byte)

@@ -19,7 +19,7 @@ struct SchemaCommand {
     static let options = [
         CommandOption(
             "--url", "URL", "A running server. Default: NEPHOS_URL, or \(RemoteSchema.localURL)"),
-        CommandOption("--data", "DIR", "A data directory that no server uses."),
+        CommandOption("--data", "DIR", "A data directory that no server uses, or that of a running 'nephos serve'."),
         CommandOption(
             "--container", "ID",
             """
@@ -187,9 +187,18 @@ struct SchemaCommand {
 
     func place() throws -> (any SchemaPlace)? {
         if let url, let container {
-            return try RemoteSchema(url, credentials, container: container, environment: environment)
+            let server = ServerConnection(address: try ServerAddress(url), credentials)
+            return try RemoteSchema(server, container: container, environment: environment)
         }
         guard let data else { return nil }
+        let socket = ServeCommand.socketPath(in: data)
+        if AdministeredInstallation.isServed(socket) {
+            guard let container else {
+                throw UsageError("which container? Give --container ID, or set NEPHOS_CONTAINER.")
+            }
+            let server = ServerConnection(socket: socket, credentials)
+            return try RemoteSchema(server, container: container, environment: environment)
+        }
         if [.import, .drop, .reset, .deploy].contains(action) { try DataOwner.become(ofData: data) }
         return try DirectorySchema(
             data, container: container, environment: environment, mayMakeContainer: action == .import)

@@ -37,6 +37,37 @@ import Testing
         }
     }
 
+    @Test func `a container is administered by the data directory of a running and of a stopped server`() async throws {
+        try await withTemporaryDirectory { directory in
+            let production = try await StartedProduction(in: directory)
+            let apiToken = try await production.prepare("ada@example.org")
+            try await production.command("containers", "create", "iCloud.other")
+            let ada = try await production.device("ada@example.org", apiToken)
+            _ = try await ada.privateCloudDatabase.save(CKRecordZone(zoneName: "Lists"))
+            let schema = directory.appending(path: "schema.ckdb")
+            try Data("DEFINE SCHEMA CREATE ROLE Curator; RECORD TYPE Note (t STRING QUERYABLE);".utf8)
+                .write(to: schema)
+            func administer(
+                _ words: String..., in container: String = StartedProduction.container, status: Int32 = 0
+            ) async throws -> String {
+                try await production.command(words + ["--container", container], status: status)
+            }
+            func zones() async throws -> String {
+                try await administer("zones", "list", "--account", "ada@example.org")
+            }
+            _ = try await administer("schema", "import", schema.path)
+            #expect(try await zones().contains("Lists"))
+            #expect(try await administer("schema", "export").contains("RECORD TYPE Note"))
+            #expect(try await !administer("schema", "export", in: "iCloud.other").contains("RECORD TYPE Note"))
+            _ = try await administer("roles", "assign", "--account", "ada@example.org", "Curator")
+            let refused = try await administer("query", "Note", "--account", "ada@example.org", status: 1)
+            #expect(refused.contains("the server is running"))
+            #expect(try await production.server.stop().status == 0)
+            #expect(try await zones().contains("Lists"))
+            #expect(try await administer("roles", "list").contains("ada@example.org"))
+        }
+    }
+
     @Test func `who is not let in gets the error that Apple's service gives`() async throws {
         try await withTemporaryDirectory { directory in
             let production = try await StartedProduction(in: directory)

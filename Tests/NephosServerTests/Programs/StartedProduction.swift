@@ -52,6 +52,11 @@ final class StartedProduction {
     /// - Returns: its output without the newline at the end.
     @discardableResult
     func command(_ arguments: String..., input: String? = nil, status: Int32 = 0) async throws -> String {
+        try await command(arguments, input: input, status: status)
+    }
+
+    @discardableResult
+    func command(_ arguments: [String], input: String? = nil, status: Int32 = 0) async throws -> String {
         let finished = try await StartedNephos(arguments + ["--data", data], input: input.map(typed)).finish()
         #expect(finished.status == status, "\(arguments): \(finished.errors)")
         return (status == 0 ? finished.output : finished.errors).trimmingCharacters(in: .newlines)
