@@ -49,28 +49,39 @@ async function valued(place, value, continuationMarker, signal) {
   return { place, marker: answer.continuationMarker, found: await located(place, answer.records, null, signal) };
 }
 
-/** The records with a value, and the button that looks at more. */
+/** The rounds in which a search looks on by itself, each at 20,000 records of every container. */
+const rounds = 50;
+
+/** The records with a value. Until there is one, the search looks on by itself; then a button looks further. */
 function valueList(value, pages, signal) {
   const region = h("div", {});
-  const draw = () => {
-    const found = pages.flatMap((page) => page.found);
-    const further = pages.filter((page) => page.marker);
-    region.replaceChildren(
-      found.length ? table("Records with this value", valueColumns, found) : h("p", {}, "No record has this name or value."
-        + (further.length ? " Not all records were looked at." : "")),
-      further.length ? h("p", {}, h("button", { type: "button", id: "further", onclick: async (event) => {
-        event.target.disabled = true;
-        try {
-          await Promise.all(further.map(async (page) => {
-            const next = await valued(page.place, value, page.marker, signal);
-            page.found.push(...next.found);
-            page.marker = next.marker;
-          }));
-          draw();
-        } catch (error) { if (!signal.aborted) region.append(h("p", { class: "bad" }, error.message)); }
-      } }, "Look further")) : "");
+  const found = () => pages.flatMap((page) => page.found);
+  const further = () => pages.filter((page) => page.marker);
+  let isLooking = false;
+  const draw = () => region.replaceChildren(
+    found().length ? table("Records with this value", valueColumns, found()) : h("p", { role: "status" },
+      isLooking ? "Looking at more records…" : "No record has this name or value."
+        + (further().length ? " Not all records were looked at." : "")),
+    further().length ? h("p", {}, isLooking
+      ? h("button", { type: "button", id: "stop", onclick: () => { isLooking = false; } }, "Stop")
+      : h("button", { type: "button", id: "further", onclick: () => look() }, "Look further")) : "");
+  const look = async () => {
+    isLooking = true;
+    draw();
+    try {
+      const known = found().length;
+      for (let round = 0; round < rounds && isLooking && further().length && found().length === known; round += 1) {
+        await Promise.all(further().map(async (page) => {
+          const next = await valued(page.place, value, page.marker, signal);
+          page.found.push(...next.found);
+          page.marker = next.marker;
+        }));
+      }
+    } catch (error) { if (!signal.aborted) region.after(h("p", { class: "bad" }, error.message)); }
+    isLooking = false;
+    if (!signal.aborted) draw();
   };
-  draw();
+  if (found().length || !further().length) draw(); else look();
   return region;
 }
 
