@@ -58,6 +58,9 @@ struct ArchivedClass: Sendable {
     static let changeToken = ArchivedClass("CKServerChangeToken", CKServerChangeToken.self)
     static let zoneConfiguration = ArchivedClass(
         "CKFetchRecordZoneChangesConfiguration", CKFetchRecordZoneChangesOperation.ZoneConfiguration.self)
+    static let zoneOptions = ArchivedClass(
+        "CKFetchRecordZoneChangesOptions", (FormerClasses.self as any DeprecatedClasses.Type).zoneOptions,
+        superclass: zoneConfiguration)
     static let encryptedData = ArchivedClass("CKEncryptedData", ArchivedEncryptedData.self)
     static let query = ArchivedClass("CKQuery", CKQuery.self)
     static let queryCursor = ArchivedClass("CKQueryCursor", CKQueryOperation.Cursor.self)
@@ -76,7 +79,8 @@ struct ArchivedClass: Sendable {
         [
             recordID, reference, record, share, shareMetadata, participant, accessRequester, blockedIdentity,
             userIdentity, userIdentityLookupInfo, personNameParts, zoneID, zone, asset, location, valueStore,
-            encryptedValueStore, encryptedData, changeToken, zoneConfiguration, query, queryCursor, subscription,
+            encryptedValueStore, encryptedData, changeToken, zoneConfiguration, zoneOptions, query, queryCursor,
+            subscription,
             querySubscription, recordZoneSubscription, databaseSubscription, notificationInfo, notificationID,
             allowedSharingOptions, containerID,
         ]
@@ -102,4 +106,14 @@ func registerArchivedClasses() {
     for archived in ArchivedClass.all {
         NSKeyedUnarchiver.setClass(archived.decodedClass, forClassName: archived.name)
     }
+}
+
+/// Deprecated classes. Access through the protocol needs no deprecated context.
+private protocol DeprecatedClasses {
+    static var zoneOptions: NSObject.Type { get }
+}
+
+private enum FormerClasses: DeprecatedClasses {
+    @available(*, deprecated)
+    static var zoneOptions: NSObject.Type { CKFetchRecordZoneChangesOperation.ZoneOptions.self }
 }

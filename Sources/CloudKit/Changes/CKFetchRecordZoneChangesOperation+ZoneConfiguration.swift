@@ -55,7 +55,9 @@ extension CKFetchRecordZoneChangesOperation {
 
     /// The former name of a `ZoneConfiguration`.
     @available(*, deprecated, message: "use ZoneConfiguration")
-    public class ZoneOptions: ZoneConfiguration, @unchecked Sendable {}
+    public class ZoneOptions: ZoneConfiguration, @unchecked Sendable {
+        public override var classForKeyedArchiver: AnyClass? { ArchivedClass.zoneOptions.archiverClass }
+    }
 }
 
 /// The name of `ZoneOptions` before Swift nested it (CKFetchRecordZoneChangesOptions, Apple's headers up to iOS 12).

@@ -299,12 +299,12 @@ open class CKContainer: NSObject, @unchecked Sendable {
 
     /// Reports `.initialState`, because the system no longer asks users for permissions.
     @available(*, deprecated, message: "CloudKit no longer grants permissions")
-    @preconcurrency
     open func status(
         forApplicationPermission applicationPermission: CKContainer.ApplicationPermissions,
-        completionHandler: @escaping @Sendable (CKContainer.ApplicationPermissionStatus, (any Error)?) -> Void
+        completionHandler: @escaping CKContainer.ApplicationPermissionBlock
     ) {
-        callBack(completionHandler) { _ in (.initialState, nil) }
+        nonisolated(unsafe) let completionHandler = completionHandler
+        callBack({ completionHandler($0, $1) }) { _ in (.initialState, nil) }
     }
 
     /// Returns `.initialState`, because the system no longer asks users for permissions.
@@ -320,12 +320,12 @@ open class CKContainer: NSObject, @unchecked Sendable {
 
     /// Always fails, because the system no longer asks users for permissions.
     @available(*, deprecated, message: "CloudKit no longer grants permissions")
-    @preconcurrency
     open func requestApplicationPermission(
         _ applicationPermission: CKContainer.ApplicationPermissions,
-        completionHandler: @escaping @Sendable (CKContainer.ApplicationPermissionStatus, (any Error)?) -> Void
+        completionHandler: @escaping CKContainer.ApplicationPermissionBlock
     ) {
-        callBack(completionHandler) { container in (.couldNotComplete, container.permissionsAreGone) }
+        nonisolated(unsafe) let completionHandler = completionHandler
+        callBack({ completionHandler($0, $1) }) { container in (.couldNotComplete, container.permissionsAreGone) }
     }
 
     /// Always fails, because the system no longer asks users for permissions.

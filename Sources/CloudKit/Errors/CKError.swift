@@ -49,6 +49,10 @@ public struct CKError: _BridgedStoredNSError, Hashable, Sendable {
         return hasher.finalize()
     }
 
+    /// The error's code. A code that this version does not know, as in an error of another domain, is `internalError`;
+    /// `errorCode` has it as it is.
+    public var code: Code { Code(rawValue: _nsError.code) ?? .internalError }
+
     /// Further information about the error, by key.
     public var userInfo: [String: Any] { _nsError.userInfo }
 
@@ -120,9 +124,9 @@ extension CKError: CustomStringConvertible, CustomDebugStringConvertible {
     /// `<CKError 0x…: "Unknown Item" (11/2003); server message = "…"; op = …; uuid = …; container ID = "…">`
     public var description: String {
         let info = userInfo
-        var codes = "\(code.rawValue)"
+        var codes = "\(_nsError.code)"
         if let underlying = info[NSUnderlyingErrorKey] as? NSError, underlying.domain == InternalError.domain,
-            underlying.code != code.rawValue
+            underlying.code != _nsError.code
         {
             codes += "/\(underlying.code)"
         }

@@ -99,8 +99,7 @@ open class CKOperationGroup: NSObject, NSSecureCoding, @unchecked Sendable {
     /// Decodes a group that was encoded by `encode(with:)`. Archives do not contain the container of the default
     /// configuration.
     public required init(coder aDecoder: NSCoder) {
-        let archived = aDecoder.decodeObject(of: NSString.self, forKey: Key.identifier) as String?
-        identifier = archived ?? Self.makeID()
+        identifier = aDecoder.string(forKey: Key.identifier) ?? Self.makeID()
         super.init()
         var values = ConfigurationValues()
         if aDecoder.containsValue(forKey: Key.qualityOfService) {
@@ -118,10 +117,10 @@ open class CKOperationGroup: NSObject, NSSecureCoding, @unchecked Sendable {
         if aDecoder.containsValue(forKey: Key.resourceTimeout) {
             values.timeoutIntervalForResource = aDecoder.decodeDouble(forKey: Key.resourceTimeout)
         }
-        let name = aDecoder.decodeObject(of: NSString.self, forKey: Key.name) as String?
-        let quantity = aDecoder.decodeInteger(forKey: Key.quantity)
-        let sendSize = TransferSize(rawValue: aDecoder.decodeInteger(forKey: Key.sendSize))
-        let receiveSize = TransferSize(rawValue: aDecoder.decodeInteger(forKey: Key.receiveSize))
+        let name = aDecoder.string(forKey: Key.name)
+        let quantity = aDecoder.containsValue(forKey: Key.quantity) ? aDecoder.decodeInteger(forKey: Key.quantity) : 0
+        let sendSize: TransferSize? = aDecoder.value(forKey: Key.sendSize)
+        let receiveSize: TransferSize? = aDecoder.value(forKey: Key.receiveSize)
         state.withLock { state in
             state.defaultConfiguration = CKOperation.Configuration(values)
             state.name = name

@@ -29,6 +29,31 @@ import Testing
         #expect(opened.allowsAccessRequests && !opened.allowsParticipantsToInviteOthers)
     }
 
+    @Test func `an operation group is unarchived with and without a name`() throws {
+        for name in [nil, "import"] {
+            let group = CKOperationGroup()
+            group.name = name
+            group.expectedSendSize = .megabytes
+            let data = try NSKeyedArchiver.archivedData(withRootObject: group, requiringSecureCoding: true)
+            let copy = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKOperationGroup.self, from: data))
+            #expect(copy.name == name && copy.operationGroupID == group.operationGroupID)
+            #expect(copy.expectedSendSize == .megabytes && copy.quantity == 0)
+        }
+    }
+
+    @available(*, deprecated)
+    @Test func `zone options are unarchived as themselves`() throws {
+        let options = CKFetchRecordZoneChangesOperation.ZoneOptions()
+        options.resultsLimit = 7
+        let data = try NSKeyedArchiver.archivedData(withRootObject: options, requiringSecureCoding: true)
+        let copy = try NSKeyedUnarchiver.unarchivedObject(
+            ofClass: CKFetchRecordZoneChangesOperation.ZoneOptions.self, from: data)
+        #expect(copy?.resultsLimit == 7)
+        let base = try NSKeyedUnarchiver.unarchivedObject(
+            ofClass: CKFetchRecordZoneChangesOperation.ZoneConfiguration.self, from: data)
+        #expect(base?.resultsLimit == 7)
+    }
+
     @Test func `metadata of a share that Apple's framework archived opens with its container`() throws {
         var archive = AppleArchive()
         let container = archive.add(

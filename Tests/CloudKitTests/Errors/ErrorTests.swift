@@ -109,6 +109,24 @@ import Testing
         #expect(!empty.localizedDescription.isEmpty)
     }
 
+    @Test func `an error with another domain's or a newer system's code is an internal error, and keeps the code`() {
+        for error in [
+            NSError(domain: NSCocoaErrorDomain, code: 0), URLError(.timedOut) as NSError,
+            NSError(domain: CKErrorDomain, code: 999),
+        ] {
+            let made = CKError(_nsError: error)
+            #expect(made.code == .internalError && made.errorCode == error.code)
+            #expect("\(made)".contains("(\(error.code))"))
+            let isDefault =
+                switch made.code {
+                case .networkFailure, .zoneBusy: false
+                default: true
+                }
+            #expect(isDefault)
+        }
+        #expect((NSError(domain: CKErrorDomain, code: 38) as? CKError)?.errorCode == 38)
+    }
+
     @Test func `errors can be hashed, kept in sets and archived`() throws {
         let busy = CKError(.zoneBusy, userInfo: [CKErrorRetryAfterKey: 3])
         let errors = [busy, CKError(.zoneBusy), CKError(.unknownItem)]
