@@ -307,7 +307,8 @@ private struct TypeCheck {
         for descriptor in descriptors {
             if let type = definition(of: descriptor.key)?.type {
                 if type.isEncrypted { continue }
-                if type.isList || (type.scalar == .location) != (descriptor.relativeLocation != nil) {
+                let isOrdered = IndexOptions.possible(for: type).contains(.sortable)
+                if !isOrdered || (type.scalar == .location) != (descriptor.relativeLocation != nil) {
                     throw .invalid(
                         "Field '\(descriptor.key.displayName)' has a value type of \(type.text) and cannot be sorted"
                             + (descriptor.relativeLocation != nil ? " by distance" : ""))
