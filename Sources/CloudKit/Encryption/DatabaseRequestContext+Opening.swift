@@ -107,7 +107,9 @@ extension DatabaseRequestContext {
                 zone: KeyZone(share.recordID.zoneID, call.scope), group: isZoneWide ? "" : share.recordID.recordName)
             if wantsKeys {
                 // Only the owner of the records wraps their keys.
-                let roots = call.scope == .private ? [isZoneWide ? "" : root?.recordName ?? ""] : []
+                // The empty name stands for all records of the zone, so a missing root names none.
+                let below = isZoneWide ? "" : root?.recordName
+                let roots = call.scope == .private ? [below].compactMap(\.self) : []
                 try? await session.keyRing.rotateAndDistributeKeys(name, roots: roots)
             }
             share.add(await session.keyRing.links(of: name))

@@ -14,6 +14,9 @@ struct GroupKeys: Sendable {
     private(set) var administrators: Set<[UInt8]> = []
     /// The IDs of the keys (`GroupKeyID`), by version.
     private(set) var ids: [Int64: [UInt8]] = [:]
+    /// The account key of the latest box for this account if the device does not know it: one that was reset, or one that
+    /// is newer than the device's list.
+    private(set) var unknownRecipient: [UInt8]?
     /// Whether the group is a zone whose key itself seals the values of records.
     private(set) var isPerZone = false
 
@@ -37,6 +40,8 @@ struct GroupKeys: Sendable {
         for box in answer.boxes where !proof.isGenuine(box: box, answer.group) {
             throw Invalid(reason: "version \(box.version) of the zone's key is not of a device of the owner's")
         }
+        let latest = proof.isOwn ? nil : answer.boxes.max { $0.version < $1.version }?.recipient
+        unknownRecipient = latest.flatMap { device.has($0) ? nil : $0 }
         // Boxes for account keys that were reset cannot be opened. They are harmless, so they are skipped.
         let mine =
             proof.isOwn

@@ -150,9 +150,12 @@ extension KeyRing {
         try await wrapKeys(request, name)
     }
 
-    /// Wraps the keys of the records that the service returns, page by page.
+    /// Wraps the keys of the records that the service returns, page by page. Begins again if another device rotates the
+    /// group's key meanwhile: the service ignores keys under a former version.
     private func wrapKeys(_ request: LookupKeysRequest, _ name: GroupName) async throws(KeyFailure) {
         let place = GroupPlace(zone: place(of: name.zone, try await device()), group: name.group)
+        var former: Set<String> = []
+        var rotations = 0
         while true {
             let answer = try await lookup(request, name.zone)
             if answer.records.isEmpty { return }
@@ -175,9 +178,19 @@ extension KeyRing {
             // A key that cannot be opened cannot be wrapped either. Participants then fail to open it, as the owner
             // does.
             if records.isEmpty { return }
-            _ = try await put(
+            let after = try await put(
                 PutGroupKeyRequest(zoneID: name.zone.zoneID, group: name.group, records: records), name.zone)
-            if !answer.hasMore { return }
+            if let last = after.group.last, last.version != group.current {
+                rotations += 1
+                guard rotations < Self.rotationAttempts else { throw .keysAreChanging }
+                _ = try await opened(after, name)
+                former = []
+                continue
+            }
+            // A page that the service returns unchanged would come again for ever.
+            let page = Set(records.map(\.recordName))
+            if !answer.hasMore || page == former { return }
+            former = page
         }
     }
 
@@ -231,4 +244,11 @@ extension KeyRing {
         guard let wrapped = answer.link, let key = link.key(wrapped, of: place) else { return nil }
         return (key, wrapped.version)
     }
+}
+
+extension KeyFailure {
+    fileprivate static let keysAreChanging = KeyFailure.service(
+        .transport(
+            .zoneBusy, "Other devices are changing the key of what is shared: try again",
+            retryAfter: DatabaseRequestContext.keyRetryAfter))
 }

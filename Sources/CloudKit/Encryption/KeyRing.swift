@@ -51,6 +51,8 @@ actor KeyRing {
     private var recordGroups: [RecordName: LearntGroup] = [:]
     /// The zones whose owner had no device with keys at the last lookup.
     private var zonesWithoutOwnersDevice: Set<KeyZone> = []
+    /// The recipients of boxes for this account that its list of devices did not have when it was fetched last.
+    private var unknownRecipients: Set<[UInt8]> = []
     /// The number of calls of `forget` so far.
     private var epoch = 0
     private var recordKeys: [RecordName: [KnownKey]] = [:]
@@ -232,6 +234,12 @@ actor KeyRing {
 
     func opened(_ answer: KeysResponse, _ name: GroupName) async throws(KeyFailure) -> GroupKeys {
         do throws(KeyFailure) {
+            let keys = try open(answer, name, try await device())
+            guard let recipient = keys.unknownRecipient, unknownRecipients.insert(recipient).inserted else {
+                return keys
+            }
+            // The account may have a new account key since the device identity was fetched.
+            identity = nil
             return try open(answer, name, try await device())
         } catch {
             guard case .invalid = error else { throw error }
@@ -291,9 +299,12 @@ actor KeyRing {
         return "a device of its owner's hands it over when it synchronises next"
     }
 
-    /// Evicts all keys and groups of a zone, because the keys of the zone or of its records may have changed.
+    /// Evicts all keys and groups of a zone, because the keys of the zone or of its records may have changed. If the zone
+    /// had keys, the account key may have changed too.
     func forget(_ zone: KeyZone) {
-        groups = groups.filter { $0.key.zone != zone }
+        let kept = groups.filter { $0.key.zone != zone }
+        if kept.count < groups.count { identity = nil }
+        groups = kept
         epoch += 1
         recordKeys = recordKeys.filter { $0.key.zone != zone }
         olderRecordKeys = olderRecordKeys.filter { $0.key.zone != zone }

@@ -93,6 +93,8 @@ struct AccountKeys {
 
     /// The result of a request to append an entry.
     struct Appended {
+        /// Whether a job was inserted that notes shares.
+        var notesShares = false
         /// Whether the list has the entry now and no recovery key.
         var lacksRecovery = false
         /// How a device was added; nil if none was.
@@ -121,16 +123,25 @@ struct AccountKeys {
             KeyRow(zone: zone, kind: .listEntry, id: KeyRow.id(request.position), body: request.entry))
         if let message = request.message { try put(message, in: transaction) }
         try replaceBoxes(request.boxes, list, in: transaction)
-        // Insert a job that notes the shares whose keys could not be wrapped for the account before it had a device.
-        if request.position == 0,
-            try transaction.memberships(account: account.id).contains(where: { $0.left == 0 })
-        {
-            try transaction.insert(KeyAttentionJob(about: .account(account.id)).row)
+        var appended = Appended(lacksRecovery: list.recoveryKeys.isEmpty, event: event)
+        // Insert a job that notes the shares whose keys could not be wrapped for the account before it had a device, or
+        // whose keys a revoked device has.
+        let subject: KeyAttentionJob.Subject? =
+            if request.position == 0 {
+                .account(account.id)
+            } else if list.accountKeyVersion > formerVersion {
+                .revocation(account.id)
+            } else {
+                nil
+            }
+        if let subject, try transaction.memberships(account: account.id).contains(where: { $0.left == 0 }) {
+            try transaction.insert(KeyAttentionJob(about: subject).row)
+            appended.notesShares = true
         }
         if let escrow = request.escrow {
             try transaction.put(KeyRow(zone: zone, kind: .escrow, id: [], body: escrow))
         }
-        return Appended(lacksRecovery: list.recoveryKeys.isEmpty, event: event)
+        return appended
     }
 
     private func refusal(of entry: [UInt8], _ list: DeviceList) -> ServiceError {

@@ -21,18 +21,19 @@ enum KeyAttention {
         }
     }
 
+    /// - Parameter endsAccess: whether a device that has the key must not have the next one.
     /// - Returns: whether change events were stored, so that subscribers must be notified.
     static func note(
         share id: Int64, by account: Int64, _ origin: Notifier.Origin?, _ indexes: IndexWriter, _ notifier: Notifier,
-        now: Int64,
-        in transaction: StorageTransaction
+        now: Int64, endsAccess: Bool = false, in transaction: StorageTransaction
     ) throws -> Bool {
         guard let share = try transaction.share(id: id), share.isLive, let zone = try transaction.zone(share.zone),
             !zone.isDeleted
         else { return false }
         let group = StoredGroupKeys.group(of: share)
-        guard try GroupState.read(group, share.zone, transaction).attention == 0 else { return false }
-        try GroupState.note(group, share.zone, endsAccess: false, in: transaction)
+        let isNoted = try GroupState.read(group, share.zone, transaction).attention != 0
+        if isNoted && !endsAccess { return false }
+        try GroupState.note(group, share.zone, endsAccess: endsAccess, in: transaction)
         return try ShareMembers.tell(share, in: zone, by: account, origin, indexes, notifier, now: now, in: transaction)
     }
 }
@@ -41,10 +42,12 @@ enum KeyAttention {
 ///
 /// - for an account with its first devices: each share in which the account participates without having the share's
 ///   key;
+/// - for an account with a new account key, because a device was revoked: each share in which the account participates;
 /// - for a container whose schema has its first sealed fields: each share that has no key.
 struct KeyAttentionJob {
     enum Subject: Equatable {
         case account(Int64)
+        case revocation(Int64)
         case container
     }
 
@@ -58,6 +61,7 @@ struct KeyAttentionJob {
         let (kind, id): (String, Int64) =
             switch about {
             case .account(let id): ("account", id)
+            case .revocation(let id): ("revocation", id)
             case .container: ("container", 0)
             }
         return JobRow(
@@ -68,7 +72,12 @@ struct KeyAttentionJob {
     init?(_ job: JobRow) {
         let parts = job.subject.split(separator: " ")
         guard parts.count == 3, let id = Int64(parts[1]), let last = Int64(parts[2]) else { return nil }
-        about = parts[0] == "account" ? .account(id) : .container
+        about =
+            switch parts[0] {
+            case "account": .account(id)
+            case "revocation": .revocation(id)
+            default: .container
+            }
         self.last = last
     }
 
@@ -82,15 +91,22 @@ struct KeyAttentionJob {
         let count = max(1, limit / 8)
         let (shares, rest) =
             switch about {
-            case .account(let account): try sharesWithoutBox(for: account, count, transaction)
+            case .account(let account):
+                try sharesJoined(by: account, count, transaction) { try Self.lacksBox(account, $0, transaction) }
+            case .revocation(let account):
+                try sharesJoined(by: account, count, transaction) { try StoredGroupKeys.hasKey($0, transaction) }
             case .container: try sharesWithoutKey(count, transaction)
             }
         var leftEvents = false
         for share in shares {
-            let owner = share.zone.owner.rawValue
-            let account = if case .account(let id) = about { id } else { owner }
+            let (account, endsAccess) =
+                switch about {
+                case .account(let id): (id, false)
+                case .revocation(let id): (id, true)
+                case .container: (share.zone.owner.rawValue, false)
+                }
             if try KeyAttention.note(
-                share: share.id, by: account, nil, indexes, notifier, now: now, in: transaction)
+                share: share.id, by: account, nil, indexes, notifier, now: now, endsAccess: endsAccess, in: transaction)
             {
                 leftEvents = true
             }
@@ -99,15 +115,14 @@ struct KeyAttentionJob {
         return leftEvents
     }
 
-    /// The next shares whose key the account lacks, and the job for the remaining shares; nil if none remain.
-    private func sharesWithoutBox(
-        for account: Int64, _ count: Int, _ reader: StorageReader
+    /// The next shares of others that the account has joined and that are to be noted, and the job for the remaining
+    /// shares; nil if none remain.
+    private func sharesJoined(
+        by account: Int64, _ count: Int, _ reader: StorageReader, isNoted: (ShareRow) throws -> Bool
     ) throws -> (shares: [ShareRow], rest: KeyAttentionJob?) {
         let joined = try reader.memberships(account: account).filter { $0.left == 0 && $0.share > last }
             .map(\.share).sorted()
-        let shares = try joined.prefix(count).compactMap { try reader.share(id: $0) }.filter {
-            try Self.lacksBox(account, $0, reader)
-        }
+        let shares = try joined.prefix(count).compactMap { try reader.share(id: $0) }.filter(isNoted)
         var rest = self
         rest.last = joined.prefix(count).last ?? last
         return (shares, joined.count <= count ? nil : rest)

@@ -15,6 +15,8 @@ struct KeyMove {
 ///
 /// - a new value is sealed with a key made for the record's group (its share or its zone) in the group's current
 ///   version, so an account that was removed, or that had the record before its move, lacks the key;
+/// - the owner's new values need a version that is sealed for the owner's current account key, so a revoked device of the
+///   owner's lacks it;
 /// - values that are already stored may be sent again unchanged;
 /// - the save of a record that enters a share brings the record's keys wrapped for the share, and the save of a record
 ///   that leaves a share brings them wrapped for the zone, as far as the commit reaches.
@@ -26,16 +28,23 @@ struct KeyPlan {
     let reader: StorageReader
     /// Whether the caller can wrap keys.
     let knowsKeys: Bool
+    /// Returns the current account key of the zone's owner, if the owner saves; nil otherwise, and without keys.
+    let ownersAccountKey: () throws -> [UInt8]?
     /// Returns the group that a record of this name has after the batch.
     let group: (String) throws -> String
     private var keys: [String: WrappedGroupKey?] = [:]
     /// The groups whose owner must wrap keys after the commit.
     private(set) var attention: Set<String> = []
+    private var accountKey: [UInt8]??
 
-    init(zone: ZoneKey, _ reader: StorageReader, knowsKeys: Bool, group: @escaping (String) throws -> String) {
+    init(
+        zone: ZoneKey, _ reader: StorageReader, knowsKeys: Bool, ownersAccountKey: @escaping () throws -> [UInt8]?,
+        group: @escaping (String) throws -> String
+    ) {
         self.zone = zone
         self.reader = reader
         self.knowsKeys = knowsKeys
+        self.ownersAccountKey = ownersAccountKey
         self.group = group
     }
 
@@ -64,10 +73,14 @@ struct KeyPlan {
         let name = save.row.name
         let group = try group(name)
         let current = try version(of: group)
+        let isOutdated = try isForFormerAccountKey(group)
+        if isOutdated, !use.brought.isEmpty {
+            throw Self.needsKeys(
+                "record '\(name)': \(Self.keyOf(group)) is sealed for a former key of the account", group)
+        }
         for key in use.brought where key.group != group || key.version != current || current == 0 {
             throw Self.needsKeys(
-                "record '\(name)': a key is wrapped under version \(key.version) of the key of"
-                    + " \(key.group.isEmpty ? "the zone" : "the share '\(key.group)'"), and"
+                "record '\(name)': a key is wrapped under version \(key.version) of \(Self.keyOf(key.group)), and"
                     + " \(group.isEmpty ? "the zone's" : "that of the share '\(group)'") is at \(current)", group)
         }
         let present = try key(of: group).map { GroupKeyID.of(box: $0.box) }
@@ -83,9 +96,9 @@ struct KeyPlan {
         let stored = try use.stored.map { try WrappedRecordKey(decoding: $0.body) }
         let fresh = Set(
             (stored + use.brought).filter {
-                $0.group == group && $0.version == current && !$0.isInherited && !$0.isSpent
+                $0.group == group && $0.version == current && !$0.isInherited && !$0.isSpent && !isOutdated
             }.map(\.id))
-        try refuseOldKeys(use, save, fresh: fresh, known: Set(stored.map(\.id)), group)
+        try refuseOldKeys(use, save, fresh: fresh, known: Set(stored.map(\.id)), group, isOutdated: isOutdated)
         save.keys = rows
         guard !rows.isEmpty, !stored.isEmpty else { return }
         let inUse = Self.keyIDs(in: save.row)
@@ -100,14 +113,16 @@ struct KeyPlan {
 
     private func refuseOldKeys(
         _ use: RecordKeyUse, _ save: PlannedSave, fresh: Set<[UInt8]>, known: Set<[UInt8]>, _ group: String,
-        isPerZone: Bool = false
+        isOutdated: Bool, isPerZone: Bool = false
     ) throws {
         let old = use.used.filter { !fresh.contains($0.value.keyID) }
         let oldSeals = use.seals.filter { seal in seal.seal.keyID.map { !fresh.contains($0) } ?? true }
         if old.isEmpty && oldSeals.isEmpty { return }
         if !isPerZone, try PerZone.isSet(zone, reader) {
             let ids = try PerZone.keyIDs(zone, reader)
-            return try refuseOldKeys(use, save, fresh: Set(ids.suffix(1)), known: Set(ids), group, isPerZone: true)
+            return try refuseOldKeys(
+                use, save, fresh: isOutdated ? [] : Set(ids.suffix(1)), known: Set(ids), group, isOutdated: isOutdated,
+                isPerZone: true)
         }
         let before = save.stored.flatMap { try? EncodedFields(bytes: $0.fields).decoded() } ?? RecordFields()
         let areOld =
@@ -161,6 +176,18 @@ struct KeyPlan {
     private mutating func hasFreshKey(_ group: String) throws -> Bool {
         let current = try version(of: group)
         return try current > 0 && GroupState.read(group, zone, reader).stale != current
+    }
+
+    private static func keyOf(_ group: String) -> String {
+        group.isEmpty ? "the key of the zone" : "the key of the share '\(group)'"
+    }
+
+    /// Whether the group's current version is sealed for a former account key of the owner, which a revoked device has.
+    private mutating func isForFormerAccountKey(_ group: String) throws -> Bool {
+        guard let key = try key(of: group) else { return false }
+        let present = try accountKey ?? ownersAccountKey()
+        accountKey = .some(present)
+        return present.map { $0 != key.recipient } ?? false
     }
 
     private static func lack(of group: String) -> String {

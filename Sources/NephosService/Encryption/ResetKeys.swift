@@ -48,7 +48,8 @@ struct ResetKeys {
             try StoredGroupKeys.hasKey(share, transaction)
         else { return false }
         try StoredGroupKeys.removeBoxes(of: account.id, StoredGroupKeys.group(of: share), share.zone, in: transaction)
-        try GroupState.note(share, endsAccess: false, in: transaction)
+        // The account's former devices have the key.
+        try GroupState.note(share, endsAccess: true, in: transaction)
         return try ShareMembers.tell(
             share, in: zone, by: account.id, caller.origin, indexes, notifier, now: environment.now(), in: transaction)
     }

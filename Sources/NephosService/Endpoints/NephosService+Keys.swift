@@ -27,7 +27,7 @@ extension NephosService {
                 let appended = try keys.append(request, in: transaction)
                 return (try keys.response(transaction), appended)
             }
-            if request.position == 0 { store.background.wake() }
+            if appended.notesShares { store.background.wake() }
             if let event = appended.event, let note = self.configuration.noteDevice {
                 await note(
                     DeviceNotice(event: event, account: context.account ?? "", container: context.container))

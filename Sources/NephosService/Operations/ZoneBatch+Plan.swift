@@ -1,3 +1,4 @@
+import NephosCrypto
 import NephosStorage
 import NephosWire
 
@@ -160,7 +161,13 @@ extension ZoneBatch {
         }
         let hasUse = decisions.contains { if case .save(let save) = $0 { save.keyUse != nil } else { false } }
         guard hasUse || !moves.isEmpty || !newShares.isEmpty else { return }
-        var plan = KeyPlan(zone: zone.key, reader, knowsKeys: knowsKeys) { try sharing?.keyGroup(of: $0) ?? "" }
+        var plan = KeyPlan(
+            zone: zone.key, reader, knowsKeys: knowsKeys,
+            ownersAccountKey: { [caller, reader] in
+                guard caller.scope == .private, let account = caller.account else { return nil }
+                return try AccountKeys.list(of: account, caller, reader).accountKey
+            }
+        ) { try sharing?.keyGroup(of: $0) ?? "" }
         try plan.refuse(&decisions, moves: moves, newShares: newShares)
         attention = plan.attention.union(schema.hasSealedFields ? try sharing?.movedShares() ?? [] : [])
     }
