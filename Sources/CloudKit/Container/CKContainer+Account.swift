@@ -19,6 +19,8 @@ extension CKContainer {
             case .notAuthenticated: return .temporarilyUnavailable
             case .managedAccountRestricted: return .restricted
             case .accountTemporarilyUnavailable: return .temporarilyUnavailable
+            // The account is signed in here, as an offline device of Apple's reports it.
+            case .networkUnavailable, .networkFailure: return .available
             default: throw error
             }
         }

@@ -153,7 +153,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
         }
     }
 
-    /// Returns the status of the account.
+    /// Returns the status of the account. Without a network the account that is signed in here is available.
     /// - Throws: `CKError` if the status is unknown.
     open func accountStatus() async throws -> CKAccountStatus {
         guard isSubclass else { return try await currentAccountStatus() }

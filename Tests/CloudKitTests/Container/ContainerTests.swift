@@ -53,6 +53,13 @@ import Testing
         }
     }
 
+    @Test(arguments: [CKError.Code.networkUnavailable, .networkFailure])
+    func `without a network a signed-in account is available`(code: CKError.Code) async throws {
+        let offline = ScriptedService(ScriptedService.Script(failure: .transport(code, "no network"))).container
+        #expect(try await offline.accountStatus() == .available)
+        await expectFailure(code) { _ = try await offline.userRecordID() }
+    }
+
     @Test func `the user record ID is the service's name for the account`() async throws {
         let container = ScriptedService().container
         #expect(try await container.userRecordID().recordName == ScriptedService.userRecordName)
