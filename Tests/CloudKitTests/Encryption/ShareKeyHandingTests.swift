@@ -369,6 +369,48 @@ import Testing
 
     // MARK: What the service has
 
+    // MARK: Many records
+
+    @Test(.timeLimit(.minutes(2)))
+    func `keys of many records are wrapped although another device rotates the share's key meanwhile`() async throws {
+        let cloud = try Cloud()
+        let (service, first) = cloud.hostile("mei")
+        let (second, bob, carol) = (cloud.container("mei"), cloud.container("bob"), cloud.container("carol"))
+        for guest in [bob, carol] { try await makeKeys(guest) }
+        let share = try await share(first, cloud, with: ["bob", "carol"])
+        try await bob.join(share.url)
+        // One record more than the 1,000 of a page.
+        let box = Cloud.record("box", "Box")
+        let records = (0..<1000).map { Cloud.record("r\($0)", "\($0)", parent: "box") }
+        for start in stride(from: 0, to: records.count, by: 300) {
+            try await first.privateCloudDatabase.saveAll(
+                (start == 0 ? [box] : []) + records[start..<min(start + 300, records.count)])
+        }
+        let paths = Box<[String]>([])
+        service.fate.value = { path in
+            paths.value.append(path)
+            guard path == "keys/group", paths.value.filter({ $0 == "keys/group" }).count == 1 else { return .passes }
+            do {
+                let seen = try await second.privateCloudDatabase.record(for: share.recordID) as? CKShare
+                let carol = seen?.participants.first { $0.userIdentity.lookupInfo?.emailAddress == "carol@localhost" }
+                if let seen, let carol {
+                    seen.removeParticipant(carol)
+                    _ = try await second.privateCloudDatabase.save(seen)
+                }
+            } catch { Issue.record(error) }
+            return .passes
+        }
+        let moved = try await first.privateCloudDatabase.record(for: box.recordID)
+        moved.setParent(CKRecord.ID(recordName: "list", zoneID: Cloud.zoneID))
+        _ = try await first.privateCloudDatabase.save(moved)
+        #expect(paths.value.filter { $0 == "keys/group" }.count <= 8, "\(paths.value)")
+        #expect(try await keys(second, share).group.count == 2)
+        let zone = try await sharedZone(bob)
+        for name in ["box", "r0", "r999"] {
+            #expect(try await text(bob.sharedCloudDatabase, name, in: zone) != nil)
+        }
+    }
+
     private func makeKeys(_ container: CKContainer) async throws { _ = try await container.session.keyRing.device() }
 
     private func keys(
