@@ -49,6 +49,8 @@ struct SimulatedDevice {
     /// account takes an edit for the other one's.
     var isStranger = false
     var lastError: (any Error)?
+    /// How much had happened in the app when its invariants were checked; nil if they were not since its launch.
+    var checked: Int?
 
     var name: String { device.name }
 

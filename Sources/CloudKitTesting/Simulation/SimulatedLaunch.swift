@@ -59,6 +59,8 @@ final class SimulatedLaunch: DeviceDoor, SyncEngineObserver, Sendable {
     }
 
     var hasEnded: Bool { state.withLock { $0.hasEnded } }
+    /// How much happened so far.
+    var changes: Int { state.withLock { $0.changes } }
     var waiting: [String] { state.withLock { $0.waiting.map(\.text) } }
     var isIdle: Bool { state.withLock { $0.running == 0 } }
     var isSleeping: Bool { state.withLock { $0.sleeping > 0 } }

@@ -31,8 +31,7 @@ extension SimulationRun {
                 }
                 await sync(name)
                 await finish(name)
-                await cloud.settle()
-                await takeNotifications()
+                await settle()
             }
             await advance(.seconds(60))
             let shown = await contents()

@@ -16,6 +16,8 @@ actor SimulationRun {
     var notes: [String] = []
     var names = TraceNames()
     var problem: SimulationOutcome.Problem?
+    /// Whether the service may have something to do, or to tell the devices.
+    private var isServiceBusy = true
 
     /// - Throws: `LocalCloudError` if the simulation has no device or account, a name twice, or an account that is none of its own.
     init(_ simulation: Simulation) async throws {
@@ -30,14 +32,19 @@ actor SimulationRun {
         generator = SplitMix(state: simulation.seed)
         cloud = try await LocalCloud.forSimulation(seed: simulation.seed, limits: simulation.limits)
         for name in simulation.devices {
-            let launch = SimulatedLaunch(seed: generator.next(), realTimeLimit: simulation.realTimeLimit)
-            launches.append(launch)
+            let launch = makeLaunch()
             let account = simulation.signedIn[name] ?? account
             let device = CloudDevice(name, account: account, in: cloud, launch)
             devices[name] = SimulatedDevice(device: device, account: account, launch: launch, launching: Outcome())
             await self.launch(name)
         }
-        await takeNotifications()
+        await settle()
+    }
+
+    private func makeLaunch() -> SimulatedLaunch {
+        let launch = SimulatedLaunch(seed: generator.next(), realTimeLimit: simulation.realTimeLimit)
+        launches.append(launch)
+        return launch
     }
 
     var hasProblem: Bool { problem != nil }
@@ -51,14 +58,13 @@ actor SimulationRun {
         trace.append("\(step)")
         let start = ContinuousClock.now
         await apply(step)
-        await cloud.settle()
+        await settle()
         let duration = ContinuousClock.now - start
         if duration > .seconds(1), notes.count < 5 {
             let seconds = Double(duration.microseconds / 100_000) / 10
             notes.append("Step \(steps.count), \(step), took \(seconds) s of real time.")
         }
         for name in simulation.devices { await collect(name) }
-        await takeNotifications()
         await checkInvariants()
     }
 
@@ -74,10 +80,10 @@ actor SimulationRun {
         case .cut(let name): await pass(name, with: FaultRule(.any, .networkFailure), .amid)
         case .crash(let name): await crash(name)
         case .crashAtEvent(let name, let event): devices[name]?.launch.endAtEvent(event)
-        case .restart: await cloud.restart()
+        case .restart: await restart()
         case .restartDuring(let name):
             await pass(name, with: FaultRule(.any, .networkFailure), .after)
-            await cloud.restart()
+            await restart()
         case .offline(let name): devices[name]?.device.isOffline = true
         case .online(let name): devices[name]?.device.isOffline = false
         case .push(let name): await push(name)
@@ -126,7 +132,7 @@ actor SimulationRun {
             id = faults.add(fault)
         }
         if id != nil || device.device.isOffline { devices[name]?.syncing?.isWithoutFault = false }
-        device.launch.passFirst()
+        passFirst(device.launch)
         await rest(name)
         if let cut = device.cut { faults.remove(cut) }
         devices[name]?.cut = nil
@@ -180,10 +186,10 @@ actor SimulationRun {
             }
         }
         device.launch.end()
-        let next = SimulatedLaunch(seed: generator.next(), realTimeLimit: simulation.realTimeLimit)
-        launches.append(next)
+        let next = makeLaunch()
         device.device.relaunch(next)
         devices[name]?.launch = next
+        devices[name]?.checked = nil
         devices[name]?.editing = nil
         devices[name]?.syncing = nil
         await launch(name)
@@ -200,6 +206,7 @@ actor SimulationRun {
 
     func signIn(_ name: String, _ account: String) async {
         guard devices[name]?.account != account else { return }
+        isServiceBusy = true
         // The system lets the app finish what it began as the other account.
         await finish(name)
         guard let device = devices[name] else { return }
@@ -214,7 +221,27 @@ actor SimulationRun {
 
     // MARK: The service
 
+    /// Returns once the service has nothing to do, and takes over what it tells the devices.
+    func settle() async {
+        guard isServiceBusy else { return }
+        isServiceBusy = false
+        await cloud.settle()
+        await takeNotifications()
+    }
+
+    private func passFirst(_ launch: SimulatedLaunch) {
+        isServiceBusy = true
+        launch.passFirst()
+    }
+
+    private func restart() async {
+        isServiceBusy = true
+        await cloud.restart()
+    }
+
     func advance(_ duration: Duration) async {
+        // What the service does later may be due.
+        isServiceBusy = true
         let clock = cloud.clock
         let end = clock.now.advanced(by: duration)
         // One waiting task after the other, so that each run has the same order.
@@ -227,6 +254,7 @@ actor SimulationRun {
     }
 
     func forgetDeletions() async {
+        isServiceBusy = true
         await cloud.settle()
         try? await cloud.forgetDeletions()
     }
@@ -234,6 +262,7 @@ actor SimulationRun {
     func purge(_ account: String) async {
         // Nil where the account has no zone to remove.
         guard (try? await cloud.removeZones(ofAccount: account, reason: .purged)) != nil else { return }
+        isServiceBusy = true
         let affected = simulation.devices.filter { devices[$0]?.account == account }
         // A sync that runs may end without learning of it.
         for name in simulation.devices { devices[name]?.syncing?.isWithoutFault = false }
@@ -326,7 +355,7 @@ actor SimulationRun {
         let outcome = device.start { try await body(app) }
         _ = await device.launch.rest()
         while isFree, outcome.value == nil, !device.launch.waiting.isEmpty, !device.launch.isAtEvent {
-            device.launch.passFirst()
+            passFirst(device.launch)
             _ = await device.launch.rest()
         }
         return outcome.value
@@ -334,10 +363,11 @@ actor SimulationRun {
 
     func checkInvariants() async {
         for name in simulation.devices where problem == nil {
-            guard devices[name]?.isIdle ?? false else { continue }
+            guard let device = devices[name], device.isIdle, device.launch.changes != device.checked else { continue }
             if case .failure(let error) = await ask(name, { try await $0.checkInvariants() }) {
                 report(.invariant, "'\(name)': \(error)")
             }
+            devices[name]?.checked = device.launch.changes
         }
     }
 
