@@ -127,6 +127,8 @@ extension CKSyncEngine {
 
 /// Observes a sync engine on a simulated device.
 package protocol SyncEngineObserver: Sendable {
+    /// Runs the tasks of the engine.
+    var executor: any TaskExecutor { get }
     func taskBegan()
     func taskEnded()
     /// A fetch or a send waits for those before it.
@@ -159,7 +161,7 @@ package struct SyncEngineEnvironment: Sendable {
     func start(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
         guard let observer else { return Task(operation: body) }
         observer.taskBegan()
-        return Task {
+        return Task(executorPreference: observer.executor) {
             await body()
             observer.taskEnded()
         }

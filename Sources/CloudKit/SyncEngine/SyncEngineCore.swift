@@ -229,7 +229,7 @@ final class SyncEngineCore: Sendable {
         _ body: @escaping @Sendable (AccountSession) async throws(CKError) -> Void
     ) async -> Result<Void, CKError> {
         let id = UUID()
-        let task = Task { () -> Result<Void, CKError> in
+        let task = Task(executorPreference: environment.observer?.executor) { [self] () -> Result<Void, CKError> in
             environment.observer?.runWaits()
             return await runs.withLock {
                 environment.observer?.runGoesOn()

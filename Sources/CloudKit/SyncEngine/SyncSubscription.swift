@@ -44,7 +44,7 @@ extension SyncEngineCore {
         subscription.withLock { subscription in
             guard subscription.listening == nil else { return }
             let events = database.session.notifications.events()
-            subscription.listening = Task { [weak self] in
+            subscription.listening = Task(executorPreference: environment.observer?.executor) { [weak self] in
                 for await event in events {
                     guard let self else { return }
                     if concerns(event) { serverChanged() }

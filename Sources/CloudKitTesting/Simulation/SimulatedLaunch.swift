@@ -52,9 +52,11 @@ final class SimulatedLaunch: DeviceDoor, SyncEngineObserver, Sendable {
 
     private let state: Mutex<State>
     private let realTimeLimit: Duration
+    let executor: any TaskExecutor
 
-    init(seed: UInt64, realTimeLimit: Duration) {
+    init(seed: UInt64, realTimeLimit: Duration, executor: any TaskExecutor) {
         state = Mutex(State(generator: SplitMix(state: seed)))
+        self.executor = executor
         self.realTimeLimit = realTimeLimit
     }
 
@@ -72,7 +74,7 @@ final class SimulatedLaunch: DeviceDoor, SyncEngineObserver, Sendable {
     /// Starts a task of the app.
     func start(_ body: @escaping @Sendable () async -> Void) {
         taskBegan()
-        Task {
+        Task(executorPreference: executor) { [self] in
             await Self.$current.withValue(self, operation: body)
             taskEnded()
         }

@@ -16,6 +16,7 @@ actor SimulationRun {
     var notes: [String] = []
     var names = TraceNames()
     var problem: SimulationOutcome.Problem?
+    private let executor = SimulationExecutor()
     /// Whether the service may have something to do, or to tell the devices.
     private var isServiceBusy = true
 
@@ -42,7 +43,8 @@ actor SimulationRun {
     }
 
     private func makeLaunch() -> SimulatedLaunch {
-        let launch = SimulatedLaunch(seed: generator.next(), realTimeLimit: simulation.realTimeLimit)
+        let launch = SimulatedLaunch(
+            seed: generator.next(), realTimeLimit: simulation.realTimeLimit, executor: executor)
         launches.append(launch)
         return launch
     }

@@ -73,6 +73,15 @@ import Testing
         try await Simulation(seed: seed, accounts: ["mei", "tom"]) { try await AutomaticApp($0, isMended: true) }
             .run(steps: 200)
     }
+
+    @Test(arguments: UInt64(1)...20) func `an engine that syncs by itself does the same each time`(
+        seed: UInt64
+    ) async throws {
+        func trace() async throws -> [String] {
+            try await Simulation(seed: seed) { try await AutomaticApp($0, isMended: true) }.run(steps: 60)
+        }
+        #expect(try await trace() == trace())
+    }
 }
 
 /// An app whose engine sends and fetches by itself.
