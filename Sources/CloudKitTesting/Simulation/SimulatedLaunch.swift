@@ -41,6 +41,8 @@ final class SimulatedLaunch: DeviceDoor, SyncEngineObserver, Sendable {
         var generator: SplitMix
         /// The scheduler, while it waits for something to happen.
         var scheduler: CheckedContinuation<Void, Never>?
+        /// Until when it waits, in real time.
+        var deadline = ContinuousClock.now
 
         /// Notes that something happened. Returns the scheduler, if it waits for that.
         mutating func changed() -> CheckedContinuation<Void, Never>? {
@@ -52,11 +54,12 @@ final class SimulatedLaunch: DeviceDoor, SyncEngineObserver, Sendable {
 
     private let state: Mutex<State>
     private let realTimeLimit: Duration
-    let executor: any TaskExecutor
+    private let tasks: SimulationExecutor
+    var executor: any TaskExecutor { tasks }
 
-    init(seed: UInt64, realTimeLimit: Duration, executor: any TaskExecutor) {
+    init(seed: UInt64, realTimeLimit: Duration, executor: SimulationExecutor) {
         state = Mutex(State(generator: SplitMix(state: seed)))
-        self.executor = executor
+        tasks = executor
         self.realTimeLimit = realTimeLimit
     }
 
@@ -246,6 +249,7 @@ final class SimulatedLaunch: DeviceDoor, SyncEngineObserver, Sendable {
             }
             if running <= waiting {
                 // Requests that an app sends at the same time wait together.
+                await tasks.idle()
                 for _ in 0..<Self.grace where !hasChanged(since: changes) { await Task.yield() }
                 if !hasChanged(since: changes) { return .quiet }
             } else if !(await waitForChange(
@@ -256,7 +260,8 @@ final class SimulatedLaunch: DeviceDoor, SyncEngineObserver, Sendable {
         }
     }
 
-    private static let grace = 10
+    /// How often the scheduler looks for what tasks do that are not on the executor, such as those of an app's own.
+    private static let grace = 4
     /// The real time in which a task that asks for nothing has got on, even where many tests run. After that it waits for
     /// another task of the app, whose request is at the door.
     private static let computingTime = Duration.seconds(2)
@@ -265,28 +270,22 @@ final class SimulatedLaunch: DeviceDoor, SyncEngineObserver, Sendable {
 
     /// Returns whether something happened before the time was over.
     private func waitForChange(since changes: Int, _ patience: Duration) async -> Bool {
-        for _ in 0..<Self.grace {
-            if hasChanged(since: changes) { return true }
-            await Task.yield()
-        }
-        let alarm = Task {
-            // A cancelled pause ends at once, and wakes no one who waits for something else.
-            if (try? await Task.sleep(for: patience)) != nil { wake() }
-        }
+        let deadline = ContinuousClock.now + patience
         await withCheckedContinuation { scheduler in
             let isThere = state.withLock { state in
                 if state.changes != changes { return true }
-                state.scheduler = scheduler
+                (state.scheduler, state.deadline) = (scheduler, deadline)
                 return false
             }
             if isThere { scheduler.resume() }
         }
-        alarm.cancel()
         return hasChanged(since: changes)
     }
 
-    private func wake() {
-        let scheduler = state.withLock { state in
+    /// Wakes the scheduler if it has waited long enough.
+    func wakeIfLate() {
+        let scheduler = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            if state.deadline > .now { return nil }
             defer { state.scheduler = nil }
             return state.scheduler
         }

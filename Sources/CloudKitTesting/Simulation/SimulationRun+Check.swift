@@ -6,6 +6,7 @@ extension SimulationRun {
     func finish() async -> SimulationOutcome {
         if problem == nil { await conclude() }
         for launch in launches { launch.release() }
+        alarm?.cancel()
         for device in devices.values { device.device.discard() }
         cloud.clock.end()
         await cloud.end()

@@ -19,6 +19,8 @@ actor SimulationRun {
     private let executor = SimulationExecutor()
     /// Whether the service may have something to do, or to tell the devices.
     private var isServiceBusy = true
+    /// Wakes the scheduler where an app is stuck: one timer for all waits, as a timer of each costs more than most waits.
+    var alarm: Task<Void, Never>?
 
     /// - Throws: `LocalCloudError` if the simulation has no device or account, a name twice, or an account that is none of its own.
     init(_ simulation: Simulation) async throws {
@@ -32,6 +34,9 @@ actor SimulationRun {
         self.simulation = simulation
         generator = SplitMix(state: simulation.seed)
         cloud = try await LocalCloud.forSimulation(seed: simulation.seed, limits: simulation.limits)
+        alarm = Task { [weak self] in
+            while (try? await Task.sleep(for: Self.alarmInterval)) != nil { await self?.wakeIfLate() }
+        }
         for name in simulation.devices {
             let launch = makeLaunch()
             let account = simulation.signedIn[name] ?? account
@@ -40,6 +45,12 @@ actor SimulationRun {
             await self.launch(name)
         }
         await settle()
+    }
+
+    private static let alarmInterval = Duration.milliseconds(100)
+
+    private func wakeIfLate() {
+        for device in devices.values { device.launch.wakeIfLate() }
     }
 
     private func makeLaunch() -> SimulatedLaunch {
@@ -232,7 +243,9 @@ actor SimulationRun {
     }
 
     private func passFirst(_ launch: SimulatedLaunch) {
-        isServiceBusy = true
+        // What only reads leaves the service nothing to do.
+        let isRead = launch.waiting.first.map { $0.hasPrefix("changes/") || $0 == "users/current" } ?? true
+        if !isRead { isServiceBusy = true }
         launch.passFirst()
     }
 

@@ -57,7 +57,8 @@ actor PlainNotes: SimulatedApp {
         disk = (try? JSONDecoder().decode(Disk.self, from: Data(contentsOf: file))) ?? Disk()
     }
 
-    private func save() throws { try JSONEncoder().encode(disk).write(to: file, options: .atomic) }
+    // Not atomically, which waits for the disk: a simulation ends an app only where it awaits something.
+    private func save() throws { try JSONEncoder().encode(disk).write(to: file) }
 
     var contents: [String: String] { disk.notes.mapValues(\.text) }
 

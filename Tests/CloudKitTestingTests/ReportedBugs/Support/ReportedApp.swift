@@ -31,13 +31,15 @@ class ReportedApp: SimulatedApp, @unchecked Sendable {
     var database: CKDatabase { container.privateCloudDatabase }
     var contents: [String: String] { disk.contents }
 
+    // Not atomically, which waits for the disk: a simulation ends an app only where it awaits something.
+
     /// Changes what is kept, in memory and on the disk.
     @discardableResult
     func update<Result: Sendable>(_ body: (inout Disk) throws -> sending Result) throws -> sending Result {
         try state.withLock { state in
             _ = try body(&state.saved)
             let result = try body(&state.shown)
-            try JSONEncoder().encode(state.saved).write(to: file, options: .atomic)
+            try JSONEncoder().encode(state.saved).write(to: file)
             return result
         }
     }
@@ -48,7 +50,7 @@ class ReportedApp: SimulatedApp, @unchecked Sendable {
     func save() throws {
         try state.withLock { state in
             state.saved = state.shown
-            try JSONEncoder().encode(state.saved).write(to: file, options: .atomic)
+            try JSONEncoder().encode(state.saved).write(to: file)
         }
     }
 
