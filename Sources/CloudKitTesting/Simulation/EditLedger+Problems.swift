@@ -32,7 +32,8 @@ extension EditLedger {
             return make(.lostEdit, "'\(item)' is not there: its last edit was \(lost).")
         }
         if last.contains(where: { $0.value == value }) { return nil }
-        if !edits.contains(where: { $0.value == value }) {
+        let pastSent = book.pastSent(item, value)
+        if pastSent == nil, !edits.contains(where: { $0.value == value }) {
             if let owner = owner(of: value, item, not: audience) {
                 return make(.otherAccount, "'\(item)' has \(value.debugDescription), which is \(owner)'s.")
             }
@@ -40,11 +41,12 @@ extension EditLedger {
             if book.hasUnknownEdit || isAnywhere(value, item) { return nil }
             return make(.unknownValue, "'\(item)' has \(value.debugDescription), which no edit made.")
         }
-        if isPurged, edits.contains(where: { $0.value == value && $0.isPurged }) {
+        if isPurged, pastSent ?? false || edits.contains(where: { $0.value == value && $0.isPurged }) {
             return make(
                 .purgedItem, "'\(item)' has \(value.debugDescription), although the user removed the app's data.")
         }
-        if last.isEmpty { return nil }
+        // Of an item that was gone when all devices last agreed there is no edit.
+        if last.isEmpty, !edits.isEmpty { return nil }
         if last.allSatisfy({ $0.value == nil }) {
             return make(
                 .returnedDeletion, "'\(item)' is there with \(value.debugDescription), although it was deleted.")
@@ -55,14 +57,17 @@ extension EditLedger {
     }
 
     private func isAnywhere(_ value: String, _ item: String) -> Bool {
-        books.values.contains { $0.edits.contains { $0.item == item && $0.value == value } }
+        books.values.contains { book in
+            book.edits.contains { $0.item == item && $0.value == value } || book.pastSent(item, value) != nil
+        }
     }
 
     /// The account whose devices alone may show an item's value.
     private func owner(of value: String, _ item: String, not audience: Audience) -> String? {
         books.compactMap { other, book -> String? in
             guard case .account(let name) = other, other != audience else { return nil }
-            return book.edits.contains { $0.item == item && $0.value == value && $0.isSent } ? name : nil
+            let isSent = book.edits.contains { $0.item == item && $0.value == value && $0.isSent }
+            return isSent || book.pastSent(item, value) ?? false ? name : nil
         }.min()
     }
 }

@@ -1,3 +1,5 @@
+import NephosCrypto
+
 /// The edits of a simulation's users, from which follows what the devices may show in the end.
 ///
 /// An edit replaces another one if its user saw the value of the other, or made it on the same device. In the end each item has
@@ -30,19 +32,44 @@ struct EditLedger {
         var isLost = false
         /// Whether the account's user removed the app's data afterwards.
         var isPurged = false
-        /// Whether it was made before all devices last agreed, and is not what they agreed on.
-        var isPast = false
     }
 
     /// The edits of the items of an audience.
     struct Book {
+        /// What all devices last agreed on, and the edits since.
         var edits: [Edit] = []
+        /// The earlier values, by the hashes of these and their items: whether the service had them. Long simulations have many.
+        private(set) var past: [UInt64: Bool] = [:]
         /// Whether an edit was interrupted, so that its effect is unknown.
         var hasUnknownEdit = false
         /// The devices that have not synced since the user removed the app's data.
         var unaware: Set<String> = []
         /// The items that each device showed since it was signed in.
         var known: [String: Set<String>] = [:]
+
+        /// Whether the service had a value before all devices last agreed; nil if no edit had made it.
+        func pastSent(_ item: String, _ value: String) -> Bool? { past[Self.hash(item, value)] }
+
+        private static func hash(_ item: String, _ value: String) -> UInt64 {
+            var hash = FNV1a(item.utf8)
+            hash.add([0])
+            hash.add(value.utf8)
+            return hash.mixed
+        }
+
+        /// Goes on with what all devices agreed on alone.
+        mutating func begin(with agreed: [Edit]) {
+            for edit in edits {
+                guard let value = edit.value else { continue }
+                past[Self.hash(edit.item, value), default: false] =
+                    past[Self.hash(edit.item, value)] ?? false || edit.isSent
+            }
+            edits = agreed
+            hasUnknownEdit = false
+            // Who edits an item anew that is gone has seen no deletion of it.
+            let items = Set(agreed.map(\.item))
+            for device in known.keys { known[device]?.formIntersection(items) }
+        }
 
         /// Returns the edit of another device whose effect a device showed; nil if that is not sure.
         func seen(_ item: String, _ contents: [String: String]?, _ device: String) -> Int? {
@@ -189,30 +216,21 @@ struct EditLedger {
     mutating func noteAgreement(_ audience: Audience, contents: [String: String]) {
         guard books[audience] != nil else { return }
         let number = count
-        change(audience) { book in
-            for index in book.edits.indices {
-                book.edits[index].isReplaced = true
-                book.edits[index].isPast = true
-            }
-            for item in Set(book.edits.map(\.item)).union(contents.keys).sorted() {
-                book.edits.append(
-                    Edit(
-                        number: number, device: nil, item: item, value: contents[item], isCertain: true, isSent: true))
-            }
-            book.hasUnknownEdit = false
+        let agreed = contents.sorted { $0.key < $1.key }.map { item, value in
+            Edit(number: number, device: nil, item: item, value: value, isCertain: true, isSent: true)
         }
+        change(audience) { $0.begin(with: agreed) }
     }
 }
 
 extension EditLedger.Book {
     fileprivate mutating func noteLoss(device: String) {
-        for index in edits.indices
-        where edits[index].device == device && !edits[index].isSent && !edits[index].isPast {
+        for index in edits.indices where edits[index].device == device && !edits[index].isSent {
             edits[index].isCertain = false
             edits[index].isLost = true
             // A lost edit replaced no edit of another device.
             edits[index].isReplaced = edits[index].isReplaced && edits[index].value != nil
-            for other in edits.indices where edits[other].item == edits[index].item && !edits[other].isPast {
+            for other in edits.indices where edits[other].item == edits[index].item {
                 edits[other].isReplaced = edits[other].isReplaced && other == index
             }
         }
