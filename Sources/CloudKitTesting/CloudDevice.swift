@@ -17,6 +17,19 @@ public final class CloudDevice: Sendable {
         let app: LocalDevice
         let directory: ServiceDirectory
         let id: UUID
+        let simulated: SimulatedLaunch?
+
+        /// Lets everything go that waits of the ended app.
+        func release() {
+            simulated?.release()
+            app.release()
+        }
+    }
+
+    /// An ended launch. What still runs of its app may use its directory.
+    private struct FormerLaunch {
+        let launch: Launch
+        let disk: URL
     }
 
     private struct State {
@@ -24,10 +37,7 @@ public final class CloudDevice: Sendable {
         var launch: Launch
         var isOffline = false
         var disk = CloudDevice.makeDisk()
-        /// The apps of earlier launches, and the directories of earlier installations: what still runs of an ended app may
-        /// use its own until the test ends.
-        var formerApps: [LocalDevice] = []
-        var formerDisks: [URL] = []
+        var former: [FormerLaunch] = []
     }
 
     private let cloud: LocalCloud
@@ -55,7 +65,7 @@ public final class CloudDevice: Sendable {
         let (directory, id) = ServiceDirectory.scoped(
             known.scope, environment, account: account, known.syncEnvironment(simulated),
             cloud.provider(account, .development, on: app))
-        return Launch(app: app, directory: directory, id: id)
+        return Launch(app: app, directory: directory, id: id, simulated: simulated)
     }
 
     /// The cloud's clock, for an app that takes its times and pauses from a `Clock`. The program stops for a cloud that
@@ -108,23 +118,45 @@ public final class CloudDevice: Sendable {
     public func terminate() { state.withLock { $0.launch }.app.end() }
 
     /// Launches the app again, after ending it: `container` is a new one from here on.
-    public func relaunch() { relaunch(nil) }
+    public func relaunch() { relaunch(nil, disk: nil) }
 
-    func relaunch(_ simulated: SimulatedLaunch?) {
+    private func relaunch(_ simulated: SimulatedLaunch?, disk: URL?) {
         terminate()
         state.withLock { state in
-            state.formerApps.append(state.launch.app)
+            state.former.append(FormerLaunch(launch: state.launch, disk: state.disk))
+            state.disk = disk ?? state.disk
             state.launch = Self.launch(name, state.account, keys, cloud, simulated)
         }
     }
 
-    /// Gives the app an empty directory, as a new installation has it.
-    func replaceDisk() {
-        state.withLock { state in
-            state.formerDisks.append(state.disk)
-            state.disk = Self.makeDisk()
+    /// Launches the app of a simulation again.
+    /// - Parameter keepsDisk: whether the new directory has what the former one has; false for a new installation.
+    /// - Throws: the file system's error.
+    func relaunch(_ simulated: SimulatedLaunch, keepsDisk: Bool) throws {
+        let (old, new) = (state.withLock { $0.disk }, Self.makeDisk())
+        // A directory of its own for each launch: in a long simulation the former apps do not wait until the end, and what they
+        // then write is not the new one's.
+        relaunch(simulated, disk: new)
+        forgetLaunches()
+        if keepsDisk, FileManager.default.fileExists(atPath: old.path) {
+            try FileManager.default.copyItem(at: old, to: new)
         }
     }
+
+    /// Lets go what waits of launches that ended long ago, and later removes their directories.
+    private func forgetLaunches() {
+        let (released, removed) = state.withLock { state -> (Launch?, URL?) in
+            let count = state.former.count
+            guard count > Self.keptLaunches else { return (nil, nil) }
+            let released = state.former[count - Self.keptLaunches - 1].launch
+            return (released, count > 2 * Self.keptLaunches ? state.former.removeFirst().disk : nil)
+        }
+        released?.release()
+        if let removed { try? FileManager.default.removeItem(at: removed) }
+    }
+
+    /// How many ended launches of a simulation move no more. The tasks of each take memory.
+    private static let keptLaunches = 100
 
     /// A directory for what the app keeps on the device. It exists until the cloud's test ends.
     /// - Throws: the file system's error if it cannot be made.
@@ -155,11 +187,11 @@ public final class CloudDevice: Sendable {
 
     /// Terminates the app, and removes its directories.
     func discard() {
-        let (launch, formerApps, disks) = state.withLock { ($0.launch, $0.formerApps, $0.formerDisks + [$0.disk]) }
+        let (launch, disk, former) = state.withLock { ($0.launch, $0.disk, $0.former) }
         launch.app.end()
-        for app in formerApps + [launch.app] { app.release() }
+        for launch in former.map(\.launch) + [launch] { launch.release() }
         launch.directory.remove(launch.id)
-        for disk in disks { try? FileManager.default.removeItem(at: disk) }
+        for disk in Set(former.map(\.disk) + [disk]) { try? FileManager.default.removeItem(at: disk) }
     }
 }
 

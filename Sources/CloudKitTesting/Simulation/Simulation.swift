@@ -84,22 +84,31 @@ public struct Simulation: Sendable {
     /// - Parameters:
     ///   - count: how many steps; none if it is negative.
     ///   - patience: how long a failure is repeated with fewer steps, in real time.
-    /// - Returns: what happened, a line each. The same seed and number of steps give the same lines. Steps that took over a
-    ///   second of real time are on standard error.
+    /// - Returns: what happened, a line each; of long runs the last 10,000 lines at least, after one with the hash of those before. The
+    ///   same seed and number of steps give the same lines. Steps that took over a second of real time are on standard error.
     /// - Throws: `SimulationFailure`; `LocalCloudError` if the simulation has no device or account; `CancellationError`.
     @discardableResult
     public func run(steps count: Int, shrinkingFor patience: Duration = .seconds(50)) async throws -> [String] {
-        let run = try await SimulationRun(self)
+        let outcome = try await outcome(ofRandom: count, keeping: Self.kept)
+        try Task.checkCancellation()
+        guard let problem = outcome.problem else { return reported(outcome) }
+        throw await SimulationShrinking(self, outcome, problem, patience: patience).failure()
+    }
+
+    /// How many steps and lines a run keeps, so that its memory has a bound. A failure is run again, which has them all.
+    private static let kept = 10_000
+
+    /// Runs random steps.
+    /// - Parameter limit: how many steps and lines are kept; nil for all.
+    func outcome(ofRandom count: Int, keeping limit: Int?) async throws -> SimulationOutcome {
+        let run = try await SimulationRun(self, keeping: limit)
         var planner = SimulationPlanner(self)
         for _ in 0..<max(0, count) {
             if Task.isCancelled { break }
             if await run.hasProblem { break }
             await run.perform(planner.next(await run.situations))
         }
-        let outcome = await run.finish()
-        try Task.checkCancellation()
-        guard let problem = outcome.problem else { return reported(outcome) }
-        throw await SimulationShrinking(self, outcome, problem, patience: patience).failure()
+        return await run.finish()
     }
 
     /// Repeats the steps of a failure, or runs chosen ones.
@@ -116,7 +125,7 @@ public struct Simulation: Sendable {
         try Task.checkCancellation()
         guard let problem = outcome.problem else { return reported(outcome) }
         throw SimulationFailure(
-            kind: problem.kind, problem: problem.text, seed: seed, steps: steps, trace: outcome.trace,
+            kind: problem.kind, problem: problem.text, seed: seed, steps: steps, trace: outcome.trace.lines,
             notes: outcome.notes)
     }
 
@@ -126,11 +135,11 @@ public struct Simulation: Sendable {
         for note in outcome.notes {
             FileHandle.standardError.write(Data("Simulation with seed \(seed): \(note)\n".utf8))
         }
-        return outcome.trace
+        return outcome.trace.lines
     }
 
     func outcome(of steps: [Step]) async throws -> SimulationOutcome {
-        let run = try await SimulationRun(self)
+        let run = try await SimulationRun(self, keeping: nil)
         for step in steps {
             if Task.isCancelled { break }
             if await run.hasProblem { break }
@@ -147,8 +156,11 @@ struct SimulationOutcome: Sendable {
         let text: String
     }
 
+    /// The last steps, of a failure's repetition all.
     let steps: [Simulation.Step]
-    let trace: [String]
+    /// The number of all steps.
+    let count: Int
+    let trace: SimulationTrace
     let problem: Problem?
     let notes: [String]
 }

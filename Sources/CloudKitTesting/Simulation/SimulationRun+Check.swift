@@ -5,12 +5,12 @@ extension SimulationRun {
     /// Checks what the devices show in the end, and closes the cloud.
     func finish() async -> SimulationOutcome {
         if problem == nil { await conclude() }
-        for launch in launches { launch.release() }
         alarm?.cancel()
         for device in devices.values { device.device.discard() }
         cloud.clock.end()
         await cloud.end()
-        return SimulationOutcome(steps: steps, trace: trace, problem: problem, notes: notes)
+        return SimulationOutcome(
+            steps: steps.elements, count: steps.count, trace: trace, problem: problem, notes: notes)
     }
 
     /// Has every device sync until nothing changes, and checks what they show.

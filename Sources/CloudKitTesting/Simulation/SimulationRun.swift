@@ -8,11 +8,10 @@ actor SimulationRun {
     let simulation: Simulation
     let cloud: LocalCloud
     var devices: [String: SimulatedDevice] = [:]
-    var launches: [SimulatedLaunch] = []
     var ledger = EditLedger()
     var generator: SplitMix
-    var steps: [Simulation.Step] = []
-    var trace: [String] = []
+    var steps: Recent<Simulation.Step>
+    var trace: SimulationTrace
     var notes: [String] = []
     var names = TraceNames()
     var problem: SimulationOutcome.Problem?
@@ -22,8 +21,9 @@ actor SimulationRun {
     /// Wakes the scheduler where an app is stuck: one timer for all waits, as a timer of each costs more than most waits.
     var alarm: Task<Void, Never>?
 
+    /// - Parameter limit: how many steps and lines are kept; nil for all.
     /// - Throws: `LocalCloudError` if the simulation has no device or account, a name twice, or an account that is none of its own.
-    init(_ simulation: Simulation) async throws {
+    init(_ simulation: Simulation, keeping limit: Int?) async throws {
         guard !simulation.devices.isEmpty, let account = simulation.accounts.first,
             Set(simulation.devices).count == simulation.devices.count,
             simulation.signedIn.values.allSatisfy(simulation.accounts.contains)
@@ -32,6 +32,7 @@ actor SimulationRun {
                 "A simulation needs devices, each with another name, and an account; only its accounts sign in.")
         }
         self.simulation = simulation
+        (steps, trace) = (Recent(limit), SimulationTrace(limit))
         generator = SplitMix(state: simulation.seed)
         cloud = try await LocalCloud.forSimulation(seed: simulation.seed, limits: simulation.limits)
         alarm = Task { [weak self] in
@@ -54,10 +55,7 @@ actor SimulationRun {
     }
 
     private func makeLaunch() -> SimulatedLaunch {
-        let launch = SimulatedLaunch(
-            seed: generator.next(), realTimeLimit: simulation.realTimeLimit, executor: executor)
-        launches.append(launch)
-        return launch
+        SimulatedLaunch(seed: generator.next(), realTimeLimit: simulation.realTimeLimit, executor: executor)
     }
 
     var hasProblem: Bool { problem != nil }
@@ -188,7 +186,8 @@ actor SimulationRun {
     }
 
     /// Ends the app as the system does, and launches it again.
-    func crash(_ name: String) async {
+    /// - Parameter keepsDisk: whether it has its directory; false for a new installation.
+    func crash(_ name: String, keepsDisk: Bool = true) async {
         guard let device = devices[name] else { return }
         if let editing = device.editing {
             // It may have returned just before.
@@ -200,7 +199,11 @@ actor SimulationRun {
         }
         device.launch.end()
         let next = makeLaunch()
-        device.device.relaunch(next)
+        do {
+            try device.device.relaunch(next, keepsDisk: keepsDisk)
+        } catch {
+            report(.launch, "The directory of '\(name)' cannot be copied: \(error)")
+        }
         devices[name]?.launch = next
         devices[name]?.checked = nil
         devices[name]?.editing = nil
@@ -213,8 +216,7 @@ actor SimulationRun {
         guard let device = devices[name] else { return }
         device.launch.end()
         ledger.noteLoss(device: name, account: device.account)
-        device.device.replaceDisk()
-        await crash(name)
+        await crash(name, keepsDisk: false)
     }
 
     func signIn(_ name: String, _ account: String) async {

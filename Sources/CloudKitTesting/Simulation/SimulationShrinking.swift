@@ -18,9 +18,11 @@ struct SimulationShrinking {
     /// Returns the failure with as few steps as are found in time.
     func failure() async -> SimulationFailure {
         let end = ContinuousClock.now + patience
-        guard let again = try? await simulation.outcome(of: first.steps) else { return make(first, first.notes) }
+        guard let again = try? await simulation.outcome(ofRandom: first.count, keeping: nil), !Task.isCancelled else {
+            return make(first, first.notes)
+        }
         if let note = Self.difference(first.trace, again.trace) { return make(first, first.notes + [note]) }
-        var best = await withoutKinds(first, until: end)
+        var best = await withoutKinds(again, until: end)
         best = await withoutRanges(best, until: end)
         best = await finishing(best, until: end)
         best = await withoutRanges(best, until: end)
@@ -116,16 +118,15 @@ struct SimulationShrinking {
         let problem = outcome.problem ?? problem
         return SimulationFailure(
             kind: problem.kind, problem: problem.text, seed: simulation.seed, steps: outcome.steps,
-            trace: outcome.trace, notes: notes)
+            trace: outcome.trace.lines, notes: notes)
     }
 
     /// Returns where a repetition differed; nil if it did not.
-    static func difference(_ one: [String], _ other: [String]) -> String? {
-        let place = zip(one, other).enumerated().first { $0.element.0 != $0.element.1 }?.offset
-        guard let place = place ?? (one.count == other.count ? nil : min(one.count, other.count)) else { return nil }
-        let lines = [one, other].map { place < $0.count ? $0[place].trimmingPrefix(while: \.isWhitespace) : "nothing" }
+    static func difference(_ one: SimulationTrace, _ other: SimulationTrace) -> String? {
+        guard let (number, pair) = one.difference(from: other) else { return nil }
+        let lines = pair.map { $0?.trimmingPrefix(while: \.isWhitespace) ?? "nothing" }
         return
-            "A repetition differed at line \(place + 1) of what happened: first `\(lines[0])`, then `\(lines[1])`. The app has "
+            "A repetition differed at line \(number) of what happened: first `\(lines[0])`, then `\(lines[1])`. The app has "
             + "tasks that it does not await, uses real time, or makes random decisions of its own."
     }
 }

@@ -3,14 +3,19 @@ import Foundation
 /// Numbers identifiers as they appear, so that runs with other ones have the same trace.
 struct TraceNames {
     private var numbers: [String: Int] = [:]
+    /// How many identifiers were forgotten.
+    private var before = 0
+    private static let longest = 10_000
 
     /// Returns the text with a number instead of each UUID.
     mutating func numbered(_ text: String) -> String {
         guard text.utf8.count >= 36 else { return text }
+        // In a long simulation, an identifier that appears again after so many others gets another number.
+        if numbers.count > Self.longest { (numbers, before) = ([:], before + numbers.count) }
         var result = ""
         var rest = text[...]
         while let range = rest.range(of: Self.pattern, options: .regularExpression) {
-            let number = numbers[String(rest[range])] ?? numbers.count + 1
+            let number = numbers[String(rest[range])] ?? before + numbers.count + 1
             numbers[String(rest[range])] = number
             result += rest[..<range.lowerBound] + "#\(number)"
             rest = rest[range.upperBound...]
