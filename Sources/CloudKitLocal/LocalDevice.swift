@@ -35,7 +35,7 @@ package final class LocalDevice: Sendable {
         self.door = door
     }
 
-    /// Ends the app: it sends nothing more, and its requests under way do not return.
+    /// Ends the app: it sends nothing more, and its requests do not return.
     package func end() { ending.store(true, ordering: .releasing) }
 
     /// Whether the app has ended.

@@ -183,7 +183,7 @@ final class LocalService: CloudService {
         _ call: ServiceCall, _ operation: FaultOperation? = nil,
         _ request: (NephosService, RequestContext) async throws(ServiceError) -> Answer
     ) async throws(ServiceFailure) -> Answer {
-        if let device, device.hasEnded { throw .cancelled }
+        try await freezeIfEnded()
         let context = RequestContext(
             container: container, environment: environment == .production ? .production : .development,
             scope: DatabaseScope(call.scope), account: account, clientID: clientID, requestID: UUID().uuidString)
@@ -206,7 +206,7 @@ final class LocalService: CloudService {
         return answer
     }
 
-    /// Keeps the answer from an app that ended meanwhile.
+    /// Has the requests of an app that has ended wait, also those under way.
     private func freezeIfEnded() async throws(ServiceFailure) {
         guard let device, device.hasEnded else { return }
         await device.freeze()

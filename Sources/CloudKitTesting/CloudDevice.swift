@@ -112,9 +112,8 @@ public final class CloudDevice: Sendable {
             of: launch.id, to: account, cloud.provider(account, .development, on: launch.app))
     }
 
-    /// Ends the app as the system does, without a warning. Its requests under way do not return before the test ends,
-    /// unless their task is cancelled, so do not await them. What still runs of the app and makes a new request gets
-    /// `operationCancelled`. What `diskDirectory` has stays.
+    /// Ends the app as the system does, without a warning. Its requests, also those that what still runs of it makes later, do not
+    /// return before the test ends, unless their task is cancelled, so do not await them. What `diskDirectory` has stays.
     public func terminate() { state.withLock { $0.launch }.app.end() }
 
     /// Launches the app again, after ending it: `container` is a new one from here on.
