@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run server build install package test test-optimised failover bench bench-smoke lint format docs bootstrap clean
+.PHONY: help run server build install package test test-optimised walk failover bench bench-smoke lint format docs bootstrap clean
 
 # A toolchain that is installed but not in PATH is found where installers put it.
 export PATH := $(PATH):/opt/swift/usr/bin:/usr/local/swift/usr/bin:$(HOME)/.local/share/swiftly/bin
@@ -64,6 +64,14 @@ OPTIMISED := -c release --scratch-path .build/optimised -Xswiftc -enable-testing
 test-optimised: bootstrap ## build the tests optimised and run those of rules that stop the program (ARGS="--filter Trap")
 	@swift build --build-tests $(OPTIMISED)
 	@scripts/run-tests $(OPTIMISED) $(or $(ARGS),--filter 'Trap|SyncEngineHolder|ShareTests')
+
+# The example of CloudKit JS, in one of the walks, runs beside the Swift program ContactList.
+walk: bootstrap ## walk through dashboard, CloudKit JS and sign-in in Chromium and Firefox (SERVER=FILE, else a debug build)
+ifndef SERVER
+	@swift build --product nephos
+	@swift build --product ContactList
+endif
+	@scripts/walk $(SERVER)
 
 failover: server ## lose PostgreSQL servers under load and look for what was lost (ARGS=quick, ARGS="--minutes 15")
 	@scripts/failover --server "$$(swift build $(RELEASE_FLAGS) --show-bin-path)/nephos" $(ARGS)
