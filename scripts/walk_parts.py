@@ -85,7 +85,7 @@ class Walk:
         found = self.browser.find_elements(By.CSS_SELECTOR, selector)
         return found if text is None else [one for one in found if one.text == text]
 
-    def expect(self, what, holds, seconds=10):
+    def expect(self, what, holds, seconds=30):
         """Waits until a condition holds, and returns its value."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
