@@ -32,7 +32,11 @@ class Authentication {
       this.#leave();
     };
     if (configuration.persist && !services.authTokenStore && typeof window === "object") {
-      window.addEventListener("storage", (event) => this.#follow(event), { signal: services.replaced });
+      window.addEventListener("storage", (event) => {
+        if (event.key === session.key && event.storageArea === storage("localStorage")) this.#follow();
+      }, { signal: services.replaced });
+      // A page that a step back shows again got no events since it was left.
+      window.addEventListener("pageshow", (event) => { if (event.persisted) this.#follow(); }, { signal: services.replaced });
     }
   }
 
@@ -208,9 +212,8 @@ class Authentication {
     if (!this.#url && !this.#session.token) await this.#fetchOffer().catch(() => {});
   }
 
-  /** Does what another tab did, and stores nothing. @param {StorageEvent} event */
-  async #follow(event) {
-    if (event.key !== this.#session.key || event.storageArea !== storage("localStorage")) return;
+  /** Does what another tab did, and stores nothing. */
+  async #follow() {
     const had = this.#session.token !== null;
     // The event may be old, as in a tab that slept: what is stored now counts.
     if (this.#session.follow()) return;
