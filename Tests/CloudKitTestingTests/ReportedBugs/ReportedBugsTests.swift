@@ -39,7 +39,8 @@ enum ReportedBug: String, CaseIterable, CustomTestStringConvertible {
 @Suite struct ReportedBugsTests {
     /// The seeds with which a mended app has to pass: as many as `NEPHOS_SIMULATIONS` says.
     private static let seeds = 1...(ProcessInfo.processInfo.environment["NEPHOS_SIMULATIONS"].flatMap(UInt64.init) ?? 1)
-    private static let steps = 300
+    /// The steps of such a test: as many as `NEPHOS_SIMULATION_STEPS` says.
+    private static let steps = ProcessInfo.processInfo.environment["NEPHOS_SIMULATION_STEPS"].flatMap { Int($0) } ?? 300
 
     @Test(arguments: ReportedBug.allCases) func `a simulation finds the bug`(bug: ReportedBug) async throws {
         for seed in UInt64(1)...20 {
