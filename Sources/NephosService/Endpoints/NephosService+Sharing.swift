@@ -32,16 +32,26 @@ extension NephosService {
         try await perform(context) { store, caller in
             let account = try caller.requireAccount()
             try Self.check(request)
-            return try await store.read(by: caller) { reader in
-                let resolve = ResolveShare(
-                    caller: caller, account: account, container: context.container,
-                    containerEnvironment: context.environment, accounts: store.accounts, reader: reader)
-                var room = Limits.lookupSize
-                return RecordInfosResponse(
-                    results: try request.shortGUIDs.map { item in
-                        try Self.result(caller) { try resolve.info(try resolve.find(item.value), item, room: &room) }
-                    })
+            return try await self.infos(of: request.shortGUIDs, account, store, caller, context) { resolve, index in
+                try resolve.find(request.shortGUIDs[index].value)
             }
+        }
+    }
+
+    /// Returns the metadata of the shares that `find` finds, as far as a response can hold it.
+    private func infos(
+        of items: [ShortGUIDsRequest.Item], _ account: AccountRow, _ store: Store, _ caller: Caller,
+        _ context: RequestContext, _ find: @escaping @Sendable (ResolveShare, Int) throws -> ResolveShare.Found
+    ) async throws -> RecordInfosResponse {
+        try await store.read(by: caller) { reader in
+            let resolve = ResolveShare(
+                caller: caller, account: account, container: context.container,
+                containerEnvironment: context.environment, accounts: store.accounts, reader: reader)
+            var room = Limits.lookupSize
+            return RecordInfosResponse(
+                results: try items.enumerated().map { index, item in
+                    try Self.result(caller) { try resolve.info(try find(resolve, index), item, room: &room) }
+                })
         }
     }
 
@@ -49,12 +59,20 @@ extension NephosService {
     package func acceptShares(
         _ request: ShortGUIDsRequest, _ context: RequestContext
     ) async throws(ServiceError) -> RecordInfosResponse {
-        let results = try await visitShares(request, context) { visit, item -> RecordInfoResult in
-            try Self.result(visit.resolve.caller) {
-                try visit.resolve.info(try AcceptShare(visit: visit).accept(item.value), item, room: &visit.room)
+        let accepted = try await visitShares(request, context) {
+            visit, item -> Result<ResolveShare.Found, ServiceError> in
+            do {
+                return .success(try AcceptShare(visit: visit).accept(item.value))
+            } catch let error as ServiceError {
+                return .failure(error)
             }
         }
-        return RecordInfosResponse(results: results)
+        // Read after the commit: the records of the shares may be large.
+        return try await perform(context, reads: true) { store, caller in
+            try await self.infos(of: request.shortGUIDs, try caller.requireAccount(), store, caller, context) {
+                try accepted[$1].get()
+            }
+        }
     }
 
     /// Requests access to shares from their owners (`CKShareRequestAccessOperation`, Apple's documentation).

@@ -61,12 +61,17 @@ struct ResolveShare {
 
     // MARK: - Response
 
-    /// - Parameter room: the number of bytes of root records that the response can still hold.
+    /// - Parameter room: the number of bytes of shares' records and root records that the response can still hold.
     func info(_ found: Found, _ item: ShortGUIDsRequest.Item, room: inout Int) throws -> RecordInfo {
         let share = found.share
+        if room <= 0 {
+            throw ServiceError.limitExceeded(
+                "the answer holds \(Limits.lookupSize) bytes of records before this one; ask for fewer at a time")
+        }
         guard let record = try reader.record(zone: share.zone, named: share.name), !record.isDeleted else {
             throw Self.unknown
         }
+        room -= record.fields.count
         let isOwner = share.zone.owner == account.owner
         let details = ShareDetails(account: account, accounts: accounts, reader: reader)
         let ownerName = try accounts.userRecordName(id: share.zone.owner.rawValue, reader)
@@ -105,10 +110,6 @@ struct ResolveShare {
     ) throws -> RecordDictionary? {
         guard !share.isZoneWide, let row = try reader.record(zone: share.zone, named: share.root), !row.isDeleted
         else { return nil }
-        if room <= 0 {
-            throw ServiceError.limitExceeded(
-                "the answer holds \(Limits.lookupSize) bytes of root records before this one; ask for fewer at a time")
-        }
         room -= row.fields.count
         return RecordProjection(
             desiredKeys: item.rootRecordDesiredKeys, numbersAsStrings: false, zoneID: zoneID, isShared: !isOwner,
@@ -192,8 +193,6 @@ final class ShareVisit {
     private let notifier: Notifier
     /// Whether change events were stored, so that subscribers must be notified.
     private(set) var leftEvents = false
-    /// The number of bytes of root records that the response can still hold.
-    var room = Limits.lookupSize
 
     init(
         resolve: ResolveShare, environment: ServiceEnvironment, indexes: IndexWriter, notifier: Notifier,
