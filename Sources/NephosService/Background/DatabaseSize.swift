@@ -5,17 +5,26 @@ enum DatabaseSize {
     private static let rowsPerRead = 2_000
 
     /// Returns the bytes of an owner's records and tombstones with their names, of zones with their names and change tokens,
-    /// and of keys. Reads in pieces, so that it holds up no other read.
+    /// and of keys. Of deleted zones the names count until they are forgotten; their records are being purged. Reads in
+    /// pieces, so that it holds up no other read.
     static func measure(_ owner: OwnerID, _ engine: any StorageEngine) async throws -> Int64 {
-        let zones = try await engine.read(expecting: .long) { try $0.zones(owner: owner) }
         // The zone 0 has the account's own keys.
         var bytes = try await keys(ZoneKey(owner: owner, id: 0), engine)
-        for zone in zones {
-            bytes += RecordQuota.size(of: zone)
-            bytes += try await records(zone.key, engine)
-            bytes += try await keys(zone.key, engine)
+        var last: Int64 = 0
+        while true {
+            let zones = try await engine.read(expecting: .long) { [last] in
+                try $0.zoneSizes(owner: owner, after: last, limit: rowsPerRead)
+            }
+            for zone in zones {
+                let key = ZoneKey(owner: owner, id: zone.id)
+                bytes += RecordQuota.rowOverhead + zone.bytes
+                if zone.isDeleted { continue }
+                bytes += try await records(key, engine)
+                bytes += try await keys(key, engine)
+            }
+            guard zones.count == rowsPerRead, let end = zones.last else { return bytes }
+            last = end.id
         }
-        return bytes
     }
 
     private static func records(_ zone: ZoneKey, _ engine: any StorageEngine) async throws -> Int64 {

@@ -10,7 +10,16 @@ extension SQL {
         case .zoneByName:
             "SELECT \(Self.zoneColumns) FROM zone WHERE owner = $1 AND name = $2 AND deleted = 0"
         case .zoneDeletion: "SELECT deleted FROM zone WHERE owner = $1 AND id = $2"
-        case .zones: "SELECT \(Self.zoneColumns) FROM zone WHERE owner = $1 AND deleted = 0 ORDER BY name"
+        case .zones:
+            """
+            SELECT \(Self.zoneColumns.replacing("client_change_token", with: "NULL")) FROM zone
+            WHERE owner = $1 AND deleted = 0 ORDER BY name
+            """
+        case .zoneSizes:
+            """
+            SELECT id, length(name) + coalesce(length(client_change_token), 0), deleted FROM zone
+            WHERE owner = $1 AND id > $2 ORDER BY id LIMIT $3
+            """
         case .insertZone:
             "INSERT INTO zone (owner, name, sequence, changed, deleted) VALUES ($1, $2, $3, $4, 0) RETURNING id"
         case .setClientChangeToken:
@@ -42,7 +51,7 @@ extension SQL {
         switch self {
         case .markZoneDeleted:
             """
-            UPDATE zone SET deleted = 1, sequence = $1, deleted_at = $2, deletion_reason = $3
+            UPDATE zone SET deleted = 1, sequence = $1, deleted_at = $2, deletion_reason = $3, client_change_token = NULL
             WHERE owner = $4 AND id = $5 AND deleted = 0
             """
         case .deletedZones:

@@ -129,9 +129,21 @@ package class StorageReader {
 
     private static var mostFoundZones: Int { 8 }
 
-    /// The live zones of an owner, ordered by name (byte-wise).
+    /// The live zones of an owner, ordered by name (byte-wise), without their client change tokens, which may be long.
     package final func zones(owner: OwnerID) throws -> [ZoneRow] {
         try rows(.zones, bind: { try $0.bind(owner: owner.rawValue) }, read: { ZoneRow(owner: owner, $0) })
+    }
+
+    /// The IDs of an owner's zones after `id`, deleted ones included, with the bytes of their names and client change
+    /// tokens: at most `limit`.
+    package final func zoneSizes(
+        owner: OwnerID, after id: Int64, limit: Int
+    ) throws -> [(id: Int64, bytes: Int64, isDeleted: Bool)] {
+        try rows(.zoneSizes) {
+            try $0.bind(owner: owner.rawValue).bind(id).bind(limit: limit)
+        } read: {
+            ($0.integer(0), $0.integer(1), $0.integer(2) != 0)
+        }
     }
 
     /// The live zones of an owner that changed after `sequence`, ordered by their last change: at most `limit`.

@@ -168,6 +168,33 @@ import Testing
         #expect(try await send([.delete(saved[2])], token: 16 << 10) == ["deleted"])
     }
 
+    @Test func `zones that are made and deleted again and again fill a database, without their change tokens`()
+        async throws
+    {
+        let database = try await TestDatabase(cloud, "ada").making(zone: "kept")
+        func change(_ type: ZoneOperation.OperationType, _ name: String) async throws -> ServerErrorCode? {
+            let result = try await cloud.service.modifyZones(
+                ModifyZonesRequest(operations: [
+                    ZoneOperation(operationType: type, zoneID: ZoneIDDictionary(zoneName: name))
+                ]), database.context
+            ).zones.first
+            if case .failure(let error)? = result { return error.serverErrorCode }
+            return nil
+        }
+        var made = 0
+        while made < 400, try await change(.create, "zone \(made)") == nil {
+            var request = ModifyRecordsRequest(
+                operations: [.delete("none")], zoneID: ZoneIDDictionary(zoneName: "zone \(made)"))
+            request.clientChangeToken = String(repeating: "t", count: 10_000)
+            _ = try await cloud.service.modifyRecords(request, database.context)
+            #expect(try await change(.delete, "zone \(made)") == nil)
+            made += 1
+            try await cloud.settle()
+            cloud.advance(milliseconds: RecordQuota.fullRecheck)
+        }
+        #expect(100..<250 ~= made, "\(made)")
+    }
+
     @Test func `names, change tokens and keys count`() async throws {
         let database = try await TestDatabase(cloud, "ada").making(zone: "notes")
         func measured() async throws -> Int64 {
