@@ -75,7 +75,7 @@ package struct PostgresAddress: Sendable {
     static func literal(_ text: String) -> String { "'" + text.replacing("'", with: "''") + "'" }
 
     /// The advisory lock of the servers of a database, which each holds shared: what copies stores takes it for itself.
-    static func serversLockKey(_ prefix: String) -> (Int32, Int32) { lockKey("servers of \(prefix)") }
+    static func nameOfServersLock(_ prefix: String) -> String { "servers of \(prefix)" }
 
     /// What a session looks for tables in.
     static func searchPath(_ prefix: String) -> String { "\(quoted(prefix)), pg_catalog" }

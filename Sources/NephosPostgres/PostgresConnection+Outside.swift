@@ -48,7 +48,7 @@ extension PostgresConnection {
     }
 
     /// The stores for which a condition holds, in the order in which they were made.
-    func stores(where condition: String = "TRUE") throws -> [StoreID] {
+    func stores(where condition: String) throws -> [StoreID] {
         try ask("SELECT container, environment FROM store WHERE \(condition) ORDER BY id").map {
             StoreID(container: $0[0], environment: $0[1])
         }

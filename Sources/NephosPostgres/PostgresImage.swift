@@ -7,32 +7,22 @@ package final class PostgresImage: StoreCopy {
     private let store: StoreNumber
     private var isPrepared: Set<String> = []
     /// Whether rows are read back that were copied here.
-    private var isTarget = false
+    private let isTarget: Bool
     /// A record may have a megabyte.
     private static let rowsPerRead = 100
     /// What follows from the other tables, or is of this database alone.
     private static let ownTables = ["store", "installation", "asset_place", "subscribed_type"]
 
-    init(_ address: PostgresAddress, _ options: PostgresOptions, store: StoreNumber) throws {
+    init(_ address: PostgresAddress, _ options: PostgresOptions, store: StoreNumber, _ isTarget: Bool) throws {
         self.store = store
+        self.isTarget = isTarget
         connection = try PostgresConnection(address, options, damage: nil)
         // Whole tables are read, in a transaction that waits for the other store.
         try connection.execute(
             "SET idle_in_transaction_session_timeout = 0; RESET enable_seqscan; RESET enable_bitmapscan")
-        try refuseServers(options.prefix)
         // Writes wait until the connection closes. The snapshot is taken after the last of them.
         try ask("SELECT pg_advisory_lock(\(PostgresAddress.lockKey(options.prefix).1), \(store.value))::text")
         try ask("BEGIN ISOLATION LEVEL REPEATABLE READ")
-    }
-
-    /// A server that runs would go on with writes that the copy lacks. Its lock ends with its connection.
-    private func refuseServers(_ prefix: String) throws {
-        let (first, second) = PostgresAddress.serversLockKey(prefix)
-        do {
-            _ = try ask("SELECT pg_advisory_lock(\(first), \(second))::text")
-        } catch {
-            throw StorageError(.inUse, "a server uses the database (\(error)); stop every server of it first")
-        }
     }
 
     /// - Returns: the first column's texts.
@@ -128,7 +118,6 @@ package final class PostgresImage: StoreCopy {
     }
 
     package func insert(_ rows: [[StoredValue]], into table: StoreTable) throws {
-        isTarget = true
         if rows.isEmpty { return }
         var batch: [PostgresLink.Query] = []
         if isPrepared.insert(table.name).inserted {
@@ -180,7 +169,8 @@ package final class PostgresImage: StoreCopy {
             """)
         try ask(
             """
-            UPDATE store SET subscribed_version = 1, catalog_version = catalog_version + 1 WHERE id = \(store.value)
+            UPDATE store SET subscribed_version = 1, catalog_version = greatest(catalog_version, 1) + 1
+            WHERE id = \(store.value)
             """)
         try ask("INSERT INTO subscribed_type SELECT DISTINCT owner, record_type, 1 FROM subscription WHERE \(owned)")
         for (table, id) in counters.ids where id > 0 && Self.numbered.contains(table) {

@@ -12,8 +12,8 @@ package struct PostgresInspection: Sendable {
 
     /// Connects to the database and reads it. Blocks.
     /// - Parameter place: where the server would keep the files of assets.
-    /// - Throws: `StorageError`: `.inputOutput` if the server cannot be reached, `.constraint` if it may not be used, or
-    ///   if the files of its assets are elsewhere, `.otherVersion` for tables of another version.
+    /// - Throws: `StorageError`: `.inputOutput` if the server cannot be reached, `.constraint` if it may not be used,
+    ///   if the files of its assets are elsewhere, or if a copy to it was interrupted, `.otherVersion` for tables of another version.
     package init(_ address: PostgresAddress, assets place: AssetPlace, options: PostgresOptions) throws {
         let connection = try PostgresConnection(address, options, damage: nil)
         defer { connection.close() }
@@ -27,7 +27,8 @@ package struct PostgresInspection: Sendable {
         guard ran == 0 else {
             try ServerChecks.refuseMissingPrivileges(connection, options)
             try PostgresStores.check(place, againstNoted: PostgresStores.notedPlace(connection))
-            stores = try connection.stores()
+            try connection.refuseUnfinishedCopy()
+            stores = try connection.existingStores()
             return
         }
         stores = []

@@ -39,8 +39,24 @@ final class PostgresSignals: @unchecked Sendable {
 
     /// Has a store's signals given to `handler`, on a thread of this object's.
     func register(_ store: StoreNumber, _ handler: @escaping @Sendable (StoreSignals) -> Void) throws {
+        lock.withLock { handlers[store] = handler }
+        try start()
+    }
+
+    /// Listens before a store is open, so that what copies stores sees that a server has them. Blocks.
+    /// - Throws: `StorageError` `.inUse` while stores are copied.
+    func listenAtOnce() throws {
+        do {
+            try connect()
+        } catch let error as StorageError where error.code == .busy {
+            throw StorageError(
+                .inUse, "'nephos migrate' copies the stores of the database (\(error)); start when it has ended")
+        }
+        try start()
+    }
+
+    private func start() throws {
         let starts = lock.withLock { () -> Bool in
-            handlers[store] = handler
             defer { isRunning = true }
             return !isRunning && !isClosed
         }
@@ -115,15 +131,8 @@ final class PostgresSignals: @unchecked Sendable {
     private func listen() {
         while !lock.withLock({ isClosed }) {
             do {
-                let connection = try PostgresConnection(address, options, damage: nil)
-                lock.withLock { listening = connection }
-                defer {
-                    lock.withLock { listening = nil }
-                    connection.close()
-                }
-                let (first, second) = PostgresAddress.serversLockKey(channel)
-                _ = try connection.ask("SELECT pg_advisory_lock_shared(\(first), \(second))::text")
-                try connection.execute("LISTEN \(PostgresAddress.quoted(channel))")
+                let connection = try lock.withLock({ listening }) ?? connect()
+                defer { disconnect() }
                 // What was signalled before is lost.
                 deliverToAll()
                 try listen(on: connection)
@@ -133,6 +142,30 @@ final class PostgresSignals: @unchecked Sendable {
                 NativeThread.sleep(nanoseconds: Self.reconnectPause)
             }
         }
+        disconnect()
+    }
+
+    /// Makes the connection that is listened on, with the lock of the servers.
+    @discardableResult private func connect() throws -> PostgresConnection {
+        let connection = try PostgresConnection(address, options, damage: nil)
+        lock.withLock { listening = connection }
+        do {
+            let (first, second) = PostgresAddress.lockKey(PostgresAddress.nameOfServersLock(channel))
+            _ = try connection.ask("SELECT pg_advisory_lock_shared(\(first), \(second))::text")
+            try connection.execute("LISTEN \(PostgresAddress.quoted(channel))")
+            return connection
+        } catch {
+            disconnect()
+            throw error
+        }
+    }
+
+    private func disconnect() {
+        let connection = lock.withLock { () -> PostgresConnection? in
+            defer { listening = nil }
+            return listening
+        }
+        connection?.close()
     }
 
     private func listen(on connection: PostgresConnection) throws {

@@ -18,15 +18,27 @@ package final class PostgresStores: StoreProvider {
     package let blanks: (any StoreProvider)?
     /// The files of stores without an asset directory, by store.
     private let temporaryAssets = Mutex<[StoreID: AssetDirectory]>([:])
+    /// Keeps servers from stores that are copied.
+    private let lockOfCopy = Mutex<(any StoreLock)?>(nil)
+
+    /// Who uses the stores of a database.
+    package enum Use {
+        case command
+        /// A server: nothing copies the stores until it ends.
+        case server
+        /// What copies stores: no server starts until it ends. An interrupted copy goes on into a target.
+        case copy(isTarget: Bool)
+    }
 
     /// Looks whether the server may be used, and makes the schema of the stores, if there is none. Blocks.
     /// - Parameters:
     ///   - assets: the directory of the files of assets; nil for temporary ones.
     ///   - blanks: gives stores that are empty and kept nowhere.
-    /// - Throws: `StorageError`: `.inputOutput` if the server cannot be reached, `.constraint` if it may not be used.
+    /// - Throws: `StorageError`: `.inputOutput` if the server cannot be reached, `.constraint` if it may not be used or a copy
+    ///   to the database was interrupted, `.inUse` if servers and what copies stores meet.
     package init(
         _ address: PostgresAddress, options: PostgresOptions = PostgresOptions(), assets: String? = nil,
-        blanks: (any StoreProvider)? = nil
+        blanks: (any StoreProvider)? = nil, for use: Use = .command
     ) throws {
         self.address = address
         self.options = options
@@ -49,6 +61,32 @@ package final class PostgresStores: StoreProvider {
             try clock.measure(connection)
             try connection.migrate(options)
             try ServerChecks.refuseMissingPrivileges(connection, options)
+        }
+        do {
+            try prepare(for: use)
+        } catch {
+            close()
+            throw error
+        }
+    }
+
+    private func prepare(for use: Use) throws {
+        switch use {
+        case .command: break
+        case .server: try signals.listenAtOnce()
+        case .copy(let isTarget):
+            let lock = try lockOutServers()
+            lockOfCopy.withLock { $0 = lock }
+            if isTarget { return }
+        }
+        try connected { try $0.refuseUnfinishedCopy() }
+    }
+
+    private func lockOutServers() throws -> any StoreLock {
+        do {
+            return try AdvisoryLock(PostgresAddress.nameOfServersLock(prefix), address, options)
+        } catch let error as StorageError where error.code == .busy {
+            throw StorageError(.inUse, "a server uses the database (\(error)); stop every server of it first")
         }
     }
 
@@ -107,9 +145,11 @@ package final class PostgresStores: StoreProvider {
         """
     }
 
-    /// The store's rows, to be copied; it is made if there is none. Blocks until the store is not written, and keeps it so.
-    package func image(of id: StoreID) throws -> PostgresImage {
-        try PostgresImage(address, options, store: try connected { try number(of: id, $0) })
+    /// The store's rows, to be copied. Blocks until the store is not written, and keeps it so.
+    /// - Parameter isTarget: whether they are copied to here. The store exists once they are.
+    package func image(of id: StoreID, isTarget: Bool) throws -> PostgresImage {
+        if isTarget { try expect([id]) }
+        return try PostgresImage(address, options, store: try connected { try number(of: id, $0) }, isTarget)
     }
 
     package func assets(of id: StoreID) throws -> any AssetStore {
@@ -148,7 +188,7 @@ package final class PostgresStores: StoreProvider {
         }
     }
 
-    package func existingStores() throws -> [StoreID] { try connected { try $0.stores() } }
+    package func existingStores() throws -> [StoreID] { try connected { try $0.existingStores() } }
 
     package func storesWithWork() throws -> [StoreID]? {
         let key = StoreNumber.sql(ofKey: "owner")
@@ -196,6 +236,7 @@ package final class PostgresStores: StoreProvider {
             kept?.close()
             kept = nil
         }
+        lockOfCopy.withLock { $0?.release() }
         pool.close()
         lookups.close()
         signals.close()

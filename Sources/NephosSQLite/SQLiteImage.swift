@@ -1,14 +1,20 @@
 import CSQLite
+import Glibc
 package import NephosStorage
 
 /// Untyped access to the rows of a store in a SQLite file.
 package final class SQLiteImage: StoreCopy {
     private let connection: Connection
     private static let rowsPerRead = 500
+    private var isClosed = false
+    /// The file that a new store is written to, and its name from the commit on; nil for an existing store.
+    private let draft: (path: String, target: String)?
 
-    /// Opens the store, and creates it if it is missing.
+    /// Opens the store. One that is missing exists from the commit on.
     package init(_ id: StoreID, in directory: DataDirectory) throws {
-        connection = try StoreFile.open(try directory.file(for: id), directory.options)
+        let file = try directory.file(for: id)
+        draft = FileSystem.exists(file) ? nil : (try StoreFile.draft(of: file), file)
+        connection = try StoreFile.open(draft?.path ?? file, directory.options)
         try connection.begin(writing: true)
     }
 
@@ -92,9 +98,22 @@ package final class SQLiteImage: StoreCopy {
         }
     }
 
-    package func commit() throws { try connection.commit() }
+    package func commit() throws {
+        try connection.commit()
+        guard let (path, target) = draft else { return }
+        // Moves the log into the file, which is renamed without it.
+        close()
+        guard FileSystem.size("\(path)-wal") == 0 else {
+            throw StorageError(.inputOutput, "\(path) could not be written to its end")
+        }
+        try FileSystem.synchronize(file: path)
+        guard rename(path, target) == 0 else { throw StorageError(system: errno, while: "renaming \(path)") }
+        try FileSystem.synchronizeParent(of: target)
+    }
 
     package func close() {
+        if isClosed { return }
+        isClosed = true
         connection.rollback()
         connection.close()
     }

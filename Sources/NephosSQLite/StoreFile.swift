@@ -80,6 +80,16 @@ enum StoreFile {
         try FileSystem.synchronizeParent(of: path)
     }
 
+    /// Returns the path of a file that a store is copied to before it gets its name, and removes what an interrupted copy left
+    /// there.
+    static func draft(of path: String) throws -> String {
+        let draft = "\(path).copy"
+        for leftover in ["", "-journal", "-wal", "-shm"] where FileSystem.exists(draft + leftover) {
+            guard unlink(draft + leftover) == 0 else { throw StorageError(system: errno, while: "removing \(draft)") }
+        }
+        return draft
+    }
+
     /// Refuses a file that is not a Nephos store, that is incomplete, or that has another version. The check runs
     /// before SQLite opens the file, because SQLite may change it.
     static func check(_ path: String, _ migrations: [Migration]) throws {

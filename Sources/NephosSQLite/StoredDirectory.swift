@@ -57,10 +57,7 @@ package struct StoredDirectory: Sendable {
         let target = "\(folder)/\(id.environment).sqlite"
         guard !FileSystem.exists(target) else { throw StorageError(.inputOutput, "\(target) is there already.") }
         try StoreFile.check(file(id), Migration.all)
-        let draft = "\(target).copy"
-        for leftover in ["", "-journal", "-wal", "-shm"] where FileSystem.exists(draft + leftover) {
-            guard unlink(draft + leftover) == 0 else { throw StorageError(system: errno, while: "removing \(draft)") }
-        }
+        let draft = try StoreFile.draft(of: target)
         let descriptor = FileSystem.open(draft, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw StorageError(system: errno, while: "making \(draft)") }
         defer { close(descriptor) }

@@ -71,9 +71,7 @@ import Testing
         // To PostgreSQL.
         var stores = try PostgresStores(address, options: options)
         var directory = try DataDirectory(path: old)
-        try move(try SQLiteImage(id, in: directory), try stores.image(of: id))
-        // Not over what is there.
-        #expect(throws: StorageError.self) { try move(try SQLiteImage(id, in: directory), try stores.image(of: id)) }
+        try move(try SQLiteImage(id, in: directory), try stores.image(of: id, isTarget: true))
         directory.close()
         let second = LocalCloud(stores: stores)
         database = second.container(container).privateCloudDatabase
@@ -83,7 +81,7 @@ import Testing
         // And back.
         stores = try PostgresStores(address, options: options)
         directory = try DataDirectory(path: new)
-        try move(try stores.image(of: id), try SQLiteImage(id, in: directory))
+        try move(try stores.image(of: id, isTarget: false), try SQLiteImage(id, in: directory))
         stores.close()
         directory.close()
         let third = LocalCloud(stores: try DataDirectory(path: new))
@@ -129,35 +127,92 @@ import Testing
         try await expectContinuity(try DataDirectory(path: restored), "restored")
         var stores = try PostgresStores(try TestCluster.address.get(), options: options)
         var directory = try DataDirectory(path: restored)
-        for id in ids { try move(try SQLiteImage(id, in: directory), try stores.image(of: id)) }
+        for id in ids { try move(try SQLiteImage(id, in: directory), try stores.image(of: id, isTarget: true)) }
         directory.close()
         try await expectContinuity(stores, "pg")
         stores = try PostgresStores(try TestCluster.address.get(), options: options)
         directory = try DataDirectory(path: back)
-        for id in ids { try move(try stores.image(of: id), try SQLiteImage(id, in: directory)) }
+        for id in ids { try move(try stores.image(of: id, isTarget: false), try SQLiteImage(id, in: directory)) }
         stores.close()
         directory.close()
         try await expectContinuity(try DataDirectory(path: back), "back")
+    }
+
+    @Test func `a store exists at its target once its copy is committed, and is not copied over`() async throws {
+        let place = FileManager.default.temporaryDirectory.appending(path: "nephos-move-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: place) }
+        let (old, new) = (place.appending(path: "old").path, place.appending(path: "new").path)
+        let (id, address) = (TestCluster.newStore(), try TestCluster.address.get())
+        let options = TestCluster.options(connections: 2)
+        func save(_ name: String) async throws {
+            let cloud = LocalCloud(stores: try DataDirectory(path: old))
+            _ = try await cloud.container(id.container).privateCloudDatabase.save(
+                CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: name)))
+            await cloud.close()
+        }
+        try await save("a")
+        let target = try PostgresStores(address, options: options, for: .copy(isTarget: true))
+        defer { target.close() }
+        try target.expect([id])
+        let refused = #expect(throws: StorageError.self) { _ = try PostgresStores(address, options: options) }
+        #expect(refused?.message.contains("before it had copied \(id.container), development") == true)
+        var from = try DataDirectory(path: old)
+        // The copy ends before its commit.
+        for _ in 0..<2 {
+            let image = try target.image(of: id, isTarget: true)
+            try image.insert([[.text([0x41])]], into: StoreTable(name: "record_type", columns: ["name"]))
+            image.close()
+            #expect(try target.existingStores().isEmpty && target.expectedStores() == [id])
+        }
+        func run() throws -> Int? {
+            let images = (try SQLiteImage(id, in: from), try target.image(of: id, isTarget: true))
+            defer {
+                images.0.close()
+                images.1.close()
+            }
+            return try StoreMove.run(from: images.0, to: images.1)
+        }
+        #expect(try run() ?? 0 > 0)
+        #expect(try target.existingStores() == [id] && target.expectedStores().isEmpty)
+        #expect(try run() == nil, "the same rows")
+        from.close()
+        try await save("b")
+        from = try DataDirectory(path: old)
+        defer { from.close() }
+        let other = #expect(throws: StorageError.self) { _ = try run() }
+        #expect(other?.message.contains("has other rows of ") == true, "\(String(describing: other))")
+
+        // Into files.
+        let directory = try DataDirectory(path: new)
+        defer { directory.close() }
+        let image = try SQLiteImage(id, in: directory)
+        #expect(!directory.exists(id))
+        image.close()
+        let images = (try target.image(of: id, isTarget: false), try SQLiteImage(id, in: directory))
+        try move(images.0, images.1)
+        #expect(directory.exists(id))
     }
 
     @Test func `a database that a server uses is not copied`() async throws {
         let address = try TestCluster.address.get()
         var options = TestCluster.options(connections: 2)
         options.lockMilliseconds = 100
-        let id = TestCluster.newStore()
-        let server = try PostgresStores(address, options: options)
-        let engine = try server.open(id)
-        let (heard, hear) = AsyncStream<StoreSignals>.makeStream()
-        engine.onSignals { hear.yield($0) }
-        var signals = heard.makeAsyncIterator()
-        // The server listens.
-        _ = await signals.next()
-        let stores = try PostgresStores(address, options: options)
-        let error = #expect(throws: StorageError.self) { _ = try stores.image(of: id) }
-        #expect(error?.code == .inUse)
-        await engine.close()
-        server.close()
-        stores.close()
+        // A server without a request has no store open.
+        let idle = try PostgresStores(address, options: options, for: .server)
+        for isTarget in [true, false] {
+            let error = #expect(throws: StorageError.self) {
+                _ = try PostgresStores(address, options: options, for: .copy(isTarget: isTarget))
+            }
+            #expect(error?.code == .inUse && error?.message.contains("stop every server") == true)
+        }
+        idle.close()
+        let copies = try PostgresStores(address, options: options, for: .copy(isTarget: true))
+        let refused = #expect(throws: StorageError.self) {
+            _ = try PostgresStores(address, options: options, for: .server)
+        }
+        #expect(refused?.code == .inUse && refused?.message.contains("'nephos migrate'") == true)
+        copies.close()
+        try PostgresStores(address, options: options, for: .server).close()
     }
 
     private func move(_ source: some StoreCopy, _ target: some StoreCopy) throws {
@@ -165,6 +220,6 @@ import Testing
             source.close()
             target.close()
         }
-        #expect(try StoreMove.run(from: source, to: target) > 0)
+        #expect(try StoreMove.run(from: source, to: target) ?? 0 > 0)
     }
 }

@@ -83,6 +83,14 @@ package enum FileSystem {
         try synchronizeParent(of: path)
     }
 
+    /// Makes the content of a file durable.
+    package static func synchronize(file path: String) throws {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw StorageError(system: errno, while: "opening \(path)") }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw StorageError(system: errno, while: "synchronizing \(path)") }
+    }
+
     /// Makes the entries of a directory durable.
     package static func synchronize(directory path: String) throws {
         let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

@@ -84,19 +84,31 @@ package enum StoreMove {
         }
     }
 
+    private static func content(of table: StoreTable, in store: any StoreCopy) throws -> Content {
+        var content = Content()
+        try store.read(table) { content.add($0) }
+        return content
+    }
+
     /// Copies all rows, reads the copy back, and commits if both are identical. Blocks the calling thread.
-    /// - Returns: the number of rows.
-    /// - Throws: `StorageError`; in that case the target stays empty.
-    package static func run(from source: any StoreCopy, to target: any StoreCopy) throws -> Int {
+    /// - Returns: the number of rows; nil if the target had the same rows already.
+    /// - Throws: `StorageError`, `.constraint` if the target has other rows; in that case the target stays as it was.
+    package static func run(from source: any StoreCopy, to target: any StoreCopy) throws -> Int? {
         let tables = try source.tables()
         guard try target.tables() == tables else {
             throw StorageError(.otherVersion, "the two stores are of different versions of Nephos")
         }
-        for table in tables {
-            try target.read(table) { rows in
-                if rows.isEmpty { return }
-                throw StorageError(.constraint, "the store that it is to be copied to holds something: \(table.name)")
+        let present = try tables.map { try content(of: $0, in: target) }
+        guard present.allSatisfy({ $0.rows == 0 }) else {
+            for (table, content) in zip(tables, present) where try Self.content(of: table, in: source) != content {
+                throw StorageError(
+                    .constraint,
+                    """
+                    the store that it is to be copied to has other rows of \(table.name): one of the two was used since a \
+                    copy. Nothing was changed. Begin with a place that has nothing of it
+                    """)
             }
+            return nil
         }
         var copied: [Content] = []
         for table in tables {
@@ -108,12 +120,8 @@ package enum StoreMove {
             copied.append(content)
         }
         try target.setCounters(try source.counters())
-        for (table, content) in zip(tables, copied) {
-            var found = Content()
-            try target.read(table) { found.add($0) }
-            guard found == content else {
-                throw StorageError(.damaged, "\(table.name) does not hold what was copied; nothing is kept")
-            }
+        for (table, content) in zip(tables, copied) where try Self.content(of: table, in: target) != content {
+            throw StorageError(.damaged, "\(table.name) does not hold what was copied; nothing is kept")
         }
         try target.commit()
         return copied.reduce(0) { $0 + $1.rows }

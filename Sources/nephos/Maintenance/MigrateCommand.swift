@@ -23,7 +23,8 @@ struct MigrateCommand {
         Copies every row, reads it again and compares, and keeps a store only whole. IDs,
         change tokens and what waits to be done go on where they were, and so do the
         sessions of a production server, whose accounts and API tokens move with the
-        first container. No server may run.
+        first container. No server may run. Where it was interrupted, no server starts with
+        the second place until it is repeated, which goes on where it was.
         The stores at the first place stay as they are: start no server there again. Once
         all are moved, a directory of files says that it is PostgreSQL's
         (assets.id): commands on it need --storage, and those that have no such option
@@ -48,10 +49,29 @@ struct MigrateCommand {
             }
         }
 
-        func image(of id: StoreID) throws -> any StoreCopy {
+        func image(of id: StoreID, isTarget: Bool) throws -> any StoreCopy {
             switch self {
             case .directory(let directory): try SQLiteImage(id, in: directory)
-            case .database(let stores): try stores.image(of: id)
+            case .database(let stores): try stores.image(of: id, isTarget: isTarget)
+            }
+        }
+
+        /// Notes that stores are to be copied here, so that nothing uses the others before.
+        func begin(_ stores: [StoreID], from source: String) throws {
+            switch self {
+            case .directory(let directory):
+                _ = try UnfinishedCopy(directory: directory.path).begin(stores, from: source)
+            case .database(let database): try database.expect(stores)
+            }
+        }
+
+        /// Removes the note, unless stores are missing.
+        /// - Returns: the missing stores.
+        func end() throws -> [String] {
+            switch self {
+            case .directory(let directory):
+                try UnfinishedCopy(directory: directory.path).endIfWhole()
+            case .database(let stores): try stores.expectedStores().map(\.text)
             }
         }
 
@@ -83,21 +103,25 @@ struct MigrateCommand {
         try DataOwner.become(ofData: addresses.from == nil ? from : to)
         try StoredData.run {
             // Creating a missing directory would hide a mistyped name.
-            if addresses.from == nil { _ = try StoredDirectory(path: from) }
-            if addresses.from == nil, container == nil {
-                try StoresInFiles.check(from, remedy: "Name a container that was not moved yet with '--container ID'.")
+            if addresses.from == nil {
+                _ = try StoredDirectory(path: from)
+                try UnfinishedCopy(directory: from).check()
+                if container == nil {
+                    try StoresInFiles.checkIsNoDatabase(
+                        from, remedy: "Name a container that was not moved yet with '--container ID'.")
+                }
             }
-            func open(_ address: PostgresAddress?, _ path: String) throws -> Place {
+            func open(_ address: PostgresAddress?, _ path: String, isTarget: Bool) throws -> Place {
                 guard let address else {
                     return .directory(try DataDirectory(path: path, options: SQLiteOptions(log: log)))
                 }
-                return .database(try PostgresStores(address, options: options))
+                return .database(try PostgresStores(address, options: options, for: .copy(isTarget: isTarget)))
             }
-            let source = try open(addresses.from, from)
+            let source = try open(addresses.from, from, isTarget: false)
             defer { source.close() }
-            let target = try open(addresses.to, to)
+            let target = try open(addresses.to, to, isTarget: true)
             defer { target.close() }
-            try move(from: source, to: target, only: container)
+            try move(from: source, from, to: target, only: container)
             // Containers that were not moved are still served from where they are.
             guard try Set(target.existingStores()).isSuperset(of: source.existingStores()) else { return }
             if addresses.from == nil {
@@ -108,7 +132,10 @@ struct MigrateCommand {
         }
     }
 
-    private static func move(from source: Place, to target: Place, only container: String?) throws {
+    /// - Parameter address: the source, as it was given.
+    private static func move(
+        from source: Place, _ address: String, to target: Place, only container: String?
+    ) throws {
         let all = try source.existingStores()
         var stores = all.filter { container == nil || $0.container == container }
         guard !stores.isEmpty else {
@@ -120,14 +147,25 @@ struct MigrateCommand {
         {
             stores.append(.installation)
         }
-        for id in stores.inOrderOfCopying {
-            let (from, to) = (try source.image(of: id), try target.image(of: id))
-            defer {
-                from.close()
-                to.close()
+        stores = stores.inOrderOfCopying
+        try target.begin(stores, from: address)
+        for id in stores {
+            let from = try source.image(of: id, isTarget: false)
+            defer { from.close() }
+            let to = try target.image(of: id, isTarget: true)
+            defer { to.close() }
+            do {
+                let rows = try StoreMove.run(from: from, to: to)
+                Console.print("\(id.text): \(rows.map { "\($0) rows" } ?? "copied before")\n")
+            } catch let error as StorageError {
+                throw StorageError(error.code, "\(id.text): \(error.message)")
             }
-            let rows = try StoreMove.run(from: from, to: to)
-            Console.print("\(id.text): \(rows) rows\n")
+        }
+        let missing = try target.end()
+        if !missing.isEmpty {
+            Console.note(
+                "an interrupted migration is still to copy \(missing.joined(separator: "; ")). Nothing is served before."
+            )
         }
     }
 }
