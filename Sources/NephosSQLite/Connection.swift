@@ -19,6 +19,7 @@ final class Connection: QueuedConnection {
     private var beginWriting: Statement?
     private var commitStatement: Statement?
     private var rollbackStatement: Statement?
+    var tombstoneStatements: TombstoneStatements?
     private var isOpen = true
     private var checkpointer: Checkpointer?
     /// The checkpoints after which a reader maps the file anew, and their number when it last did.
@@ -69,6 +70,7 @@ final class Connection: QueuedConnection {
         checkpointer?.stop()
         for statement in statements { statement?.finalize() }
         for statement in [beginReading, beginWriting, commitStatement, rollbackStatement] { statement?.finalize() }
+        tombstoneStatements?.finalize()
         sqlite3_close_v2(handle)
     }
 

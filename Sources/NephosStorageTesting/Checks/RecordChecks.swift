@@ -29,6 +29,23 @@ extension StorageConformance {
             for row in rows { try await engine.write { _ = try $0.put(row) } }
             for row in rows { try expect(try await engine.record(zone, row.name), equals: row) }
         },
+        .engine("A tombstone takes the place of a record of any size, under the same number") { engine in
+            let (zone, sizes) = (try await engine.makeZone(), [0, 200, 256, 257, 3000, 100_000])
+            for size in sizes { try await engine.save(zone, "r\(size)", fields: String(repeating: "x", count: size)) }
+            let rows = try await engine.allRecords(zone)
+            for row in rows {
+                var tombstone = row
+                (tombstone.isDeleted, tombstone.fields) = (true, [])
+                let written = try await engine.write { [tombstone] transaction in
+                    var tombstone = tombstone
+                    tombstone.sequence = try transaction.nextSequence()
+                    try expect(try transaction.put(tombstone), equals: row.number)
+                    return tombstone
+                }
+                try expect(try await engine.record(zone, row.name), equals: written)
+            }
+            try expect(try await engine.allRecords(zone).map(\.number), equals: rows.map(\.number))
+        },
         .engine("A record that does not exist is nil") { engine in
             let zone = try await engine.makeZone()
             try await engine.save(zone, "a")
