@@ -20,13 +20,17 @@ extension NephosService {
         let id = try await installation.accountID(named: name)
         try await installation.beginDeletion(
             ofAccountNamed: name, erasesPublicRecords: erasesPublicRecords, by: actor)
+        logDeletion(of: id, erasesPublicRecords)
         for store in try await storesAfterRecheck(installation) {
             try await delete(id, from: store, erasesPublicRecords)
         }
-        let removed = try await installation.removeAccount(named: name, by: actor)
-        // A restored backup has the account again, and nothing else says so.
+        return try await installation.removeAccount(named: name, by: actor)
+    }
+
+    /// Logs a deletion before it removes anything: a restored backup has the account again, and nothing else says so. A deletion
+    /// that is resumed is logged again.
+    private func logDeletion(of id: String, _ erasesPublicRecords: Bool) {
         environment.log("account deleted: \(id)\(erasesPublicRecords ? ", with its public records" : "")")
-        return removed
     }
 
     /// Resumes interrupted deletions at the start and at intervals, until the task is cancelled.
@@ -55,13 +59,14 @@ extension NephosService {
         try await installation.checkIsNoServerKeyUser(id)
         var isFound = false
         for store in try await storesAfterRecheck(installation) {
-            isFound = try await delete(id, from: store, erasesPublicRecords) || isFound
+            guard try await delete(id, from: store, erasesPublicRecords) else { continue }
+            if !isFound { logDeletion(of: id, erasesPublicRecords) }
+            isFound = true
         }
         try await installation.removeServerKeyUser(id)
         // Says that there is no such account.
         guard isFound else { return try await installation.removeAccount(named: id, by: actor) }
         try await installation.audit("account removed", id, by: actor)
-        environment.log("account deleted: \(id)\(erasesPublicRecords ? ", with its public records" : "")")
         return AccountSummary(stray: id)
     }
 

@@ -109,7 +109,8 @@ struct RestoreCommand {
         a backup may be in other hands, and may have sessions that were ended since. What
         was revoked since, such as API tokens and roles, is as it was: revoke it again; and
         accounts that were deleted since are back: delete them again. The server's log
-        has a line for each, 'account deleted: ID'.
+        has a line for each, 'account deleted: ID'; a command on the data of a stopped
+        server prints the line itself.
 
         \(ObjectStorageArguments.note)
 

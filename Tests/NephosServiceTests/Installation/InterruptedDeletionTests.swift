@@ -1,3 +1,4 @@
+import Foundation
 import NephosSQLite
 import NephosStorage
 import NephosTesting
@@ -62,6 +63,28 @@ import Testing
                 let records = try await publicRecords(cloud, container)
                 #expect(records == stay)
             }
+        }
+    }
+
+    @Test func `a deletion is logged before it removes anything`() async throws {
+        defer { stores.remove() }
+        var account = ""
+        try await served { installation, cloud in
+            account = try await installation.createAccount(named: "ada", password: nil, by: root).id
+            for container in Self.containers {
+                _ = try await cloud.service.modifyRecords(
+                    ModifyRecordsRequest(operations: [.create("a")]),
+                    cloud.context(account, .public, container: container))
+            }
+        }
+        try stores.edit(Self.containers[1]) { $0 = Data(repeating: 1, count: $0.count) }
+        try await served { installation, cloud in
+            await #expect(throws: ServiceError.self) {
+                try await cloud.service.deleteAccount(named: "ada", of: installation, by: root)
+            }
+            #expect(cloud.log.all.contains("account deleted: \(account)"))
+            let left = try await installation.accounts(after: "")
+            #expect(left.map(\.name) == ["ada"])
         }
     }
 
