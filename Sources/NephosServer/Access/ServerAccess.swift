@@ -1,3 +1,4 @@
+import Glibc
 package import NephosService
 import NephosWire
 
@@ -112,14 +113,20 @@ struct DevelopmentAccess: ServerAccess {
     func administrator(
         _ request: HTTPRequest, _ target: RequestTarget, isUsed: Bool
     ) async throws(Refusal) -> Administrator {
-        .localUser(0)
+        .localUser(names == nil ? 0 : geteuid())
     }
 
     func checkExists(container: String) async throws(Refusal) {}
 
     func audit(
         _ route: Route, of container: String, by administrator: Administrator, _ request: HTTPRequest
-    ) async throws(Refusal) {}
+    ) async throws(Refusal) {
+        do throws(ServiceError) {
+            try await names?.audit(route.path, container, by: administrator.actor(address: ""))
+        } catch {
+            throw Refusal(error)
+        }
+    }
 
     func noteRefusal(
         _ route: Route, of container: String, by administrator: Administrator?, _ request: HTTPRequest

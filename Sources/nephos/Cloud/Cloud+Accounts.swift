@@ -1,3 +1,4 @@
+import Glibc
 import NephosHTTP
 import NephosSQLite
 import NephosService
@@ -21,6 +22,21 @@ extension Cloud {
         return try waiting { () async -> Result<Installation, any Error> in
             do { return .success(try await Installation.open(stores)) } catch { return .failure(error) }
         }.get()
+    }
+
+    /// Adds the command to the audit of a stopped production server, once, before it reads or writes records. A running server
+    /// has their accounts' sign-ins in the audit. What administrators change the responder adds.
+    func audit() throws {
+        guard let local, let installation = local.installation, local.auditNote.make() else { return }
+        try Self.audit("nephos \(CommandLine.arguments.dropFirst().first ?? "")", container, in: installation)
+    }
+
+    /// Adds an event of the user of this machine to the audit of a stopped production server.
+    static func audit(_ event: String, _ container: String, in installation: Installation) throws(Failure) {
+        try answer { () async throws(ServiceError) in
+            try await installation.audit(
+                event, container, by: Administrator.localUser(geteuid()).actor(address: ""))
+        }
     }
 
     /// Returns the containers of a production server, written or not.

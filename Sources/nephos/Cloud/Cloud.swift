@@ -5,6 +5,7 @@ import NephosServer
 import NephosService
 import NephosStorage
 import NephosWire
+import Synchronization
 
 /// The cloud that a command works on. A data directory answers the same requests as a server, without a socket.
 ///
@@ -32,6 +33,15 @@ final class Cloud {
         let service: NephosService
         /// The installation of a stopped production server; nil for the local CloudKit.
         var installation: Installation?
+        let auditNote = AuditNote()
+    }
+
+    /// Notes that the audit has the command.
+    final class AuditNote: Sendable {
+        private let isMade = Atomic(false)
+
+        /// - Returns: whether this is the first call.
+        func make() -> Bool { !isMade.exchange(true, ordering: .relaxed) }
     }
 
     let address: CloudAddress
@@ -227,6 +237,7 @@ final class Cloud {
     private func send(
         _ body: [UInt8]?, to target: String, isAdministration: Bool
     ) throws -> (status: Int, body: [UInt8]) {
+        if !isAdministration { try audit() }
         guard let responder = local?.responder else {
             let connection = try address.connection(isAdministration: isAdministration)
             do throws(ServerConnection.Failure) {

@@ -8,6 +8,7 @@ import NephosWire
 /// A schema in a data directory, without a running server. The next server that opens the directory runs the background
 /// jobs of a change (building indexes, removing records).
 struct DirectorySchema: SchemaPlace {
+    private let directory: DataDirectory
     private let service: NephosService
     private let context: RequestContext
 
@@ -17,7 +18,6 @@ struct DirectorySchema: SchemaPlace {
         var status = stat()
         guard stat(path, &status) == 0 else { throw SchemaFailure("there is no data directory \(path).") }
         guard status.st_mode & S_IFMT == S_IFDIR else { throw SchemaFailure("\(path) is a file, not a directory.") }
-        let directory: DataDirectory
         let containers: [String]
         // The containers of a production server are made by 'nephos containers create' alone.
         let isProduction: Bool
@@ -55,17 +55,17 @@ struct DirectorySchema: SchemaPlace {
     func exportSchema() throws(SchemaFailure) -> String { try ask { try await $0.exportSchema($1) } }
 
     func importSchema(_ text: String) throws(SchemaFailure) -> SchemaReport {
-        try ask { try await $0.importSchema(text, $1) }
+        try change("import") { try await $0.importSchema(text, $1) }
     }
 
     func validateSchema(_ text: String) throws(SchemaFailure) -> SchemaReport {
         try ask { try await $0.validateSchema(text, $1) }
     }
 
-    func resetSchema() throws(SchemaFailure) -> SchemaReport { try ask { try await $0.resetSchema($1) } }
-    func deploySchema() throws(SchemaFailure) -> SchemaReport { try ask { try await $0.deploySchema($1) } }
+    func resetSchema() throws(SchemaFailure) -> SchemaReport { try change("reset") { try await $0.resetSchema($1) } }
+    func deploySchema() throws(SchemaFailure) -> SchemaReport { try change("deploy") { try await $0.deploySchema($1) } }
     func dropField(_ request: DropFieldRequest) throws(SchemaFailure) -> SchemaReport {
-        try ask { try await $0.dropField(request, $1) }
+        try change("drop") { try await $0.dropField(request, $1) }
     }
     func preflight(_ text: String?) throws(SchemaFailure) -> SchemaReport {
         try ask { try await $0.preflight(text, $1) }
@@ -73,6 +73,22 @@ struct DirectorySchema: SchemaPlace {
     func schemaIndexes() throws(SchemaFailure) -> IndexesReport { try ask { try await $0.schemaIndexes($1) } }
 
     func close() { _ = try? ask { service, _ in await service.close() } }
+
+    /// Changes the schema, after the audit of a stopped production server has it as a running one would.
+    private func change(
+        _ action: String,
+        _ command: @escaping @Sendable (NephosService, RequestContext) async throws -> SchemaReport
+    ) throws(SchemaFailure) -> SchemaReport {
+        do {
+            if let installation = try Cloud.installation(in: directory) {
+                defer { waiting { await installation.close() } }
+                try Cloud.audit("/nephos/schema/\(action)", context.container, in: installation)
+            }
+        } catch {
+            throw SchemaFailure((error as? StorageError)?.message ?? "\(error)")
+        }
+        return try ask(command)
+    }
 
     /// Blocks the main thread until the service answers. That thread does not belong to the cooperative pool.
     private func ask<Answer: Sendable>(

@@ -176,6 +176,36 @@ import Testing
         }
     }
 
+    @Test func `commands on the data are in the audit, each once, as the user's of this machine`() async throws {
+        try await withTemporaryDirectory { directory in
+            let served = try Served(directory.appendingPathComponent("data"))
+            try await served.start()
+            let apiToken = try await served.prepare(accounts: "ada@example.org", "bob@example.org")
+            for name in ["ada@example.org", "bob@example.org"] {
+                try await served.save("a", apiToken: apiToken, token: try await served.signIn(name))
+            }
+            try await served.stop()
+            let before = try await served.output("audit", "list").split(separator: "\n").count
+            let file = directory.appendingPathComponent("all.jsonl").path
+            try await served.output("export", "--all", "--output", file)
+            try await served.output("query", "Note", "--account", "ada@example.org")
+            try await served.output("import", file, "--account", "ada@example.org")
+            try await served.output("deletions", "forget", "--older-than", "30d", "--yes")
+            try await served.output("zones", "list", "--account", "ada@example.org")
+            let schema = directory.appendingPathComponent("app.ckdb").path
+            try await served.output("schema", "export", "--output", schema)
+            try await served.output("schema", "import", schema)
+            let events = try await served.output("audit", "list").split(separator: "\n").dropFirst(before)
+            let expected = [
+                "nephos export", "nephos query", "nephos import", "/nephos/deletions/forget", "/nephos/schema/import",
+            ]
+            #expect(events.count == expected.count, "\(events)")
+            for (event, name) in zip(events, expected) {
+                #expect(event.hasSuffix("  user \(geteuid())  \(name)  \(Self.container)"), "\(event)")
+            }
+        }
+    }
+
     @Test func `an account accepts an invitation to its name, and shares show the names of accounts`() async throws {
         try await withTemporaryDirectory { directory in
             let served = try Served(directory.appendingPathComponent("data"))
