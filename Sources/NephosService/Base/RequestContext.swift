@@ -1,3 +1,4 @@
+import NephosStorage
 import NephosWire
 
 /// The database that a request names in its path.
@@ -75,6 +76,12 @@ extension RequestContext {
             throw ServiceError(
                 .badRequest, .badContainer,
                 "container '\(Identifier.excerpt(container))' must hold 1 to 200 letters, digits, '.', '-' and '_'")
+        }
+        guard container != StoreID.installation.container else {
+            throw ServiceError(
+                .badRequest, .badContainer,
+                "'\(container)' is where a server keeps its accounts: give the container another name, such as "
+                    + "iCloud.org.example.App")
         }
     }
 }

@@ -206,6 +206,22 @@ import Testing
         }
     }
 
+    @Test func `the name of the server's own store is no container's`() async throws {
+        try await withTemporaryDirectory { directory in
+            let served = try Served(directory.appendingPathComponent("data"))
+            let refused = try await served.run("containers", "create", "nephos")
+            #expect(refused.status == 1 && refused.errors.contains("another name"), "\(refused)")
+            try await served.output("containers", "create", "nephos.org")
+            let server = try StartedNephos([
+                "dev", "--port", "0", "--data", directory.appendingPathComponent("dev").path,
+            ])
+            let saved = try await TestConnection(port: try readyPort(try await server.readyLine())).request(
+                "POST", "/database/1/nephos/development/private/zones/list?ckAPIToken=any&ckWebAuthToken=dev:me")
+            #expect(saved.text.contains("another name"), "\(saved.text)")
+            #expect(try await server.stop().status == 0)
+        }
+    }
+
     @Test func `an account accepts an invitation to its name, and shares show the names of accounts`() async throws {
         try await withTemporaryDirectory { directory in
             let served = try Served(directory.appendingPathComponent("data"))
