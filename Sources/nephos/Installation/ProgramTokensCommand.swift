@@ -29,7 +29,7 @@ enum ProgramTokensCommand {
     private static let readOnly = CommandOption("--read-only", nil, "The token reads, and writes nothing.")
     private static let expires = CommandOption(
         "--expires", "TIME", "The token expires after TIME, such as 30d, at most 365d. Default: 90d")
-    private static let name = CommandOption("--name", "TEXT", "A name for people.")
+    private static let name = CommandOption("--name", "TEXT", "A name for people; it is needed.")
     private static let token = CommandOption("--token", "ID", "This token alone, as list prints it. Default: all")
 
     private static let actions = [
