@@ -20,13 +20,13 @@ function scriptOrigin() {
 /** @param {any} given a container's dictionary @param {any} all the whole configuration @param {any} logger */
 function containerConfiguration(given, all, logger) {
   const { containerIdentifier, environment } = given ?? {};
-  if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(containerIdentifier ?? "")) throw misconfigured("a container has no valid 'containerIdentifier'");
+  if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(containerIdentifier ?? "")) throw misconfigured("a container needs a 'containerIdentifier'");
   if (![DEVELOPMENT_ENVIRONMENT, PRODUCTION_ENVIRONMENT].includes(environment)) {
     throw misconfigured(`the 'environment' of ${containerIdentifier} is 'development' or 'production'`);
   }
   const auth = given.apiTokenAuth ?? formerAuth(given, logger);
   if ((auth === undefined) === (given.serverToServerKeyAuth === undefined)) {
-    throw misconfigured(`${containerIdentifier} needs one of 'apiTokenAuth' and 'serverToServerKeyAuth'`);
+    throw misconfigured(`${containerIdentifier} needs 'apiTokenAuth' or 'serverToServerKeyAuth'`);
   }
   if (auth && typeof auth.apiToken !== "string") throw misconfigured(`the 'apiToken' of ${containerIdentifier} is a string`);
   const hasButtons = auth && given.auth !== false;
@@ -42,7 +42,7 @@ function containerConfiguration(given, all, logger) {
 /** The keys of 1.x. @param {any} given @param {any} logger */
 function formerAuth(given, logger) {
   if (given.apiToken === undefined) return undefined;
-  logger?.warn?.("CloudKit: 'apiToken' and 'auth' of a container are keys of 1.x: write 'apiTokenAuth'");
+  logger?.warn?.("CloudKit: write 'apiTokenAuth' for 'apiToken' and 'auth'");
   return { apiToken: given.apiToken, persist: given.auth?.persist };
 }
 
@@ -54,7 +54,7 @@ function baseOf(given, all) {
   const [shared, hidden] = [partition("publicDatabasePartition", common), partition("privateDatabasePartition", common)];
   const bases = { public: shared, private: hidden, shared: partition("sharedDatabasePartition", hidden) };
   if (Object.values(bases).includes(undefined)) {
-    throw misconfigured("this script was not loaded from a server: give the server's address in 'serverURL'");
+    throw misconfigured("give the server's address in 'serverURL'");
   }
   return (scope) => bases[scope];
 }
@@ -70,7 +70,7 @@ const CloudKit = {
     const services = configuration?.services ?? {};
     const logger = "logger" in services ? services.logger : CloudKit.logToConsole ? console : undefined;
     if (!Array.isArray(configuration?.containers) || configuration.containers.length === 0) {
-      throw misconfigured("'containers' is an array with a dictionary for each container");
+      throw misconfigured("'containers' is an array of dictionaries");
     }
     const configurations = configuration.containers.map((given) => (
       containerConfiguration(given, configuration, "logger" in services ? logger : console)));
@@ -82,7 +82,7 @@ const CloudKit = {
   },
 
   getDefaultContainer() {
-    if (containers.length === 0) throw misconfigured("there is no container before 'configure'");
+    if (containers.length === 0) throw misconfigured("call 'configure' first");
     return containers[0];
   },
 

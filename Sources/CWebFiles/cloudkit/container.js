@@ -30,7 +30,7 @@ class Container {
   /** @param {string} scope of `DatabaseScope` */
   getDatabaseWithDatabaseScope(scope) {
     const databases = { PUBLIC: this.publicCloudDatabase, PRIVATE: this.privateCloudDatabase, SHARED: this.sharedCloudDatabase };
-    if (!Object.hasOwn(databases, scope)) throw invalid("the scope of a database is PUBLIC, PRIVATE or SHARED");
+    if (!Object.hasOwn(databases, scope)) throw invalid("a scope is PUBLIC, PRIVATE or SHARED");
     return databases[scope];
   }
 
@@ -64,7 +64,7 @@ class Container {
     const lookupInfos = list(infos);
     for (const info of lookupInfos) {
       if (![info?.emailAddress, info?.phoneNumber, info?.userRecordName].some((value) => typeof value === "string")) {
-        throw invalid("a user is looked up by 'emailAddress', 'phoneNumber' or 'userRecordName'");
+        throw invalid("a user has 'emailAddress', 'phoneNumber' or 'userRecordName'");
       }
     }
     return new UserIdentitiesResponse((await this.#connection.send("public", "users/discover", { lookupInfos })).users);
@@ -80,7 +80,7 @@ class Container {
   async discoverUserIdentityWithUserRecordName(userRecordName) {
     const response = await this.discoverUserIdentities([{ userRecordName }]);
     if (response.users.length + response.errors.length > 0) return response;
-    throw new CKError("NOT_FOUND", "no user of that record name can be found");
+    throw new CKError("NOT_FOUND", "there is no such user");
   }
 
   /** Has one user, whose other keys than `lookupInfo` are there for a match alone. @param {any} lookupInfo */

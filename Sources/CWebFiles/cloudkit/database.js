@@ -88,7 +88,7 @@ class Database {
   async fetchRecordZoneChanges(options) {
     const zones = list(options).map((zone) => {
       const zoneID = zoneIDOf(zone);
-      if (!zoneID) throw invalid("the changes of a zone are asked for by its 'zoneID'");
+      if (!zoneID) throw invalid("changes need a 'zoneID'");
       const { syncToken, desiredKeys, desiredRecordTypes, resultsLimit, numbersAsStrings } = zone;
       return { zoneID, syncToken: syncToken ?? undefined, desiredKeys, desiredRecordTypes, resultsLimit, numbersAsStrings };
     });
@@ -128,7 +128,7 @@ class Database {
   async shareWithUI(options) {
     if (!options?.record || !zoneIDOf(options.zoneID)) throw invalid("shareWithUI needs 'record' and 'zoneID'");
     if (typeof document !== "object" || typeof HTMLDialogElement !== "function") {
-      throw new CKError("SHARE_UI_TIMEOUT", "there is no sheet here: save a record of the type cloudkit.share with 'forRecord'");
+      throw new CKError("SHARE_UI_TIMEOUT", "no sheet here: save a share with 'forRecord'");
     }
     const ShareSheet = await shareSheet(this.#connection.base);
     return new ShareSheet(this, options, ShareRecordType).run();
@@ -154,7 +154,7 @@ function zoneIDsOf(zones) {
 /** @param {any} subscription */
 function sentSubscription(subscription) {
   if (!isDictionary(subscription) || typeof subscription.subscriptionType !== "string") {
-    throw invalid("a subscription is a dictionary with 'subscriptionType': 'query', 'zone' or 'database'");
+    throw invalid("a subscription is a dictionary with 'subscriptionType'");
   }
   const { query, zoneID } = subscription;
   return { ...subscription, ...(query && { query: sentQuery(query) }), zoneID: zoneIDOf(zoneID) };

@@ -12,16 +12,16 @@ function sentQuery(query) {
 
 /** @param {any} filter */
 function sentFilter(filter) {
-  if (!isDictionary(filter)) throw invalid("a filter is a dictionary with 'comparator', 'fieldName' and 'fieldValue'");
+  if (!isDictionary(filter)) throw invalid("a filter is a dictionary with 'comparator'");
   const comparator = filter.comparator ?? (filter.distance === undefined ? undefined : "NEAR");
-  if (typeof comparator !== "string") throw invalid("a filter has no 'comparator'");
+  if (typeof comparator !== "string") throw invalid("a filter is a dictionary with 'comparator'");
   const name = filter.fieldName ?? filter.systemFieldName ?? comparator;
   return { ...filter, comparator, fieldValue: sentField(name, locationField(filter.fieldValue)) };
 }
 
 /** @param {any} sort */
 function sentSort(sort) {
-  if (!isDictionary(sort)) throw invalid("a sort descriptor is a dictionary with 'fieldName' or 'systemFieldName'");
+  if (!isDictionary(sort)) throw invalid("a sort descriptor is a dictionary with 'fieldName'");
   if (sort.relativeLocation === undefined) return sort;
   return { ...sort, relativeLocation: sentField("relativeLocation", locationField(sort.relativeLocation)) };
 }
@@ -41,7 +41,7 @@ function queryRequest(first, options) {
     ? { ...first, ...options, query: first.query, continuationMarker: first.continuationMarker }
     : { ...options, query: first };
   const { query, zoneID, zoneWide, desiredKeys, resultsLimit, numbersAsStrings, continuationMarker } = request;
-  if (isPage && !continuationMarker) throw invalid("the response is the last page of its query: 'moreComing' is false");
+  if (isPage && !continuationMarker) throw invalid("there is no next page");
   return {
     query: sentQuery(query), zoneID: zoneWide && !options.zoneID ? undefined : zoneIDOf(zoneID),
     zoneWide: zoneWide && !options.zoneID ? true : undefined, desiredKeys: desiredKeys ?? undefined, resultsLimit,

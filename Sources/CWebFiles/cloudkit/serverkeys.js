@@ -34,7 +34,7 @@ class ServerKey {
       const pem = String(file).includes("-----BEGIN") ? file : await readFile(file, "utf8");
       return { createHash, sign, key: createPrivateKey({ key: pem, passphrase }) };
     } catch (error) {
-      throw new CKError("CONFIGURATION_ERROR", `The private key cannot be read: ${error?.message ?? error}`);
+      throw new CKError("CONFIGURATION_ERROR", `The key cannot be read: ${error?.message ?? error}`);
     }
   }
 }

@@ -10,7 +10,7 @@ function shareSheet(base) {
   const own = /^https?:.*\/ck\/[^/]+\/cloudkit\.m?js([?#]|$)/.test(scriptURL ?? "") ? scriptURL : `${base}/ck/2/`;
   const src = new URL(`../${sheetVersion}/sharesheet.js`, own).href;
   return (loadedSheet ??= new Promise((take, reject) => {
-    const onerror = () => reject(new CKError("SHARE_UI_TIMEOUT", `the sheet cannot be loaded from ${src}: reload the page`));
+    const onerror = () => reject(new CKError("SHARE_UI_TIMEOUT", `the sheet cannot be loaded: ${src}`));
     const script = Object.assign(document.createElement("script"), { src, integrity: sheetIntegrity, crossOrigin: "anonymous", take, onerror });
     document.head.append(script);
   }).catch((error) => {

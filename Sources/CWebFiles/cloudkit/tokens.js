@@ -53,7 +53,7 @@ class Session {
       this.#name = this.#storedName;
     } catch (error) {
       this.#loaded = undefined;
-      throw new CKError("AUTH_PERSIST_ERROR", `The stored session cannot be read: ${error?.message ?? error}`);
+      throw new CKError("AUTH_PERSIST_ERROR", `The session cannot be read: ${error?.message ?? error}`);
     }
   }
 

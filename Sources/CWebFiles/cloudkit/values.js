@@ -20,7 +20,7 @@ function zoneIDOf(value) {
   const zoneID = typeof value === "string" ? { zoneName: value } : value.zoneID ?? value;
   if (typeof zoneID === "string") return { zoneName: zoneID };
   if (!isDictionary(zoneID) || typeof zoneID.zoneName !== "string" || zoneID.zoneName === "") {
-    throw invalid("a zone is its name, or a dictionary with 'zoneName' and optionally 'ownerRecordName'");
+    throw invalid("a zone is its name or a dictionary with 'zoneName'");
   }
   const { zoneName, ownerRecordName } = zoneID;
   return ownerRecordName === undefined ? { zoneName } : { zoneName, ownerRecordName };
@@ -34,7 +34,7 @@ function zoneIDOf(value) {
 function sentField(name, field) {
   if (field === null) return { value: null };
   if (!isDictionary(field) || !("value" in field)) {
-    throw invalid(`the field '${name}' is no dictionary with 'value', such as {value: "text"}`);
+    throw invalid(`the field '${name}' is no dictionary with 'value'`);
   }
   const value = Array.isArray(field.value)
     ? field.value.map((element) => sentValue(name, field, isDictionary(element) && "value" in element ? element.value : element))
@@ -74,7 +74,7 @@ function sentNumber(name, number) {
 /** @param {any} bytes an ArrayBuffer or a view of one */
 function base64(bytes) {
   if (!(bytes instanceof ArrayBuffer) && !ArrayBuffer.isView(bytes)) {
-    throw invalid("bytes are base64, a Uint8Array or an ArrayBuffer; a Blob is for an asset");
+    throw invalid("bytes are base64, a Uint8Array or an ArrayBuffer, and no Blob");
   }
   const view = bytes instanceof ArrayBuffer ? new Uint8Array(bytes) : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return btoa(Array.from(view, (byte) => String.fromCharCode(byte)).join(""));
