@@ -278,6 +278,11 @@ private struct TypeCheck {
             // For system fields a plain record name is enough: `recordName = "…"`.
             guard case .system = filter.key else { break }
             return .reference(fit(ReferenceValue(recordName: name), filter.key))
+        case (_, .string) where !isDeclared:
+            // INT64 and DOUBLE count as one type.
+            if let number = FieldTypeRules.rereadScalar(value, as: type.isNumber ? .number : type.scalar) {
+                return number
+            }
         default: break
         }
         throw .invalid(

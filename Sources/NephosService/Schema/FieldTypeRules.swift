@@ -4,7 +4,7 @@ import NephosWire
 /// The rules for the values that may be saved in a field of a type: "each field keeps its type". A DOUBLE field accepts
 /// any number, and an INT64 field a whole number, whatever type the number was sent with, if the conversion is
 /// lossless: an app's `NSNumber` does not distinguish them. A value that is sent without a type may be read as another
-/// type: a string as BYTES, a whole number as TIMESTAMP (CloudKit Web Services, Field Dictionary).
+/// type: a string as BYTES or a number, a whole number as TIMESTAMP (CloudKit Web Services, Field Dictionary).
 enum FieldTypeRules {
     /// - Returns: the value converted to the field's type; nil if it already has that type.
     static func fit(
@@ -21,7 +21,8 @@ enum FieldTypeRules {
         if type.accepts(scalar) { return nil }
         // An empty list has no element type, so it gets the field's.
         if scalar == .unknown { return .list(of: type.scalar.wire, []) }
-        guard !field.hasDeclaredType || type.isNumber, let read = reread(value, as: type) else {
+        let isConvertible = !field.hasDeclaredType || (type.isNumber && scalar != .string)
+        guard isConvertible, let read = reread(value, as: type) else {
             throw mismatch(field, value, type, name, recordType)
         }
         return read
@@ -76,7 +77,10 @@ enum FieldTypeRules {
                 guard let element = rereadScalar(element, as: type.scalar) else { return nil }
                 read.append(element)
             }
-            guard let scalar = read.first?.type.scalar else { return nil }
+            // In a NUMBER field, a list of strings may be one of whole numbers and of fractions.
+            guard let scalar = read.first?.type.scalar, read.allSatisfy({ $0.type.scalar == scalar }) else {
+                return nil
+            }
             return .list(of: scalar, read)
         }
         return rereadScalar(value, as: type.scalar)
@@ -88,13 +92,19 @@ enum FieldTypeRules {
         return time.milliseconds == milliseconds ? .timestamp(time) : nil
     }
 
-    private static func rereadScalar(_ value: FieldValue, as scalar: SchemaType.Scalar) -> FieldValue? {
+    /// The value that a value without a declared type is in a field of a type; nil if it is none of that type.
+    static func rereadScalar(_ value: FieldValue, as scalar: SchemaType.Scalar) -> FieldValue? {
         switch (value, scalar) {
         case (.int64(let number), .double): Int64(exactly: Double(number)) == number ? .double(Double(number)) : nil
         case (.int64(let number), .timestamp): timestamp(number)
         case (.double(let number), .int64): Int64(exactly: number).map { .int64($0) }
         case (.double(let number), .timestamp): Int64(exactly: number).flatMap(timestamp)
         case (.string(let text), .bytes): Data(base64Encoded: text).map { .bytes([UInt8]($0)) }
+        case (.string(let text), .int64): JSONNumber.int64(text).map { .int64($0) }
+        case (.string(let text), .double): JSONNumber.double(text).map { .double($0) }
+        case (.string(let text), .number):
+            JSONNumber.int64(text).map { .int64($0) } ?? JSONNumber.double(text).map { .double($0) }
+        case (.string(let text), .timestamp): JSONNumber.int64(text).flatMap(timestamp)
         default: nil
         }
     }

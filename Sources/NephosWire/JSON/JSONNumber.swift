@@ -1,5 +1,11 @@
 /// Parses numbers in text.
-enum JSONNumber {
+package enum JSONNumber {
+    /// Parses digits with an optional minus sign; nil for any other text, and for numbers beyond 64 bits.
+    package static func int64(_ text: String) -> Int64? { Array(text.utf8).withUnsafeBytes { int64($0) } }
+
+    /// Parses a finite number in JSON's grammar; nil for any other text.
+    package static func double(_ text: String) -> Double? { Array(text.utf8).withUnsafeBytes { double($0) } }
+
     /// Parses digits with an optional minus sign; nil for any other text, and for numbers beyond 64 bits.
     static func int64(_ text: UnsafeRawBufferPointer) -> Int64? {
         var digits = text[...]

@@ -126,6 +126,24 @@ struct QueryRefusalTests {
         #expect(await cloud.refusal(Query(recordType: "Note", filterBy: [filter]))?.clientCode == .invalidArguments)
     }
 
+    @Test func `a number as a string without a type compares as one with a field of numbers`() async throws {
+        let cloud = QueryCloud()
+        let large: Int64 = 9_007_199_254_740_993
+        try await cloud.modify([
+            .create("n1", ["date": .timestamp(1000), "n": .int64(large), "title": .string("1")]),
+            .create("n2", ["date": .timestamp(3000), "n": .int64(large - 1), "title": .string("2")]),
+        ])
+        for (field, text) in [("date", "1000"), ("n", "9007199254740993"), ("title", "1")] {
+            var filter = Filter(.field(field), .equals, Field(.string(text), hasDeclaredType: false))
+            #expect(try await cloud.all(Query(recordType: "Note", filterBy: [filter])) == ["n1"], "\(field)")
+            if field == "title" { continue }
+            filter.fieldValue.hasDeclaredType = true
+            #expect(await cloud.refusal(Query(recordType: "Note", filterBy: [filter]))?.clientCode == .invalidArguments)
+            filter.fieldValue = Field(.string("one"), hasDeclaredType: false)
+            #expect(await cloud.refusal(Query(recordType: "Note", filterBy: [filter]))?.clientCode == .invalidArguments)
+        }
+    }
+
     @Test func `missing zones and continuation markers of other queries are refused`() async throws {
         let cloud = QueryCloud()
         try await cloud.modify((0..<5).map { .create("n\($0)", ["rank": .int64(Int64($0))]) })

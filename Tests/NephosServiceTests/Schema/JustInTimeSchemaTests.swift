@@ -107,6 +107,36 @@ import Testing
         #expect(try await database.modify([operation])[0].summary == "error 12")
     }
 
+    @Test func `a number as a string without a type is one in a field of numbers, and declared a string it is none`()
+        async throws
+    {
+        let cloud = TestCloud()
+        let report = try await cloud.service.importSchema(
+            "DEFINE SCHEMA RECORD TYPE Note (whole INT64, part DOUBLE, day TIMESTAMP, many LIST<INT64>);",
+            cloud.context())
+        #expect(report.findings == [])
+        let database = TestDatabase(cloud)
+        _ = try await database.modify([.create("a", ["plain": .int64(1), "plains": .list(of: .int64, [.int64(1)])])])
+        func strings(_ texts: String...) -> FieldValue { .list(of: .string, texts.map { .string($0) }) }
+        let large = FieldValue.string("9007199254740993")
+        let values: [(String, FieldValue, FieldValue?)] = [
+            ("whole", large, .int64(9_007_199_254_740_993)), ("part", .string("-1.5e3"), .double(-1500)),
+            ("day", .string("1767225600000"), .timestamp(1_767_225_600_000)),
+            ("plain", large, .int64(9_007_199_254_740_993)), ("plain", .string("0.5"), .double(0.5)),
+            ("many", strings("1", "-2"), .list(of: .int64, [.int64(1), .int64(-2)])), ("new", large, large),
+            ("whole", .string("1.5"), nil), ("whole", .string("9223372036854775808"), nil), ("whole", .string(""), nil),
+            ("whole", .string(" 1"), nil), ("part", .string("nan"), nil), ("part", .string("0x1p3"), nil),
+            ("day", .string("2026-01-01"), nil), ("many", strings("1", "b"), nil), ("plains", strings("1", "2.5"), nil),
+        ]
+        for (number, (field, value, expected)) in values.enumerated() {
+            var operation = RecordOperation.create("n\(number)")
+            operation.record.fields[field] = Field(value, hasDeclaredType: false)
+            let saved = try await database.modify([operation])[0]
+            #expect(try saved.record?.fields.decoded()[field]?.value == expected, "\(field) \(value)")
+        }
+        #expect(try await database.modify([.create("z", ["whole": .string("1")])])[0].summary == "error 12")
+    }
+
     @Test func `production refuses unknown types and fields`() async throws {
         let cloud = TestCloud()
         let context = cloud.context(environment: .production)
