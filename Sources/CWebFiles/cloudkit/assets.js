@@ -15,8 +15,13 @@ function filesOf(record) {
   });
 }
 
-/** Uploads all files of records that are about to be saved. @param {Database} database @param {any[]} records @param {any} zoneID */
+/**
+ * Uploads all files of records that are about to be saved.
+ * @param {Database} database @param {any[]} records @param {any} zoneID
+ * @returns {Promise<Map<any, CKError>>} the records with a file that the service refused
+ */
 async function uploadFiles(database, records, zoneID) {
+  const refused = new Map();
   let files = records.flatMap(filesOf);
   for (const { record } of files) record.recordName ??= makeRecordName();
   // The addresses of uploads are asked for one zone at a time.
@@ -28,19 +33,26 @@ async function uploadFiles(database, records, zoneID) {
     const tokens = some.map(({ record, fieldName }) => ({ recordName: record.recordName, recordType: record.recordType, fieldName }));
     const answer = await database.send("assets/upload", { zoneID: zone, tokens });
     const uploads = some.map((file, index) => ({ ...file, token: answer.tokens[index] }));
-    await Promise.all(Array.from({ length: uploadsAtOnce }, () => uploadSome(database, uploads)));
+    await Promise.all(Array.from({ length: uploadsAtOnce }, () => uploadSome(database, uploads, refused)));
   }
+  return refused;
 }
 
 /** @param {any} zoneID */
 const zoneKey = (zoneID) => `${zoneID?.ownerRecordName ?? ""}/${zoneID?.zoneName ?? ""}`;
 
-/** Uploads files until none is left. @param {Database} database @param {any[]} uploads */
-async function uploadSome(database, uploads) {
+/** Uploads files until none is left. @param {Database} database @param {any[]} uploads @param {Map<any, CKError>} refused */
+async function uploadSome(database, uploads, refused) {
   for (let next = uploads.shift(); next; next = uploads.shift()) {
-    if (next.token.serverErrorCode) throw serverError(next.token);
-    const response = await database.fetch(next.token.url, { method: "POST", body: next.file });
-    next.place((await answerOf(response)).singleFile);
+    const { record, token, file, place } = next;
+    try {
+      if (token.serverErrorCode) throw serverError(token);
+      place((await answerOf(await database.fetch(token.url, { method: "POST", body: file }))).singleFile);
+    } catch (error) {
+      if (!error.isServerError) throw error;
+      error.recordName = record.recordName;
+      refused.set(record, error);
+    }
   }
 }
 

@@ -30,7 +30,7 @@ class RecordsBatchBuilder {
 
   /** Sends the operations. @returns {Promise<RecordsResponse>} */
   async commit() {
-    if (this.#isCommitted) throw invalid("the batch is committed: make another");
+    if (this.#isCommitted) throw invalid("the batch is committed");
     this.#isCommitted = true;
     if (this.#fault) throw this.#fault;
     return modifyRecords(this.#database, this.#operations, this.#options);
@@ -65,7 +65,7 @@ function saveType(record) {
     return "update";
   }
   if (typeof record?.recordType !== "string") {
-    throw invalid("a new record needs 'recordType', and one that exists 'recordName' and 'recordChangeTag'");
+    throw invalid("a record needs 'recordType', or 'recordName' and 'recordChangeTag'");
   }
   return "create";
 }
@@ -85,11 +85,15 @@ function deletion(record, options) {
 async function modifyRecords(database, operations, options) {
   const zoneID = zoneIDOf(options.zoneID);
   if (operations.length === 0) return new RecordsResponse([], options);
-  await uploadFiles(database, operations.map(({ record }) => record), zoneID);
+  const refused = await uploadFiles(database, operations.map(({ record }) => record), zoneID);
+  const sent = operations.filter(({ record }) => !refused.has(record));
   // The service treats a batch in a custom zone as atomic unless told otherwise; CloudKit JS does the opposite.
   const { desiredKeys, numbersAsStrings, atomic = false } = options;
-  const answer = await database.send("records/modify", {
-    operations, zoneID, desiredKeys: desiredKeys ?? undefined, numbersAsStrings, atomic,
+  const isUndone = refused.size > 0 && atomic;
+  const { records } = sent.length === 0 || isUndone ? { records: [] } : await database.send("records/modify", {
+    operations: sent, zoneID, desiredKeys: desiredKeys ?? undefined, numbersAsStrings, atomic,
   });
-  return new RecordsResponse(answer.records, options);
+  if (refused.size === 0) return new RecordsResponse(records, options);
+  return new RecordsResponse(operations.map(({ record }) => refused.get(record) ?? (isUndone
+    ? { serverErrorCode: "ATOMIC_ERROR", reason: "a file was refused", recordName: record.recordName } : records.shift())), options);
 }

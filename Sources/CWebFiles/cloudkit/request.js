@@ -24,7 +24,7 @@ class Connection {
    * @param {string} scope `public`, `private` or `shared`
    * @param {string} action such as `records/query`
    * @param {any} [body] none for a GET
-   * @param {{ isQuiet?: boolean }} [options] quiet: the end of the session is the caller's to handle
+   * @param {{ isQuiet?: boolean, isNobody?: boolean }} [options] quiet: the end of the session is the caller's to handle
    * @returns {Promise<any>} the answer
    */
   async send(scope, action, body, options = {}) {
@@ -45,10 +45,11 @@ class Connection {
   /** @param {string} shortGUID */
   shareURL(shortGUID) { return `${this.base}/share/${shortGUID}`; }
 
-  /** @param {string} base @param {string} path @param {any} body @param {{ isQuiet?: boolean }} [options] */
+  /** @param {string} base @param {string} path @param {any} body @param {{ isQuiet?: boolean, isNobody?: boolean }} [options] */
   async exchange(base, path, body, options = {}) {
     await this.#session.ready();
-    const { token, epoch } = this.#session;
+    const { epoch } = this.#session;
+    const token = options.isNobody ? null : this.#session.token;
     const text = body === undefined ? undefined : JSON.stringify(body);
     const target = path + this.#query();
     const key = this.#configuration.serverKey;
@@ -89,13 +90,13 @@ class Connection {
   async fetch(url, request) {
     /** @type {any} */ const original = globalThis.fetch?.bind(globalThis);
     const fetch = this.#services.fetch ?? original;
-    if (!fetch) throw new CKError("CONFIGURATION_ERROR", "there is no fetch here: give one in 'services.fetch'");
+    if (!fetch) throw new CKError("CONFIGURATION_ERROR", "give 'services.fetch' here");
     try {
       return await fetch(url, request, original);
     } catch (error) {
       if (error?.name === "AbortError") throw error;
       this.#services.logger?.warn?.(`CloudKit: ${url.split("?")[0]}: ${error}`);
-      throw new CKError("NETWORK_ERROR", `The service cannot be reached: ${error?.message ?? error}`);
+      throw new CKError("NETWORK_ERROR", `The service is not reached: ${error?.message ?? error}`);
     }
   }
 }
@@ -103,7 +104,7 @@ class Connection {
 /** @param {any} response @returns {Promise<any>} the decoded answer; rejects with the error of a refusal */
 async function answerOf(response) {
   const text = await response.text().catch((error) => {
-    throw new CKError("NETWORK_ERROR", `The answer did not arrive whole: ${error?.message ?? error}`);
+    throw new CKError("NETWORK_ERROR", `The answer is cut: ${error?.message ?? error}`);
   });
   let answer;
   try { answer = JSON.parse(text); } catch { /* Another program than the service answered. */ }
@@ -112,6 +113,6 @@ async function answerOf(response) {
   const retryAfter = Number(response.headers?.get?.("Retry-After") ?? NaN);
   throw new CKError(
     response.status === 503 ? "SERVICE_UNAVAILABLE" : "UNEXPECTED_SERVER_RESPONSE",
-    `The answer has the status ${response.status} and is not one of the service.`,
+    `No answer of the service: ${response.status}`,
     Number.isFinite(retryAfter) ? { retryAfter } : {});
 }

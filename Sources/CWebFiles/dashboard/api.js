@@ -225,6 +225,7 @@ export async function upload(place, account, zone, token, content) {
   const query = "?ckAPIToken=dashboard&ckWebAuthToken=" + encodeURIComponent("dev:" + account);
   const { tokens } = parse(await once("POST", databasePath(place, "assets/upload") + query,
     JSON.stringify({ zoneID: zone, tokens: [token] })));
+  if (tokens[0].serverErrorCode) throw new Problem(400, tokens[0]);
   return parse(await once("POST", filePath(tokens[0].url, ""), content)).singleFile;
 }
 

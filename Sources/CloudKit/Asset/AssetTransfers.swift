@@ -165,7 +165,7 @@ extension DatabaseRequestContext {
             let some = Array(together)
             rest = rest.dropFirst(some.count)
             do throws(ServiceFailure) {
-                results += try await requestAddresses(some).map { .success($0) }
+                results += try await requestAddresses(some)
             } catch {
                 guard case .refused = error else { throw CKError(error, errors) }
                 if some.count == 1 {
@@ -174,7 +174,7 @@ extension DatabaseRequestContext {
                 }
                 for record in some {
                     do throws(ServiceFailure) {
-                        results += try await requestAddresses([record]).map { .success($0) }
+                        results += try await requestAddresses([record])
                     } catch {
                         guard case .refused = error else { throw CKError(error, errors) }
                         results.append(.failure(CKError(error, errors)))
@@ -188,7 +188,9 @@ extension DatabaseRequestContext {
     /// The maximum number of files per upload request (CloudKit Web Services, Data Size Limits).
     private static let tokensPerRequest = 200
 
-    private func requestAddresses(_ records: [PreparedRecord]) async throws(ServiceFailure) -> [[String]] {
+    private func requestAddresses(
+        _ records: [PreparedRecord]
+    ) async throws(ServiceFailure) -> [Result<[String], CKError>] {
         let zone = records.first?.record.recordID.zoneID ?? .default
         let fields = records.flatMap { record in
             record.record.assets.map {
@@ -197,7 +199,7 @@ extension DatabaseRequestContext {
                     fieldName: $0.slot.key, isSealed: record.isSealed)
             }
         }
-        var urls: [String] = []
+        var tokens: [AssetUploadResponse.Result] = []
         for start in stride(from: 0, to: fields.count, by: Self.tokensPerRequest) {
             let some = Array(fields[start..<min(start + Self.tokensPerRequest, fields.count)])
             let answer = try await session.service.send(
@@ -206,12 +208,19 @@ extension DatabaseRequestContext {
                 throw .transport(
                     .internalError, "The service answered \(some.count) items with \(answer.tokens.count) results.")
             }
-            urls += answer.tokens.map(\.url)
+            tokens += answer.tokens
         }
-        var rest = urls[...]
+        var rest = tokens[...]
         return records.map { record in
             defer { rest = rest.dropFirst(record.record.assets.count) }
-            return Array(rest.prefix(record.record.assets.count))
+            return Result { () throws(CKError) in
+                try rest.prefix(record.record.assets.count).map { (token) throws(CKError) in
+                    switch token {
+                    case .token(let token): token.url
+                    case .failure(let error): throw CKError(error, errors)
+                    }
+                }
+            }
         }
     }
 

@@ -112,6 +112,10 @@ extension AccessRequestsResponse: ItemsAnswering {
     var itemFailures: ItemFailures { ItemFailures(failures) { $0 } }
 }
 
+extension AssetUploadResponse: ItemsAnswering {
+    var itemFailures: ItemFailures { ItemFailures(tokens) { if case .failure(let error) = $0 { error } else { nil } } }
+}
+
 extension RereferenceResponse: ItemsAnswering {
     var itemFailures: ItemFailures { ItemFailures(assets) { if case .failure(let error) = $0 { error } else { nil } } }
 }

@@ -37,19 +37,31 @@ struct AssetUploadTokens {
             throw try ZoneRegistry.notFound(address, caller, .toSave, reader)
         }
         return AssetUploadResponse(
-            tokens: try request.tokens.map { token in
-                let name = token.recordName ?? makeRecordName()
-                if let error = try RecordName.refusalOfSystems(name, caller, reader) { throw error }
-                try AssetRules.checkMaySave(
-                    token, recordName: name, in: zone, isNew: token.recordName == nil, permissions, reader)
-                let target = AssetTarget(
-                    zone: zone.key, account: caller.assets.account, recordName: name, fieldName: token.fieldName)
-                return AssetUploadResponse.Token(
-                    recordName: name, fieldName: token.fieldName,
-                    url: caller.assets.uploadURL(
-                        for: target, isPrivate: caller.scope != .public, isSealed: token.isSealed,
-                        session: caller.session))
+            tokens: try request.tokens.map { field -> AssetUploadResponse.Result in
+                let name = field.recordName ?? makeRecordName()
+                do {
+                    return .token(try token(field, recordName: name, in: zone, permissions, reader))
+                } catch let error as ServiceError {
+                    var dictionary = error.dictionary(requestID: caller.requestID)
+                    dictionary.recordName = name
+                    return .failure(dictionary)
+                }
             })
+    }
+
+    private func token(
+        _ field: AssetField, recordName: String, in zone: FoundZone, _ permissions: RecordPermissions,
+        _ reader: StorageReader
+    ) throws -> AssetUploadResponse.Token {
+        if let error = try RecordName.refusalOfSystems(recordName, caller, reader) { throw error }
+        try AssetRules.checkMaySave(
+            field, recordName: recordName, in: zone, isNew: field.recordName == nil, permissions, reader)
+        let target = AssetTarget(
+            zone: zone.key, account: caller.assets.account, recordName: recordName, fieldName: field.fieldName)
+        return AssetUploadResponse.Token(
+            recordName: recordName, fieldName: field.fieldName,
+            url: caller.assets.uploadURL(
+                for: target, isPrivate: caller.scope != .public, isSealed: field.isSealed, session: caller.session))
     }
 }
 

@@ -23,7 +23,19 @@ extension AssetUploadResponse.Token {
 
 extension AssetUploadResponse: CodedMessage {
     package static let codec = Codec<Self>(
-        Self.init, .required("tokens", \.tokens, .array("an array of upload tokens", of: Token.codec)))
+        Self.init, .required("tokens", \.tokens, .array("an array of upload tokens", of: Result.codec)))
+}
+
+extension AssetUploadResponse.Result {
+    fileprivate static let codec = Codec<Self>("an upload token") { (json) throws(WireError) in
+        ErrorDictionary.describes(json)
+            ? .failure(try ErrorDictionary(json: json)) : .token(try AssetUploadResponse.Token.codec.read(json))
+    } write: { result, writer in
+        switch result {
+        case .token(let token): AssetUploadResponse.Token.codec.write(token, &writer)
+        case .failure(let error): error.write(to: &writer)
+        }
+    }
 }
 
 extension UploadedFile: CodedMessage {

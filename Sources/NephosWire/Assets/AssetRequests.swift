@@ -27,7 +27,7 @@ package struct AssetUploadRequest: Hashable, Sendable {
     }
 }
 
-/// The answer of `assets/upload`: one token per file, in the request's order.
+/// The answer of `assets/upload`: one result per file, in the request's order.
 package struct AssetUploadResponse: Hashable, Sendable {
     package struct Token: Hashable, Sendable {
         package var recordName: String
@@ -42,9 +42,14 @@ package struct AssetUploadResponse: Hashable, Sendable {
         }
     }
 
-    package var tokens: [Token]
+    package enum Result: Hashable, Sendable {
+        case token(Token)
+        case failure(ErrorDictionary)
+    }
 
-    package init(tokens: [Token]) { self.tokens = tokens }
+    package var tokens: [Result]
+
+    package init(tokens: [Result]) { self.tokens = tokens }
 }
 
 /// The answer to the upload of a file: the value of its field in `records/modify`.

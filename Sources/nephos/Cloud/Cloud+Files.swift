@@ -12,7 +12,12 @@ extension Cloud {
             let answer = try request(
                 "assets/upload", AssetUploadRequest(zoneID: zone, tokens: some), as: AssetUploadResponse.self)
             guard answer.tokens.count == some.count else { throw Failure(message: "the answer lacks upload addresses") }
-            addresses += answer.tokens.map(\.url)
+            for result in answer.tokens {
+                switch result {
+                case .token(let token): addresses.append(token.url)
+                case .failure(let error): throw Failure(message: error.reason, clientErrorCode: error.clientErrorCode)
+                }
+            }
         }
         return addresses
     }

@@ -39,6 +39,21 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
+    func `a record whose file may not be saved fails alone`(transport: Transport) async throws {
+        try await Cloud.with(transport) { cloud in
+            let files = try TestFiles()
+            let (mine, others) = (note("mine"), note("others"))
+            try await cloud.container("mei").publicCloudDatabase.save(others)
+            let database = cloud.container("tom").publicCloudDatabase
+            let taken = try await database.record(for: others.recordID)
+            for record in [mine, taken] { record["image"] = CKAsset(fileURL: try files.file("x")) }
+            let results = try await database.modifyRecords(saving: [mine, taken], deleting: []).saveResults
+            #expect(try results[mine.recordID]?.get().recordID == mine.recordID)
+            #expect((results[taken.recordID]?.error as? CKError)?.code == .permissionFailure)
+        }
+    }
+
+    @Test(arguments: Transport.allCases)
     func `queries and zone changes download files`(transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in
             let files = try TestFiles()

@@ -18,7 +18,7 @@ import Testing
         let answer = try await database.cloud.service.assetUploads(
             AssetUploadRequest(tokens: [AssetField(recordName: record, recordType: "Note", fieldName: "file")]),
             database.context)
-        let token = try #require(answer.tokens.first?.url.split(separator: "/").last.map(String.init))
+        let token = try answer.firstToken()
         let upload = try await database.cloud.service.beginUpload(
             token, size: nil, container: "iCloud.test", .development, requestID: "R")
         if !content.isEmpty { try await upload.append(content) }

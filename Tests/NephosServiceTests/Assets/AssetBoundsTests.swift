@@ -23,7 +23,7 @@ import Testing
         let answer = try await cloud.service.assetUploads(
             AssetUploadRequest(tokens: [AssetField(recordName: record, recordType: "Note", fieldName: "file")]),
             database.context)
-        return try #require(answer.tokens.first?.url.split(separator: "/").last.map(String.init))
+        return try answer.firstToken()
     }
 
     private func begin(_ record: String, _ database: TestDatabase, size: Int64? = nil) async throws -> AssetUpload {
@@ -52,6 +52,23 @@ import Testing
         _ = try await begin("r", TestDatabase(cloud, "tom"))
         uploads.removeLast()
         _ = try await begin("more", me)
+    }
+
+    @Test func `a file that may not be saved is an error of its own beside the addresses of others`() async throws {
+        let (mei, tom) = (TestDatabase(cloud, "mei", .public), TestDatabase(cloud, "tom", .public))
+        #expect(try await mei.modify([.create("mei's")]).map(\.summary) == ["saved"])
+        let fields = [
+            AssetField(recordName: "first", recordType: "Note", fieldName: "file"),
+            AssetField(recordName: "mei's", recordType: "Note", fieldName: "file"),
+            AssetField(recordName: "unknown", fieldName: "file"),
+            AssetField(recordName: "last", recordType: "Note", fieldName: "file"),
+        ]
+        let answer = try await cloud.service.assetUploads(AssetUploadRequest(tokens: fields), tom.context)
+        let codes = answer.tokens.map {
+            if case .failure(let error) = $0 { error.serverErrorCode.rawValue } else { "" }
+        }
+        #expect(codes == ["", "ACCESS_DENIED", "BAD_REQUEST", ""])
+        #expect(answer.failures.map(\.recordName) == ["mei's", "unknown"])
     }
 
     @Test func `an account's announced bytes are bounded, except for one file`() async throws {

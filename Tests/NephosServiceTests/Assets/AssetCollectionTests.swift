@@ -26,7 +26,7 @@ import Testing
             AssetUploadRequest(
                 zoneID: database.zoneID,
                 tokens: [AssetField(recordName: record, recordType: "Note", fieldName: field)]), database.context)
-        let token = try #require(answer.tokens.first?.url.split(separator: "/").last.map(String.init))
+        let token = try answer.firstToken()
         let upload = try await cloud.service.beginUpload(
             token, size: Int64(content.utf8.count), container: "iCloud.test", .development, requestID: "R")
         try await upload.append(Array(content.utf8))
@@ -154,7 +154,7 @@ import Testing
         let answer = try await cloud.service.assetUploads(
             AssetUploadRequest(tokens: [AssetField(recordName: "a", recordType: "Note", fieldName: "file")]), me.context
         )
-        let token = try #require(answer.tokens.first?.url.split(separator: "/").last.map(String.init))
+        let token = try answer.firstToken()
         for tenth in 0..<10 {
             let upload = try await cloud.service.beginUpload(
                 token, size: 1000, container: "iCloud.test", .development, requestID: "R")

@@ -23,7 +23,7 @@ import Testing
         let answer = try await cloud.service.assetUploads(
             AssetUploadRequest(tokens: [AssetField(recordName: record, recordType: "Note", fieldName: "file")]),
             me.context)
-        let token = try #require(answer.tokens.first?.url.split(separator: "/").last.map(String.init))
+        let token = try answer.firstToken()
         let upload = try await cloud.service.beginUpload(
             token, size: Int64(size), container: "iCloud.test", .development, requestID: "R")
         for start in stride(from: 0, to: size, by: 1000) {

@@ -65,7 +65,7 @@ import Testing
             AssetUploadRequest(
                 zoneID: side.zoneID, tokens: [AssetField(recordName: record, recordType: "Note", fieldName: "file")]),
             side.context)
-        let token = try #require(answer.tokens.first?.url.split(separator: "/").last.map(String.init))
+        let token = try answer.firstToken()
         return try await cloud.service.beginUpload(
             token, size: Int64(Self.fileSize), container: "iCloud.test", .development, requestID: "R")
     }

@@ -17,7 +17,7 @@ import Testing
                 tokens: [
                     AssetField(recordName: record, recordType: "Note", fieldName: "file", isSealed: isSealed)
                 ]), database.context)
-        return try #require(answer.tokens.first?.url.split(separator: "/").last.map(String.init))
+        return try answer.firstToken()
     }
 
     private func uploaded(

@@ -260,7 +260,7 @@ struct StoresTests {
         let answer = try await cloud.service.assetUploads(
             AssetUploadRequest(tokens: [AssetField(recordName: "a", recordType: "Note", fieldName: "file")]),
             TestDatabase(cloud).context)
-        let token = try #require(answer.tokens.first?.url.split(separator: "/").last.map(String.init))
+        let token = try answer.firstToken()
         await cloud.service.settle()
         stores.isReadHanging.store(true, ordering: .relaxed)
         cloud.advance(milliseconds: Limits.storeIdleTime)

@@ -37,9 +37,11 @@ struct RecordedAssetTests {
     @Test func `the addresses of uploads keep their bytes and errors`() throws {
         let token = AssetUploadResponse.Token(recordName: "A", fieldName: "image", url: "https://example.com/u")
         try expectRecorded(
-            small: AssetUploadResponse(tokens: []), #"{"tokens":[]}"#, full: AssetUploadResponse(tokens: [token]),
+            small: AssetUploadResponse(tokens: []), #"{"tokens":[]}"#,
+            full: AssetUploadResponse(tokens: [.token(token), .failure(Samples.failure)]),
             #"""
-            {"tokens":[{"recordName":"A","fieldName":"image","url":"https://example.com/u"}]}
+            {"tokens":[{"recordName":"A","fieldName":"image","url":"https://example.com/u"},\#
+            {"uuid":"u","serverErrorCode":"NOT_FOUND","reason":"no such item"}]}
             """#,
             malformed: #"""
                 []: expected an object, found an array
