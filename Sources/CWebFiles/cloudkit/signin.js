@@ -73,14 +73,15 @@ class Authentication {
       // Who signed out or in meanwhile has said what the identity is.
       if (epoch === this.#session.epoch) this.#identity = identity;
     } catch (error) {
+      const { token } = this.#session;
+      const isRefused = token && error.ckErrorCode === "AUTHENTICATION_FAILED";
+      // Without the token, a refusal is about the API token or the page's origin, and the session goes on.
+      const refusal = isRefused ? await this.#caller(true).then(() => error, (other) => other) : error;
       if (epoch !== this.#session.epoch) return this.#identity;
-      const isRefused = error.ckErrorCode === "AUTHENTICATION_FAILED" && this.#session.token;
-      if (error.ckErrorCode !== "AUTHENTICATION_REQUIRED" && !isRefused) throw error;
-      if (this.#session.token) await this.#session.end(false);
+      if (refusal.ckErrorCode !== "AUTHENTICATION_REQUIRED") throw refusal;
+      if (token) await this.#session.end(false);
       this.#identity = null;
-      // Without the token, a refusal is about the API token or the page's origin.
-      if (isRefused) await this.#fetchOffer();
-      else this.#take(error);
+      this.#take(refusal);
     }
     this.#show();
     return this.#identity;
@@ -95,7 +96,7 @@ class Authentication {
    * @param {{ redirect?: boolean }} [options]
    */
   signIn(options = {}) {
-    if (typeof window !== "object") return Promise.reject(new CKError("SIGN_IN_FAILED", "people sign in by a browser"));
+    if (typeof window !== "object") return Promise.reject(new CKError("SIGN_IN_FAILED", "a browser signs in"));
     if (this.#identity) return Promise.resolve(this.#identity);
     if (options.redirect) return this.#redirect();
     if (this.#attempt && !this.#attempt.opened.closed) {
@@ -113,7 +114,7 @@ class Authentication {
   /** @param {Window | null} opened @param {string | null} url */
   async #run(opened, url) {
     try {
-      if (!opened) throw new CKError("SIGN_IN_FAILED", "the browser blocked the window: allow its pop-ups");
+      if (!opened) throw new CKError("SIGN_IN_FAILED", "the browser blocked the pop-up");
       const address = url ?? await this.#fetchOffer();
       if (!url) opened.location.replace(address);
       await this.#enter(await tokenFrom(opened, new URL(address).origin));
@@ -158,7 +159,8 @@ class Authentication {
     } catch { /* The session ends by itself, in time. */ }
   }
 
-  #caller() { return this.#connection.send("public", "users/caller", undefined, { isQuiet: true }); }
+  /** @param {boolean} [isNobody] whether the session is left out */
+  #caller(isNobody) { return this.#connection.send("public", "users/caller", undefined, { isQuiet: true, isNobody }); }
 
   /** Resolves to a new address of the sign-in. @returns {Promise<string>} */
   async #fetchOffer() {
@@ -190,7 +192,7 @@ class Authentication {
       if (epoch === this.#session.epoch) await this.#session.end();
       throw error;
     }
-    if (epoch !== this.#session.epoch) throw new CKError("SIGN_IN_FAILED", "the session ended before its sign-in did");
+    if (epoch !== this.#session.epoch) throw new CKError("SIGN_IN_FAILED", "the session has ended");
     this.#welcome(identity);
   }
 
@@ -263,8 +265,9 @@ class Authentication {
  */
 function tokenOfReturn(key) {
   /** @type {any} */ const url = globalThis.location?.search ? new URL(location.href) : null;
-  // A plus in an address reads as a space, which no token has.
-  const token = (url?.searchParams.get("ckWebAuthToken") ?? url?.searchParams.get("ckSession"))?.replaceAll(" ", "+");
+  let token = url?.searchParams.get("ckWebAuthToken") ?? url?.searchParams.get("ckSession");
+  // A plus in an address reads as a space, which no token has but that of a name at a development server.
+  if (token && !token.startsWith("dev:")) token = token.replaceAll(" ", "+");
   if (token) {
     const given = url.searchParams.get("ckNonce");
     for (const name of ["ckWebAuthToken", "ckSession", "ckNonce"]) url.searchParams.delete(name);
@@ -276,7 +279,7 @@ function tokenOfReturn(key) {
       place?.removeItem(returningKey);
       if (Date.now() - Number(time) < signInURLLifetime) returned = { key, token };
     }
-    if (!returned) console.warn("CloudKit JS: the token in the address is not that of a sign-in that this tab began, and is dropped");
+    if (!returned) console.warn("CloudKit: a token in the address is dropped");
   }
   if (returned?.key !== key) return null;
   try { return returned.token; } finally { returned = null; }
