@@ -172,7 +172,8 @@ export interface NameComponents {
 export interface UserIdentity { userRecordName?: string; nameComponents?: NameComponents; lookupInfo?: UserLookupInfo; }
 export interface RecordInfo {
   shortGUID: string | { value: string }; containerIdentifier: string; environment?: string; databaseScope?: DatabaseScope;
-  zoneID: ZoneID; share?: RecordReceived; rootRecordName: string; rootRecord?: RecordReceived; ownerIdentity?: UserIdentity;
+  zoneID: ZoneID; share?: RecordReceived; rootRecordName: string; rootRecord?: RecordReceived;
+  ancestorRecords?: RecordReceived[]; ownerIdentity?: UserIdentity;
   participantType?: string; participantStatus?: string; participantPermission?: string;
 }
 

@@ -18,7 +18,7 @@ import * as installation from "./installation.js";
 const views = { overview, requests, request, records, record, find, schema, people, devices, faults, installation };
 /** The entries, with the right that a view needs of all. */
 const menu = [["overview", "Overview"], ["requests", "Requests", "viewInstallation"], ["records", "Records"], ["schema", "Schema"],
-  ["people", "People"], ["devices", "Devices"], ["faults", "Faults", "faults"]];
+  ["people", "People"], ["devices", "Devices"], ["faults", "Faults", "faults"], ["installation", "Administration", "viewInstallation"]];
 const ofContainer = ["records", "schema", "people", "devices", "faults"];
 /** Which entry of the menu a view belongs to, where it is not its own. */
 const parents = { request: "requests", record: "records", find: "records" };
@@ -33,7 +33,7 @@ let current = new AbortController();
 const parameters = () => Object.fromEntries(new URLSearchParams(location.search));
 
 function showMenu(name, { container, environment }, may) {
-  const own = isProduction() ? [...menu, ["installation", "Administration", "viewInstallation"]] : menu;
+  const own = menu.filter(([view]) => view !== "installation" || isProduction());
   const entries = own.filter(([, , right]) => !right || may[right]).map(([view, title]) => {
     const made = link(ofContainer.includes(view) ? { view, container, environment } : { view }, title);
     if (view === (parents[name] ?? name)) made.setAttribute("aria-current", view === name ? "page" : "true");
@@ -74,6 +74,14 @@ function shownProblem(error) {
 
 let isFollowing = false;
 
+/** Why the caller does not see a view; nothing for one that is shown. */
+function hindrance(name, may) {
+  const [, , right] = menu.find(([view]) => view === (parents[name] ?? name));
+  if (!right || may[right]) return null;
+  return h("p", { class: "bad" }, right === "faults" ? "A production server has no faults."
+    : "Your role does not permit this: it is for administrators of the server.");
+}
+
 /** Follows the requests of the server, if the caller may see them. */
 function startFollowing(may) {
   if (isFollowing || !may.viewInstallation) return;
@@ -103,7 +111,7 @@ async function show({ movesFocus = true } = {}) {
     showMenu(name, asked, may);
     startFollowing(may);
     await fetchNames(may, signal);
-    content = await views[name].content(asked, signal, go, may);
+    content = hindrance(name, may) ?? await views[name].content(asked, signal, go, may);
   } catch (error) {
     if (signal.aborted) return;
     content = shownProblem(error);

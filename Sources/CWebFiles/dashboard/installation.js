@@ -1,6 +1,7 @@
 // What belongs to a production server: accounts with sessions, passkeys and tokens; administrators; API tokens and keys; the audit.
 import { installation } from "./api.js";
 import { address, facts, field, h, link, number, table, time } from "./dom.js";
+import { signInName } from "./names.js";
 
 export const title = ({ account }) => account ? "Account " + account : "Administration";
 
@@ -51,9 +52,8 @@ const network = (text = "") => text.length === 8 ? text.match(/../g).map((byte) 
   : text.length === 16 ? text.match(/.{4}/g).map((group) => parseInt(group, 16).toString(16)).join(":").replace(/(:0)+$/, "") + "::/64" : text;
 
 /** A page of the audit, the newest event first: that before a batch, or the newest one. */
-async function audit(batch, accounts, signal) {
-  const names = new Map(accounts.map((account) => [account.id, account.name]));
-  const named = (text) => text.split(" ").map((word) => names.get(word) ?? word).join(" ");
+async function audit(batch, signal) {
+  const named = (text) => text.split(" ").map(signInName).join(" ");
   const page = await installation("audit/list", { before: batch ? Number(batch) : 0 }, signal);
   const { problem, head, batches } = await installation("audit/verify", {}, signal);
   const columns = [
@@ -111,5 +111,5 @@ export async function content({ account, after, batch }, signal, go) {
       { title: "role", cell: (one) => one.role }, { title: "container", cell: (one) => one.container ?? "all" }], roles),
     ...section("Containers", "No container yet.", [{ title: "container", cell: (one) => link({ view: "records", container: one }, one) }], containers),
     ...section("API tokens", "No API token.", tokenColumns, apiTokens),
-    ...section("Server-to-server keys", "No key.", keyColumns, serverKeys), ...await audit(batch, accounts.accounts, signal)];
+    ...section("Server-to-server keys", "No key.", keyColumns, serverKeys), ...await audit(batch, signal)];
 }

@@ -3,7 +3,7 @@ import { ask, isProduction, modify, pretty, Problem, upload } from "./api.js";
 import { facts, field, h, link, sample, select, table, time } from "./dom.js";
 import { accounts, defaultZone, nameIn, shownName } from "./scope.js";
 import { curl, javascript, swift } from "./samples.js";
-import { editable, edited, formOf, full, isEditable, isEncrypted, isSealed, typeName } from "./values.js";
+import { editable, edited, editedType, formOf, full, isEditable, isEncrypted, isSealed, typeName } from "./values.js";
 
 export const title = ({ record }) => record ?? "Record";
 
@@ -68,7 +68,9 @@ function editor(context, name, close) {
   const submit = (event) => {
     event.preventDefault();
     try {
-      send({ type: value.type, value: edited(value.type, text()) }, record.recordChangeTag);
+      // A NUMBER field holds whole numbers and fractions.
+      const type = editedType(value.type, text());
+      send({ type, value: edited(type, text()) }, record.recordChangeTag);
     } catch (error) {
       said.replaceChildren(h("p", { class: "bad" }, error.message));
     }

@@ -124,23 +124,36 @@ export const formOf = (type) => forms[type] ?? (type === "STRING" ? "" : "JSON")
 /** The time of a date as it is shown, in UTC unless it has another zone; null for another text. */
 function timeOf(text) {
   const parts = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?) ?(Z|UTC|[+-]\d\d:\d\d)?)?$/.exec(text.trim());
-  const time = parts && Date.parse(parts[1] + "T" + (parts[2] ?? "00:00") + (parts[3] ?? "Z").replace("UTC", "Z"));
+  if (!parts) return null;
+  const [, day, clock = "00:00", zone = "Z"] = parts;
+  const here = new Date(day + "T" + clock + "Z");
+  // A day that its month does not have reads as one of the next month.
+  if (isNaN(here) || !here.toISOString().startsWith(day + "T" + clock)) return null;
+  const time = Date.parse(day + "T" + clock + zone.replace("UTC", "Z"));
   return Number.isNaN(time) ? null : time;
 }
+
+/** A whole number as the server reads it, which is without a plus. */
+const unsigned = (text) => text.trim().replace("+", "");
+
+/** The type of an edited number: a whole one may be followed by a fraction, where its field takes it. */
+export const editedType = (type, text) => type === "INT64" && isFraction(text) ? "DOUBLE" : type;
+
+const isFraction = (text) => /^\s*-?\d+\.\d+\s*$/.test(text);
 
 /** The value of an edited text. Numbers stay texts, so that none is rounded. Throws what is wrong with it. */
 export function edited(type, text) {
   const fail = () => { throw new Error("This is not " + (forms[type] ?? "JSON of the type " + type) + "."); };
   switch (type) {
   case "STRING": return text;
-  case "INT64": return /^\s*[+-]?\d+\s*$/.test(text) ? text.trim() : fail();
+  case "INT64": return /^\s*[+-]?\d+\s*$/.test(text) ? unsigned(text) : fail();
   case "DOUBLE": return /^\s*-?\d+(\.\d+)?([eE][+-]?\d+)?\s*$/.test(text) ? text.trim() : fail();
   case "TIMESTAMP": return timeOf(text) ?? fail();
   case "BYTES": return /^[A-Za-z0-9+/\s]*=*\s*$/.test(text) ? text.trim() : fail();
   case "INT64_LIST": {
     const list = /^\s*\[([\s\d,+-]*)\]\s*$/.exec(text) ?? fail();
     const numbers = list[1].trim() === "" ? [] : list[1].split(",").map((number) => number.trim());
-    return numbers.every((number) => /^[+-]?\d+$/.test(number)) ? numbers : fail();
+    return numbers.every((number) => /^[+-]?\d+$/.test(number)) ? numbers.map(unsigned) : fail();
   }
   default:
     try { return JSON.parse(text); } catch { return fail(); }
