@@ -73,7 +73,11 @@ final class Cloud {
     init(_ address: CloudAddress) throws {
         self.address = address
         switch address.place {
-        case .server, .socket:
+        case .socket(let path):
+            container = try address.container ?? Self.onlyContainer(servedAt: path)
+            local = nil
+            opened = nil
+        case .server:
             guard let container = address.container else {
                 throw UsageError("which container? Name it with '--container ID', or in NEPHOS_CONTAINER.")
             }
@@ -93,6 +97,15 @@ final class Cloud {
             local = Local(responder: responder, service: service, installation: installation)
             opened = stores
         }
+    }
+
+    /// Returns the only container of a running production server.
+    static func onlyContainer(servedAt socket: String) throws -> String {
+        let known = try AdministeredInstallation.containers(servedAt: socket)
+        if known.count == 1 { return known[0] }
+        throw UsageError(
+            "which container? Name it with '--container ID'. There are: "
+                + (known.isEmpty ? "none" : known.joined(separator: ", ")) + ".")
     }
 
     /// Returns the container that the address selects, which must exist.

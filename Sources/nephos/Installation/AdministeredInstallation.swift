@@ -216,6 +216,19 @@ final class AdministeredInstallation {
         return true
     }
 
+    /// The containers of a running server.
+    static func containers(servedAt socket: String) throws -> [String] {
+        switch request(socket, .post, target("containers/list"), Array("{}".utf8)) {
+        case .success(let response) where response.status == 200:
+            return try JSONDecoder().decode(Answer.self, from: Data(response.body)).containers ?? []
+        case .success(let response):
+            let error = try? ErrorDictionary(decoding: response.body)
+            throw Cloud.Failure(message: error?.reason ?? "the server answers with status \(response.status)")
+        case .failure(let failure):
+            throw Cloud.Failure(message: "the server cannot be reached through \(socket): \(failure.reason)")
+        }
+    }
+
     private static let client = HTTPClient()
 
     /// Sends a request to a server through its Unix socket.

@@ -19,7 +19,12 @@ struct SchemaCommand {
     static let options = [
         CommandOption(
             "--url", "URL", "A running server. Default: NEPHOS_URL, or \(RemoteSchema.localURL)"),
-        CommandOption("--data", "DIR", "A data directory that no server uses, or that of a running 'nephos serve'."),
+        CommandOption(
+            "--data", "DIR",
+            """
+            A data directory that no server uses, or that of a running
+            'nephos serve'.
+            """),
         CommandOption(
             "--container", "ID",
             """
@@ -187,15 +192,18 @@ struct SchemaCommand {
 
     func place() throws -> (any SchemaPlace)? {
         if let url, let container {
-            let server = ServerConnection(address: try ServerAddress(url), credentials)
+            let server: ServerConnection
+            do throws(UsageError) {
+                server = ServerConnection(address: try ServerAddress(url), credentials)
+            } catch {
+                throw SchemaFailure(error.message)
+            }
             return try RemoteSchema(server, container: container, environment: environment)
         }
         guard let data else { return nil }
         let socket = ServeCommand.socketPath(in: data)
         if AdministeredInstallation.isServed(socket) {
-            guard let container else {
-                throw UsageError("which container? Give --container ID, or set NEPHOS_CONTAINER.")
-            }
+            let container = try container ?? Cloud.onlyContainer(servedAt: socket)
             let server = ServerConnection(socket: socket, credentials)
             return try RemoteSchema(server, container: container, environment: environment)
         }
