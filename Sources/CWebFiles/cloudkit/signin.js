@@ -14,6 +14,7 @@ class Authentication {
   #services;
   /** @type {any} */ #identity = null;
   /** @type {{ url: string, time: number } | null} */ #offer = null;
+  /** Whether the API token is for reading alone. */ #offersNone = false;
   /** @type {{ resolve: (identity: any) => void, reject: (error: any) => void }[]} */ #awaitingIn = [];
   /** @type {((value?: undefined) => void)[]} */ #awaitingOut = [];
   /** @type {{ opened: Window, result: Promise<any> } | null} */ #attempt = null;
@@ -167,15 +168,17 @@ class Authentication {
     try {
       await this.#caller();
     } catch (error) {
-      if (this.#take(error) && error.redirectURL) return error.redirectURL;
-      throw error;
+      if (this.#take(error)) return error.redirectURL;
+      if (error.ckErrorCode !== "AUTHENTICATION_REQUIRED") throw error;
     }
-    throw new CKError("SIGN_IN_FAILED", "the service offers no sign-in");
+    throw new CKError("SIGN_IN_FAILED", "the API token allows no sign-in");
   }
 
   /** Keeps the address of an error. @param {CKError} error */
   #take(error) {
-    if (error.ckErrorCode !== "AUTHENTICATION_REQUIRED" || !/^https?:/.test(error.redirectURL ?? "")) return false;
+    if (error.ckErrorCode !== "AUTHENTICATION_REQUIRED") return false;
+    this.#offersNone = !/^https?:/.test(error.redirectURL ?? "");
+    if (this.#offersNone) return false;
     this.#offer = { url: error.redirectURL, time: Date.now() };
     return true;
   }
@@ -253,7 +256,8 @@ class Authentication {
       showButton(signOutButton, signOut, () => this.signOut());
     } else {
       hideButton(signOutButton);
-      showButton(signInButton, signIn, () => this.signIn().catch(() => {}));
+      if (this.#offersNone) hideButton(signInButton);
+      else showButton(signInButton, signIn, () => this.signIn().catch(() => {}));
     }
   }
 }

@@ -1,7 +1,7 @@
 // Records by their name or a value alone, wherever they are.
 import { all, ask, rights } from "./api.js";
 import { address, field, h, link, table } from "./dom.js";
-import { accounts, knownContainers, nameIn } from "./scope.js";
+import { accounts, knownContainers, nameIn, nothing } from "./scope.js";
 
 /** The most records that are listed of a container. */
 const most = 100;
@@ -88,6 +88,7 @@ function valueList(value, pages, signal) {
 export async function content({ record: text }, signal, go) {
   if (!text) return [findForm(go)];
   const places = await Promise.all((await knownContainers(signal)).map((one) => searched(one, signal)));
+  if (!places.length) return [findForm(go, text), ...nothing("records", go)];
   const found = (await Promise.all(places.map((place) => named(place, text, signal)))).flat();
   if (found.length === 1) return go(address(found[0].target), { replaces: true });
   if (found.length) return [findForm(go, text), table("Records of this name", columns, found)];

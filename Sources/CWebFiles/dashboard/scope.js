@@ -1,5 +1,5 @@
 // What a view is about: container, environment, database, account, zone, type. All of it is in the address.
-import { all, Problem, status } from "./api.js";
+import { all, Problem, rights, status } from "./api.js";
 import { address, field, h, select } from "./dom.js";
 
 export const defaultZone = "_defaultZone";
@@ -12,13 +12,16 @@ const dependents = {
 const ofOnePage = ["marker", "page", "columns", "sort", "order",
   ...["", "2", "3", "4"].flatMap((number) => ["field" + number, "comparator" + number, "value" + number])];
 
-/** The containers that the caller may list: none with a role of single containers. */
+const environments = ["development", "production"];
+
+/** The containers that the caller may list; with roles of single containers, those, whatever is in them. */
 export async function knownContainers(signal) {
   try {
     return (await status(signal)).containers;
   } catch (error) {
-    if (error instanceof Problem && error.status === 403) return [];
-    throw error;
+    if (!(error instanceof Problem) || error.status !== 403) throw error;
+    const { containers } = await rights("", signal);
+    return containers.flatMap((container) => environments.map((environment) => ({ container, environment, recordTypes: [] })));
   }
 }
 
@@ -77,7 +80,7 @@ export const changes = (parameters, go) => ({ target }) => afterKeys(target, () 
 /** The controls for container and environment. */
 export const placeControls = (place) => [
   field("Container", select("container", place.containers, place.container)),
-  field("Environment", select("environment", ["development", "production"], place.environment)),
+  field("Environment", select("environment", environments, place.environment)),
 ];
 
 /** A control for an account: a list of names, or, if there are too many, a text. */

@@ -161,8 +161,10 @@ struct ProductionAccess: ServerAccess {
 
     func baseURL(_ request: HTTPRequest) -> String { url.text }
 
-    func signInURL(_ request: HTTPRequest, _ target: RequestTarget?) -> String? {
-        guard let token = target?.parameter("ckAPIToken")?.readings.first, SignInPage.isToken(token) else { return nil }
+    func signInURL(_ request: HTTPRequest, _ target: RequestTarget?) async -> String? {
+        guard let token = target?.parameter("ckAPIToken")?.readings.first, SignInPage.isToken(token),
+            (try? await known.app(ofAPIToken: token)) != nil
+        else { return nil }
         // The page gives the token of the session to this origin alone.
         return known.signInQuery(apiToken: token, origin: request.origin).map { "\(url.text)\(SignInPage.path)?\($0)" }
     }

@@ -56,8 +56,8 @@ protocol ServerAccess: Sendable {
     func noteRefusal(_ route: Route, of container: String, by administrator: Administrator?, _ request: HTTPRequest)
     /// The prefix of the addresses in answers, without a trailing slash.
     func baseURL(_ request: HTTPRequest) -> String
-    /// The URL of the page at which people sign in; nil if none is known.
-    func signInURL(_ request: HTTPRequest, _ target: RequestTarget?) -> String?
+    /// The URL of the page at which people sign in; nil if none is known, or the API token allows no sign-in.
+    func signInURL(_ request: HTTPRequest, _ target: RequestTarget?) async -> String?
     /// The account to which a request's memory is charged; nil for none. May be wrong, as nothing is read for it.
     func account(_ request: HTTPRequest, _ target: RequestTarget) -> String?
     /// Returns another text of the request's web auth token, which answers carry; nil without one.

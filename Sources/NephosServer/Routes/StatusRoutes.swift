@@ -122,7 +122,7 @@ enum StatusRoutes {
         return response
     }
 
-    /// Answers what the caller's roles allow, also in a container. The dashboard has no controls for anything else.
+    /// Answers what the caller's roles allow, also in a container, and the containers of single roles. The dashboard has no controls for anything else.
     private static func rights(_ routed: RoutedRequest) -> HTTPResponse {
         let container = routed.target.parameter("container")?.readings.first ?? ""
         let rights: [(name: String, right: AdministrationRight)] = [
@@ -137,6 +137,7 @@ enum StatusRoutes {
         }
         writer.key("faults")
         writer.bool(routed.access.hasFaults)
+        writer.member("containers", routed.administrator?.containers ?? [])
         writer.endObject()
         return .json(writer.finish())
     }

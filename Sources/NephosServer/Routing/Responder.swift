@@ -96,7 +96,8 @@ package final class Responder: Sendable {
         } catch let refusal {
             refused = refusal
             if reader == nil, refusal.isPublic, let origin = request.origin, origin != "null" { reader = origin }
-            response = refusal.response(requestID: requestID, signIn: access.signInURL(request, target))
+            let signIn = refusal.code == .authenticationRequired ? await access.signInURL(request, target) : nil
+            response = refusal.response(requestID: requestID, signIn: signIn)
         }
         complete(&response, of: request, target, route, requestID, reader: reader)
         let duration = ContinuousClock.now - start

@@ -20,7 +20,15 @@ extension NephosService {
                     + "allowed")
         }
         let unused = request.place.account == nil ? ListRecordsResponse() : nil
+        let bounds = configuration.queries
         return try await browse(request.place, context, ifUnused: unused) { store, caller, zone, reader in
+            var request = request
+            if let type = request.recordType, !request.filterBy.isEmpty {
+                let schema = try store.schemas.schema(asOf: store.schemas.now, reader)
+                request.filterBy = try QueryValidation(
+                    schema: schema, caller: caller, container: context.container, bounds: bounds, needsIndexes: false
+                ).fitted(request.filterBy, of: type)
+            }
             var list = RecordList(request, limit: limit, zone: zone, caller: caller, accounts: store.accounts, reader)
             return try list.run()
         }

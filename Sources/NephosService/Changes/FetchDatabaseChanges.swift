@@ -13,7 +13,7 @@ struct FetchDatabaseChanges {
             .database, token: request.syncToken, fetchEnd: request.fetchEnd, caller.tokenCodec,
             last: try caller.owner.map { try reader.completeUpTo(owner: $0) } ?? 0,
             forgotten: try caller.owner.map { try reader.zonesForgotten(owner: $0) } ?? 0)
-        let limit = max(1, min(request.resultsLimit ?? .max, Limits.changesPerPage))
+        let limit = try Limits.ofPage(request.resultsLimit, most: Limits.changesPerPage)
         let changes = try changes(position, limit: limit + 1, reader)
         let hasMore = changes.count > limit
         let page = changes.prefix(limit)
@@ -30,7 +30,7 @@ struct FetchDatabaseChanges {
             .database, token: request.syncToken, fetchEnd: request.fetchEnd, caller.tokenCodec,
             last: min(zones.last?.sequence ?? 0, end),
             forgotten: try reader.membershipsForgotten(account: account.id))
-        let limit = max(1, min(request.resultsLimit ?? .max, Limits.changesPerPage))
+        let limit = try Limits.ofPage(request.resultsLimit, most: Limits.changesPerPage)
         let changes = zones.filter { zone in
             zone.sequence > position.start && zone.sequence <= position.end
                 && !(zone.isDeleted && zone.sequence <= position.deletionsKnown)
@@ -65,5 +65,14 @@ struct FetchDatabaseChanges {
             return (zone.sequence, dictionary)
         }
         return Array((live + deleted).sorted { $0.0 < $1.0 }.prefix { $0.0 <= position.end }.prefix(limit))
+    }
+}
+
+extension Limits {
+    /// The most items of a page of changes, for what a request asks for.
+    static func ofPage(_ resultsLimit: Int?, most: Int) throws(ServiceError) -> Int {
+        guard let resultsLimit else { return most }
+        guard resultsLimit > 0 else { throw .invalid("resultsLimit is a number above 0") }
+        return min(resultsLimit, most)
     }
 }

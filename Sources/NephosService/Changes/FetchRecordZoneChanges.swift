@@ -49,7 +49,7 @@ struct FetchRecordZoneChanges {
         // The first page of a packed fetch has the limit of an ordinary page, so that it arrives soon.
         let mostPerPage =
             zone.packed && zone.fetchEnd != nil ? Limits.packedChangesPerPage : Limits.changesPerPage
-        let limit = max(1, min(zone.resultsLimit ?? .max, mostPerPage))
+        let limit = try Limits.ofPage(zone.resultsLimit, most: mostPerPage)
         var page = FeedPage(position, types: zone.desiredRecordTypes.map { Set($0.filter(\.hasASCIIOnly)) })
         let projection = RecordProjection(
             desiredKeys: zone.desiredKeys, numbersAsStrings: zone.numbersAsStrings, assets: caller.assets)
@@ -90,7 +90,7 @@ struct FetchRecordZoneChanges {
             token = known
         }
         let account = try caller.requireAccount()
-        let limit = max(1, min(zone.resultsLimit ?? .max, Limits.changesPerPage))
+        let limit = try Limits.ofPage(zone.resultsLimit, most: Limits.changesPerPage)
         var feed = SharedZoneFeed(zone: shared, reader: reader)
         feed.fetchEnd = try zone.fetchEnd.map { try self.fetchEnd($0, of: shared) }
         let page = try feed.page(

@@ -30,11 +30,17 @@ extension NephosService {
 
     /// Finds discoverable users among the caller's contacts, or by email address, phone number or record name (CloudKit
     /// Web Services, users/discover). The result is always empty: Apple removed the permission in iOS 17.
+    /// - Throws: `notAuthenticated` for a server-to-server key, which has no contacts.
     package func discoverUsers(
         _ request: UserLookupRequest, _ context: RequestContext
     ) async throws(ServiceError) -> UsersResponse {
         try await perform(context, reads: true) { _, caller in
             _ = try caller.requireAccount()
+            if context.program == .serverKey {
+                throw ServiceError(
+                    .authenticationFailed, .notAuthenticated, "a server-to-server key looks up no users: a session does"
+                )
+            }
             if caller.scope != .public {
                 throw ServiceError.badDatabase(
                     "endpoint not applicable in the database type '\(caller.scope.rawValue)db'")

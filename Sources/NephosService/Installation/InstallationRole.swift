@@ -46,6 +46,12 @@ package enum Administrator: Hashable, Sendable {
     /// The ID of the account; nil for a user of this machine.
     package var accountID: String? { if case .account(let id, _, _) = self { id } else { nil } }
 
+    /// The containers of which the caller has a role of its own.
+    package var containers: [String] {
+        guard case .account(_, let roles, _) = self else { return [] }
+        return roles.keys.filter { $0 != StoredRole.everyContainer }.sorted()
+    }
+
     /// The time in milliseconds after a sign-in for which changes are allowed without another one.
     static let recent: Int64 = 15 * 60 * 1000
 

@@ -40,6 +40,8 @@ struct QueryValidation {
     let caller: Caller
     let container: String
     let bounds: QueryBounds
+    /// Whether a condition needs the index of its field; otherwise each record is read.
+    var needsIndexes = true
 
     func validate(_ query: Query) throws(ServiceError) -> ValidQuery {
         try checkSize(query)
@@ -63,6 +65,15 @@ struct QueryValidation {
         fitted.extendedFilter = try query.extendedFilter?.mapFilters { (filter) throws(ServiceError) in
             try check.filter(filter)
         }
+        return fitted
+    }
+
+    /// The filters of a list, which has no other rules of a query. A type that the schema lacks has no records.
+    func fitted(_ filters: [Filter], of recordType: String) throws(ServiceError) -> [Filter] {
+        guard recordType.hasASCIIOnly, let type = schema.recordTypes[recordType] else { return filters }
+        let check = TypeCheck(validation: self, recordType: recordType, type: type)
+        var fitted: [Filter] = []
+        for filter in filters { fitted.append(try check.filter(filter)) }
         return fitted
     }
 
@@ -174,7 +185,7 @@ private struct TypeCheck {
         if let definition = definition(of: filter.key) {
             try checkType(filter, definition.type)
         }
-        try checkOption(filter)
+        if validation.needsIndexes { try checkOption(filter) } else { try checkExists(filter.key) }
         try checkTokens(filter)
         guard let definition = definition(of: filter.key), let value = filter.fieldValue.value else { return filter }
         filter.fieldValue.value = try fit(value, filter, definition.type)
@@ -201,6 +212,11 @@ private struct TypeCheck {
                 "Field '\(filter.key.displayName)' is searched for \(count) words; at most"
                     + " \(validation.bounds.tokensPerFilter) are allowed")
         }
+    }
+
+    private func checkExists(_ key: QueryKey) throws(ServiceError) {
+        guard case .field = key, definition(of: key) == nil else { return }
+        throw .invalid("Field '\(key.displayName)' is unknown\(remedy(key, ""))")
     }
 
     private func checkOption(_ filter: Filter) throws(ServiceError) {

@@ -30,6 +30,27 @@ import Testing
         return String(url.dropFirst(ProductionServer.url.count))
     }
 
+    @Test func `an API token that is for reading alone is given no address of a sign-in`() async throws {
+        let server = try await ProductionServer()
+        let reading = try await server.installation.createAPIToken(
+            container: ProductionServer.container, environment: .development, name: "", origins: [],
+            allowsSignIn: false,
+            callback: nil, lifetime: nil, by: AuditActor(name: "user 0")
+        ).token
+        for (token, hasAddress) in [(reading, false), (try await apiToken(server), true)] {
+            let answer = await server.responder.respond(
+                to: HTTPRequest(
+                    method: .get,
+                    target:
+                        "/database/1/\(ProductionServer.container)/development/public/users/caller?ckAPIToken=\(token)",
+                    host: "cloud.example.org"))
+            let error = try ErrorDictionary(decoding: answer.body)
+            #expect(answer.status == 421 && error.serverErrorCode == .authenticationRequired)
+            #expect((error.redirectURL != nil) == hasAddress)
+        }
+        await server.close()
+    }
+
     /// Whether a web auth token is that of the account.
     private func expectSession(_ token: String, _ account: String, _ apiToken: String, _ server: ProductionServer)
         async throws

@@ -119,6 +119,47 @@ import Testing
         await cloud.service.close()
     }
 
+    @Test func `a type's filters that cannot apply are refused, and no index is needed`() async throws {
+        let cloud = TestCloud()
+        let schema =
+            "DEFINE SCHEMA RECORD TYPE Note (n NUMBER, s STRING, tags LIST<STRING>, day TIMESTAMP, \"___recordID\" REFERENCE);"
+        #expect(try await cloud.service.importSchema(schema, cloud.context()).findings == [])
+        let tags = FieldValue.list(of: .string, [.string("a1")])
+        _ = try await TestDatabase(cloud, "mei").modify([
+            .create("a", ["n": .int64(1), "s": .string("x"), "tags": tags, "day": .timestamp(1000)])
+        ])
+        func list(_ filter: Filter, type: String? = "Note") async throws -> [String] {
+            let request = ListRecordsRequest(AdministeredZone(account: "mei"), recordType: type, filterBy: [filter])
+            return try Self.names(try await self.list(cloud, request))
+        }
+        for filter in [
+            Filter(.field("n"), .equals, .int64(1)), Filter(.field("n"), .lessThan, .double(1.5)),
+            Filter(.field("s"), .beginsWith, .string("x")), Filter(.field("tags"), .listContains, .string("a1")),
+            Filter(.field("day"), .equals, Field(.int64(1000), hasDeclaredType: false)),
+        ] { #expect(try await list(filter) == ["a"], "\(filter)") }
+        for (filter, reason) in [
+            (
+                Filter(.field("tags"), .equals, .string("a1")),
+                "LIST<STRING> and cannot be queried using filter type EQUALS"
+            ),
+            (
+                Filter(.field("n"), .beginsWith, .string("1")),
+                "NUMBER and cannot be queried using filter type BEGINS_WITH"
+            ),
+            (
+                Filter(.field("s"), .listContains, .string("x")),
+                "STRING and cannot be queried using filter type LIST_CONTAINS"
+            ),
+            (Filter(.field("n"), .equals, .string("1")), "filter value type STRING"),
+            (Filter(.field("none"), .equals, .string("x")), "Field 'none' is unknown: the type 'Note' has no field"),
+        ] {
+            let error = await #expect(throws: ServiceError.self) { _ = try await list(filter) }
+            #expect(error?.code == .badRequest && error?.reason.contains(reason) == true, "\(error?.reason ?? "")")
+            #expect(try await list(filter, type: nil) == [], "of any type")
+        }
+        await cloud.service.close()
+    }
+
     @Test func `a record is shown with the records that refer to it, but for references without an action`()
         async throws
     {
