@@ -122,7 +122,8 @@ enum StatusRoutes {
         return response
     }
 
-    /// Answers what the caller's roles allow, also in a container, and the containers of single roles. The dashboard has no controls for anything else.
+    /// Answers what the caller's roles allow, also in a container, and the containers of single roles. The dashboard has no
+    /// controls for anything else.
     private static func rights(_ routed: RoutedRequest) -> HTTPResponse {
         let container = routed.target.parameter("container")?.readings.first ?? ""
         let rights: [(name: String, right: AdministrationRight)] = [

@@ -68,14 +68,14 @@ package struct Refusal: Error {
         return refusal
     }
 
-    /// - Parameter signIn: the sign-in URL of `AUTHENTICATION_REQUIRED`; nil for none.
+    /// - Parameter signIn: the sign-in URL; nil for none. Only `AUTHENTICATION_REQUIRED` has it.
     func response(requestID: String, signIn: String?) -> HTTPResponse {
         var dictionary =
             error?.dictionary(requestID: requestID)
             ?? ErrorDictionary(
                 uuid: requestID, serverErrorCode: code, reason: reason, retryAfter: retryAfter,
                 clientErrorCode: clientCode)
-        dictionary.redirectURL = signIn
+        dictionary.redirectURL = code == .authenticationRequired ? signIn : nil
         var response = HTTPResponse.json(dictionary.encoded(), status: httpStatus)
         response.headers += headers
         // The delay is in whole seconds (RFC 9110 §10.2.3), rounded up, because an earlier retry would fail.

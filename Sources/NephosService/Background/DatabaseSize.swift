@@ -10,7 +10,7 @@ enum DatabaseSize {
     static func measure(_ owner: OwnerID, _ engine: any StorageEngine) async throws -> Int64 {
         // The zone 0 has the account's own keys.
         var bytes = try await keys(ZoneKey(owner: owner, id: 0), engine)
-        var last: Int64 = 0
+        var last: StorageReader.ZoneSize?
         while true {
             let zones = try await engine.read(expecting: .long) { [last] in
                 try $0.zoneSizes(owner: owner, after: last, limit: rowsPerRead)
@@ -23,7 +23,7 @@ enum DatabaseSize {
                 bytes += try await keys(key, engine)
             }
             guard zones.count == rowsPerRead, let end = zones.last else { return bytes }
-            last = end.id
+            last = end
         }
     }
 

@@ -17,8 +17,8 @@ extension SQL {
             """
         case .zoneSizes:
             """
-            SELECT id, length(name) + coalesce(length(client_change_token), 0), deleted FROM zone
-            WHERE owner = $1 AND id > $2 ORDER BY id LIMIT $3
+            SELECT id, length(name) + coalesce(length(client_change_token), 0), deleted, name FROM zone
+            WHERE owner = $1 AND (name, id) > ($2, $3) ORDER BY name, id LIMIT $4
             """
         case .insertZone:
             "INSERT INTO zone (owner, name, sequence, changed, deleted) VALUES ($1, $2, $3, $4, 0) RETURNING id"

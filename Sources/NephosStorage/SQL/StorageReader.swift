@@ -134,15 +134,20 @@ package class StorageReader {
         try rows(.zones, bind: { try $0.bind(owner: owner.rawValue) }, read: { ZoneRow(owner: owner, $0) })
     }
 
-    /// The IDs of an owner's zones after `id`, deleted ones included, with the bytes of their names and client change
-    /// tokens: at most `limit`.
-    package final func zoneSizes(
-        owner: OwnerID, after id: Int64, limit: Int
-    ) throws -> [(id: Int64, bytes: Int64, isDeleted: Bool)] {
+    /// The bytes of the name and the client change token of a zone.
+    package struct ZoneSize {
+        package var id: Int64
+        package var name: String
+        package var bytes: Int64
+        package var isDeleted: Bool
+    }
+
+    /// The sizes of an owner's zones, deleted ones included, by name and ID: at most `limit` after another one.
+    package final func zoneSizes(owner: OwnerID, after last: ZoneSize?, limit: Int) throws -> [ZoneSize] {
         try rows(.zoneSizes) {
-            try $0.bind(owner: owner.rawValue).bind(id).bind(limit: limit)
+            try $0.bind(owner: owner.rawValue).bind(last?.name ?? "").bind(last?.id ?? 0).bind(limit: limit)
         } read: {
-            ($0.integer(0), $0.integer(1), $0.integer(2) != 0)
+            ZoneSize(id: $0.integer(0), name: $0.text(3), bytes: $0.integer(1), isDeleted: $0.integer(2) != 0)
         }
     }
 

@@ -71,6 +71,11 @@ import Testing
         "records/resolve", "records/accept", "records/requestAccess", "keys/account",
     ]
 
+    /// The routes of containers that need a session, which a server-to-server key has not.
+    private static let sessions: Set = [
+        "users/discover", "users/lookup/email", "users/lookup/id", "users/lookup/contacts",
+    ]
+
     /// The status with which a caller is refused; nil where it is let in.
     private static func refusal(_ route: Route, _ caller: ProductionServer.Caller) -> Int? {
         switch (route.access, caller) {
@@ -79,6 +84,7 @@ import Testing
         case (.container, .readOnlyProgram): credentials.union(writes).contains(route.path) ? 403 : nil
         case (.container, .session), (.container, .otherAccount), (.container, .participant): nil
         // Of the public database. What needs a session is refused by its message.
+        case (.container, .serverKey) where sessions.contains(route.path): 401
         case (.container, .serverKey): credentials.union(otherDatabases).contains(route.path) ? 403 : nil
         // A signature is one of a request, a container and an environment; the administration takes none.
         case (_, .serverKey), (_, .serverKeyElsewhere), (_, .revokedServerKey): 401

@@ -202,8 +202,9 @@ import Testing
         let revoked = try await apiToken(server, origins: [])
         let address = try await redirect(server, revoked, origin: nil)
         try await server.installation.revokeAPIToken(revoked, by: root)
+        let readingQuery = try #require(server.installation.signInQuery(apiToken: readOnly, origin: nil))
         for (address, reason) in [
-            (try await redirect(server, readOnly, origin: nil), "the API token allows no sign-in"),
+            ("/sign-in?\(readingQuery)", "the API token allows no sign-in"),
             (address, "ckAPIToken is missing or not valid"),
         ] {
             let browser = Browser(server)

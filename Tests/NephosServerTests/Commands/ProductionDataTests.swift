@@ -150,7 +150,7 @@ import Testing
             let zone = #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Z"}}}]}"#
             #expect(try await served.send("zones/modify", zone, apiToken: apiToken, token: ada).status == 200)
             let running = try await served.run("query", "Note", "--account", "ada@example.org")
-            #expect(running.status == 1 && running.errors.contains("is in use by process"))
+            #expect(running.status == 1 && running.errors.contains("the server is running"))
             #expect(running.errors.contains("--url URL"))
             try await served.stop()
 
