@@ -19,7 +19,7 @@ public final class CloudDevice: Sendable {
         let id: UUID
         let simulated: SimulatedLaunch?
 
-        /// Lets everything go that waits of the ended app.
+        /// Resumes all suspended tasks of the ended app.
         func release() {
             simulated?.release()
             app.release()
@@ -112,8 +112,8 @@ public final class CloudDevice: Sendable {
             of: launch.id, to: account, cloud.provider(account, .development, on: launch.app))
     }
 
-    /// Ends the app as the system does, without a warning. Its requests, also those that what still runs of it makes later, do not
-    /// return before the test ends, unless their task is cancelled, so do not await them. What `diskDirectory` has stays.
+    /// Terminates the app without a warning, as the system does. Requests of its tasks, later ones included, stay suspended
+    /// until the test ends or their task is cancelled: do not await them. `diskDirectory` keeps its files.
     public func terminate() { state.withLock { $0.launch }.app.end() }
 
     /// Launches the app again, after ending it: `container` is a new one from here on.
@@ -142,7 +142,7 @@ public final class CloudDevice: Sendable {
         }
     }
 
-    /// Lets go what waits of launches that ended long ago, and later removes their directories.
+    /// Resumes the suspended tasks of launches that ended long ago, and later removes their directories.
     private func forgetLaunches() {
         let (released, removed) = state.withLock { state -> (Launch?, URL?) in
             let count = state.former.count
@@ -154,7 +154,7 @@ public final class CloudDevice: Sendable {
         if let removed { try? FileManager.default.removeItem(at: removed) }
     }
 
-    /// How many ended launches of a simulation move no more. The tasks of each take memory.
+    /// The maximum number of ended launches whose tasks stay suspended. The tasks of each take memory.
     private static let keptLaunches = 100
 
     /// A directory for what the app keeps on the device. It exists until the cloud's test ends.

@@ -22,7 +22,7 @@ extension PostgresStores {
 }
 
 extension PostgresConnection {
-    /// Returns the stores, except those that are still to be copied.
+    /// Returns the stores whose copy, if there was one, is complete.
     func existingStores() throws -> [StoreID] { try stores(where: "catalog_version > 0") }
 
     func expectedStores() throws -> [StoreID] { try stores(where: "catalog_version = 0") }

@@ -38,7 +38,7 @@ struct EditLedger {
     struct Book {
         /// What all devices last agreed on, and the edits since.
         var edits: [Edit] = []
-        /// The earlier values, by the hashes of these and their items: whether the service had them. Long simulations have many.
+        /// Whether the service had an earlier value, by the hash of the item and the value. Long simulations have many.
         private(set) var past: [UInt64: Bool] = [:]
         /// Whether an edit was interrupted, so that its effect is unknown.
         var hasUnknownEdit = false
@@ -66,7 +66,7 @@ struct EditLedger {
             }
             edits = agreed
             hasUnknownEdit = false
-            // Who edits an item anew that is gone has seen no deletion of it.
+            // A new edit of a deleted item is no sign that the device saw the deletion.
             let items = Set(agreed.map(\.item))
             for device in known.keys { known[device]?.formIntersection(items) }
         }

@@ -99,7 +99,7 @@ public struct Simulation: Sendable {
     private static let kept = 10_000
 
     /// Runs random steps.
-    /// - Parameter limit: how many steps and lines are kept; nil for all.
+    /// - Parameter limit: the number of steps and lines to keep; nil for all.
     func outcome(ofRandom count: Int, keeping limit: Int?) async throws -> SimulationOutcome {
         let run = try await SimulationRun(self, keeping: limit)
         var planner = SimulationPlanner(self)

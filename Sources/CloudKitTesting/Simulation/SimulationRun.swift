@@ -16,12 +16,12 @@ actor SimulationRun {
     var names = TraceNames()
     var problem: SimulationOutcome.Problem?
     private let executor = SimulationExecutor()
-    /// Whether the service may have something to do, or to tell the devices.
+    /// Whether the service may have jobs to run or notifications to deliver.
     private var isServiceBusy = true
     /// Wakes the scheduler where an app is stuck: one timer for all waits, as a timer of each costs more than most waits.
     var alarm: Task<Void, Never>?
 
-    /// - Parameter limit: how many steps and lines are kept; nil for all.
+    /// - Parameter limit: the number of steps and lines to keep; nil for all.
     /// - Throws: `LocalCloudError` if the simulation has no device or account, a name twice, or an account that is none of its own.
     init(_ simulation: Simulation, keeping limit: Int?) async throws {
         guard !simulation.devices.isEmpty, let account = simulation.accounts.first,
@@ -236,7 +236,7 @@ actor SimulationRun {
 
     // MARK: The service
 
-    /// Returns once the service has nothing to do, and takes over what it tells the devices.
+    /// Waits until the service is idle, and delivers its notifications to the devices.
     func settle() async {
         guard isServiceBusy else { return }
         isServiceBusy = false

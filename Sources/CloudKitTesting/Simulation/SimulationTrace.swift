@@ -7,7 +7,7 @@ struct Recent<Element> {
     private(set) var omitted = 0
     private let limit: Int?
 
-    /// - Parameter limit: how many elements are kept at least; nil for all.
+    /// - Parameter limit: the minimum number of elements to keep; nil for all.
     init(_ limit: Int?) { self.limit = limit }
 
     var count: Int { omitted + elements.count }
@@ -42,7 +42,7 @@ struct SimulationTrace: Sendable {
         }
     }
 
-    /// The lines. Two runs have the same ones if the same happened, also in what is left out.
+    /// The lines. Equal runs have equal lines, evicted ones included by their hash.
     var lines: [String] {
         if recent.omitted == 0 { return recent.elements }
         return ["\(recent.omitted) lines before, with the hash \(String(hash.value, radix: 16))"] + recent.elements

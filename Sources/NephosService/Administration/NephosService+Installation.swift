@@ -39,16 +39,25 @@ extension NephosService {
         repeat {
             do {
                 for (account, deletion) in try await installation.interruptedDeletions(atStart: atStart) {
-                    _ = try await deleteAccount(
-                        named: account, of: installation, erasesPublicRecords: deletion.erasesPublicRecords,
-                        by: AuditActor(name: deletion.actor, address: deletion.address))
+                    await resume(deletion, of: account, installation)
                 }
             } catch {
-                // The deletion that was thought interrupted may have ended.
-                if error.clientCode != .unknownItem { environment.log("resuming an account's deletion: \(error)") }
+                environment.log("resuming deletions of accounts: \(error)")
             }
             atStart = false
         } while (try? await environment.sleep(milliseconds: Limits.interruptedDeletion)) != nil
+    }
+
+    /// Resumes one deletion. A failure is logged, and keeps no other deletion waiting.
+    private func resume(_ deletion: BegunDeletion, of account: String, _ installation: Installation) async {
+        do {
+            _ = try await deleteAccount(
+                named: account, of: installation, erasesPublicRecords: deletion.erasesPublicRecords,
+                by: AuditActor(name: deletion.actor, address: deletion.address))
+        } catch {
+            // Another server may have ended it.
+            if error.clientCode != .unknownItem { environment.log("resuming the deletion of \(account): \(error)") }
+        }
     }
 
     /// Deletes the data of an account that containers have and the installation has not, as after the restore of a

@@ -41,7 +41,12 @@ import Testing
         try await device.keys.revoke(name)
     }
 
-    private func accept(_ share: CKShare, _ device: Device) async throws {
+    private func share(_ zone: CKRecordZone.ID, of owner: Device, with device: Device) async throws {
+        let share = CKShare(recordZoneID: zone)
+        let participant = try await owner.container.shareParticipant(forEmailAddress: "bob@example.org")
+        participant.permission = .readWrite
+        share.addParticipant(participant)
+        _ = try await owner.container.privateCloudDatabase.save(share)
         _ = try await device.container.accept(
             try await device.container.shareMetadata(for: try #require(share.url)))
     }
@@ -113,12 +118,7 @@ import Testing
         for zone in [own, other] {
             _ = try await database.save(CKRecordZone(zoneID: zone))
             _ = try await database.save(record("k", "before", zone))
-            let share = CKShare(recordZoneID: zone)
-            let participant = try await ann.container.shareParticipant(forEmailAddress: "bob@example.org")
-            participant.permission = .readWrite
-            share.addParticipant(participant)
-            _ = try await database.save(share)
-            try await accept(share, bob)
+            try await share(zone, of: ann, with: bob)
         }
         let zones = try await bob.container.sharedCloudDatabase.allRecordZones().map(\.zoneID)
         #expect(zones.count == 2)
@@ -166,12 +166,7 @@ import Testing
         let database = ann.container.privateCloudDatabase
         _ = try await database.save(CKRecordZone(zoneID: zone))
         _ = try await database.save(record("k", "Ann's", zone))
-        let share = CKShare(recordZoneID: zone)
-        let participant = try await ann.container.shareParticipant(forEmailAddress: "bob@example.org")
-        participant.permission = .readWrite
-        share.addParticipant(participant)
-        _ = try await database.save(share)
-        try await accept(share, bob)
+        try await share(zone, of: ann, with: bob)
         let shared = try #require(try await bob.container.sharedCloudDatabase.allRecordZones().first).zoneID
         for device in [bob, second] {
             #expect(try await device.text("k", in: device.container.sharedCloudDatabase, shared) == "Ann's")
