@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Glibc
-import NephosCrypto
+package import NephosCrypto
 import NephosStorage
 
 /// The service's dependencies on the outside: clock, identifiers, log. Tests replace the dependencies, so that a whole
@@ -17,6 +17,8 @@ package struct ServiceEnvironment: Sendable {
     /// Returns at a time of the clock `now`; throws if the task is cancelled. A time and not a duration, so that a clock
     /// that advances between the calculation and the call does not prolong the wait.
     package var sleepUntil: @Sendable (Int64) async throws -> Void
+    /// The parameters of the hashes of passwords. Tests, which sign in thousands of times, lower them.
+    package var passwordCost = PasswordHash.Cost.interactive
 
     package init(
         now: @escaping @Sendable () -> Int64, makeUUID: @escaping @Sendable () -> String,

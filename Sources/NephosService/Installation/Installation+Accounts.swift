@@ -167,7 +167,7 @@ extension Installation {
     func hashed(_ password: String) async throws(ServiceError) -> String {
         let hash: String?
         do {
-            hash = try await passwordPool.run { PasswordHash.make(password) }
+            hash = try await passwordPool.run { [cost = environment.passwordCost] in PasswordHash.make(password, cost) }
         } catch {
             throw environment.translate(error, requestID: "password")
         }

@@ -57,9 +57,6 @@ extension Installation {
     private static let wrong = ServiceError(
         .authenticationFailed, .notAuthenticated, "the name or the password is wrong")
 
-    /// The hash of no password, which is verified for names that do not exist.
-    static let noPassword = PasswordHash.make(SecretToken.randomName()) ?? ""
-
     /// Signs in.
     /// - Throws: `notAuthenticated` for a wrong name or password, or an API token that allows no sign-in;
     ///   `requestRateLimited` after too many failures.
@@ -95,12 +92,12 @@ extension Installation {
             try counters.begin(at: now, in: transaction)
             return (found, counters, isKnown)
         }
-        let hash = found?.account.password ?? Self.noPassword
+        let hash = found?.account.password ?? noPassword
         guard try await verify(request.password, hash), let found, found.account.password != nil else {
             noteFailure(of: found?.id, request.address)
             throw Self.wrong
         }
-        let newHash = PasswordHash.isOutdated(hash) ? try await hashed(request.password) : nil
+        let newHash = PasswordHash.isOutdated(hash, environment.passwordCost) ? try await hashed(request.password) : nil
         // A secret that the account does not know is not taken over: its sender may know it, too.
         return try await begin(
             request, found.id, place, isKnown ? device ?? SecretToken() : SecretToken(), counters
@@ -139,7 +136,7 @@ extension Installation {
             try counters.begin(at: now, in: transaction)
             return (try transaction.entry(InstallationAccount.self, browser.account)?.password, counters)
         }
-        guard try await verify(password, hash ?? Self.noPassword), let hash else {
+        guard try await verify(password, hash ?? noPassword), let hash else {
             noteFailure(of: browser.account, address)
             throw Self.wrong
         }

@@ -11,7 +11,9 @@ package final class Installation: Sendable {
     let engine: any StorageEngine
     let environment: ServiceEnvironment
     /// Hashes passwords, after other work: a hash takes much memory and time, and callers need no account to cause one.
-    let passwordPool = BlockingPool("password", .init(threads: 2, hasLowPriority: true))
+    let passwordPool: BlockingPool
+    /// The hash of no password, which is verified for names that do not exist.
+    let noPassword: String
     let signInPlaces = SignInPlaces()
     let apiTokens = RecheckedCache<APIToken>(limit: Limits.cachedCredentials)
     let sessions = RecheckedCache<SignedInSession>(limit: Limits.cachedCredentials)
@@ -30,9 +32,11 @@ package final class Installation: Sendable {
 
     private init(
         _ engine: any StorageEngine, _ environment: ServiceEnvironment, _ key: AuthenticationKey, _ rates: RequestRates,
-        _ people: PeopleSettings
+        _ people: PeopleSettings, _ passwordPool: BlockingPool, noPassword: String
     ) {
         self.engine = engine
+        self.passwordPool = passwordPool
+        self.noPassword = noPassword
         self.people = people
         self.key = key
         self.rates = RateLimiters(rates)
@@ -66,12 +70,12 @@ package final class Installation: Sendable {
             }
             guard let key else { throw StorageError(.other, "the installation has no secret") }
             try await AddressUpgrade.run(engine, at: environment.now())
-            let installation = Installation(engine, environment, key, rates, people)
-            // The first unknown name is to take no longer than the next.
-            guard try await !installation.passwordPool.run({ noPassword }).isEmpty else {
-                throw StorageError(.other, "there is no memory to hash passwords")
+            let passwordPool = BlockingPool("password", .init(threads: 2, hasLowPriority: true))
+            let noPassword = try await passwordPool.run {
+                PasswordHash.make(SecretToken.randomName(), environment.passwordCost)
             }
-            return installation
+            guard let noPassword else { throw StorageError(.other, "there is no memory to hash passwords") }
+            return Installation(engine, environment, key, rates, people, passwordPool, noPassword: noPassword)
         } catch {
             await engine.close()
             throw error

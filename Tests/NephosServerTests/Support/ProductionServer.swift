@@ -40,8 +40,8 @@ final class ProductionServer: Sendable {
     static let page = "https://app.example.org"
     static let container = "iCloud.test"
     static let password = "nine lives of a grey cat"
-    /// All accounts have one hash: one for each would take most of the time of the tests.
-    private static let passwordHash = PasswordHash.make(password)
+    private static let passwordCost = PasswordHash.Cost(operations: 1, memory: 8192)
+    private static let passwordHash = PasswordHash.make(password, passwordCost)
 
     let installation: Installation
     let service: NephosService
@@ -53,6 +53,7 @@ final class ProductionServer: Sendable {
         let stores = MemoryStores()
         var environment = ServiceEnvironment.system
         environment.now = { [clock] in clock.now.withLock { $0 } }
+        environment.passwordCost = Self.passwordCost
         var waiting = environment
         waiting.sleepUntil = { [clock] due in
             while clock.now.withLock({ $0 }) < due {

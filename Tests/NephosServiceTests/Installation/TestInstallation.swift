@@ -31,14 +31,14 @@ struct TestInstallation {
     private static func open(
         _ stores: any StoreProvider, _ clock: TestCloud.Clock, failsForLog: Bool, _ people: PeopleSettings
     ) async throws -> Installation {
-        try await Installation.open(
-            stores,
-            ServiceEnvironment(
-                now: { clock.now }, makeUUID: { clock.makeUUID() },
-                log: { line in
-                    if failsForLog, !line.hasPrefix("a sign-in failed") { Issue.record("\(line)") }
-                },
-                sleepUntil: { try await clock.sleep(until: $0) }), people: people)
+        var environment = ServiceEnvironment(
+            now: { clock.now }, makeUUID: { clock.makeUUID() },
+            log: { line in
+                if failsForLog, !line.hasPrefix("a sign-in failed") { Issue.record("\(line)") }
+            },
+            sleepUntil: { try await clock.sleep(until: $0) })
+        environment.passwordCost = .init(operations: 1, memory: 8192)
+        return try await Installation.open(stores, environment, people: people)
     }
 
     /// The settings of a server that sends mail.
