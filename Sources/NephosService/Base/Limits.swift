@@ -129,6 +129,8 @@ package enum Limits {
     static let clockStep: Int64 = 60 * 1000
     /// The maximum number of bytes of a value that an administrator searches, and of scalars of a text that is found.
     static let (searchedText, foundText) = (100, 200)
+    /// The maximum number of zones per private database, including the default zone: a response to `zones/list` has all of them.
+    package static let zonesPerDatabase = 10_000
     /// The maximum number of zones per page of an administrator's list.
     static let zonesPerPage = 1000
     /// The maximum number of accounts per page of an administrator's list.

@@ -32,6 +32,8 @@ struct ModifyZones {
         var results: [ZoneResult] = []
         /// The bytes of new zones, which count for the quota.
         var newBytes: Int64 = 0
+        /// The number of the database's zones, once counted; nil after a deletion.
+        var zoneCount: Int?
         /// Whether a zone was deleted.
         var hasDeleted = false
         /// Whether a zone was refused because the database has no quota left.
@@ -67,6 +69,7 @@ struct ModifyZones {
                 }
                 if try notifier.notify(ofDeleted: zone, by: caller.origin, transaction) { applied.leftEvents = true }
                 applied.hasDeleted = true
+                applied.zoneCount = nil
                 applied.results.append(try delete(zone, transaction))
             }
         }
@@ -77,18 +80,26 @@ struct ModifyZones {
         _ operation: ZoneOperation, named name: String, _ owner: OwnerID, _ notifier: Notifier,
         _ applied: inout Applied, _ transaction: StorageTransaction
     ) throws -> ZoneResult {
-        var isNew = false
-        guard let zone = try findOrMake(name, owner, &isNew, transaction) else {
+        if let zone = try transaction.zone(owner: owner, named: name) {
+            return .zone(try ZoneRegistry.dictionary(zone, for: caller, transaction))
+        }
+        if let quotaRefusal {
             applied.isFull = true
-            return failure(quotaRefusal ?? .internalError, operation.zoneID)
+            return failure(quotaRefusal, operation.zoneID)
         }
-        if isNew {
-            applied.newBytes += RecordQuota.size(of: zone)
-            if operation.encryptionScope == .perZone, !ZoneRules.isDefault(zone.name) {
-                try PerZone.set(zone.key, in: transaction)
-            }
-            if try notifier.notify(ofNew: zone, by: caller.origin, transaction) { applied.leftEvents = true }
+        let count = try applied.zoneCount ?? transaction.zoneCount(owner: owner, limit: Limits.zonesPerDatabase)
+        applied.zoneCount = count
+        guard count < Limits.zonesPerDatabase else {
+            let error = ServiceError.limitExceeded("a database has at most \(Limits.zonesPerDatabase) zones")
+            return failure(error, operation.zoneID)
         }
+        let zone = try transaction.insertZone(owner: owner, name: name, sequence: try transaction.nextSequence())
+        applied.zoneCount = count + 1
+        applied.newBytes += RecordQuota.size(of: zone)
+        if operation.encryptionScope == .perZone, !ZoneRules.isDefault(zone.name) {
+            try PerZone.set(zone.key, in: transaction)
+        }
+        if try notifier.notify(ofNew: zone, by: caller.origin, transaction) { applied.leftEvents = true }
         return .zone(try ZoneRegistry.dictionary(zone, for: caller, transaction))
     }
 
@@ -102,16 +113,6 @@ struct ModifyZones {
         }
         if try leaving.leave(shared, in: transaction) { leftEvents = true }
         return .zone(ZoneDictionary(zoneID: zone.zoneID(for: caller), atomic: true, deleted: true))
-    }
-
-    /// - Returns: the zone; nil if it does not exist and the database has no quota left.
-    private func findOrMake(
-        _ name: String, _ owner: OwnerID, _ isNew: inout Bool, _ transaction: StorageTransaction
-    ) throws -> ZoneRow? {
-        if let zone = try transaction.zone(owner: owner, named: name) { return zone }
-        if quotaRefusal != nil { return nil }
-        isNew = true
-        return try transaction.insertZone(owner: owner, name: name, sequence: try transaction.nextSequence())
     }
 
     private func delete(_ zone: ZoneRow, _ transaction: StorageTransaction) throws -> ZoneResult {

@@ -15,6 +15,8 @@ extension SQL {
             SELECT \(Self.zoneColumns.replacing("client_change_token", with: "NULL")) FROM zone
             WHERE owner = $1 AND deleted = 0 ORDER BY name
             """
+        case .zoneCount:
+            "SELECT count(*) FROM (SELECT 1 FROM zone WHERE owner = $1 AND deleted = 0 LIMIT $2) AS found"
         case .zoneSizes:
             """
             SELECT id, length(name) + coalesce(length(client_change_token), 0), deleted, name FROM zone

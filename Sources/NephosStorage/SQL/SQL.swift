@@ -8,7 +8,7 @@ package enum SQL: Int, CaseIterable, Sendable {
     case accountByID, accountByName, accountByUserRecordName, accountsAfter, insertAccount, markAccountDeleted,
         renameAccount
     case participationsOfAccount, purgeMembershipsOfAccount, unforgetMemberships, removeOutboxOfAccount
-    case zoneByName, zoneDeletion, zones, zoneSizes, insertZone, markZoneDeleted, setClientChangeToken
+    case zoneByName, zoneDeletion, zones, zoneCount, zoneSizes, insertZone, markZoneDeleted, setClientChangeToken
     case zonesByChange, lastChangeOfZones, noteChange, deletedZones, lastDeletionOfZones, lastDeletedZone
     case lastSequenceOfZone
     case expiredZones, forgetZone, forgottenZones, noteForgottenZone

@@ -134,6 +134,15 @@ package class StorageReader {
         try rows(.zones, bind: { try $0.bind(owner: owner.rawValue) }, read: { ZoneRow(owner: owner, $0) })
     }
 
+    /// The number of an owner's live zones; at most `limit`.
+    package final func zoneCount(owner: OwnerID, limit: Int) throws -> Int {
+        try row(.zoneCount) {
+            try $0.bind(owner: owner.rawValue).bind(limit: limit)
+        } read: {
+            Int($0.integer(0))
+        } ?? 0
+    }
+
     /// The bytes of the name and the client change token of a zone.
     package struct ZoneSize {
         package var id: Int64

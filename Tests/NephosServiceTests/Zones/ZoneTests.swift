@@ -1,3 +1,4 @@
+import NephosStorage
 import NephosWire
 import Testing
 
@@ -27,6 +28,37 @@ import Testing
         #expect(try await names(TestDatabase(database.cloud, "other")) == ["_defaultZone"])
         #expect(try await names(TestDatabase(database.cloud, "me", .public)) == ["_defaultZone"])
         #expect(try await names(TestDatabase(database.cloud, "me", .shared)) == [])
+    }
+
+    @Test func `a database takes as many zones as the limit, and another one once a zone is deleted`() async throws {
+        let database = TestDatabase(TestCloud())
+        _ = try await modify(.create, "Z0", in: database)
+        try await database.cloud.withStore { store in
+            try await store.engine.write { transaction in
+                let owner = try #require(try transaction.zones(after: 0, limit: 9).first { $0.name == "Z0" }).key.owner
+                let sequence = try transaction.nextSequence()
+                for number in try transaction.zones(owner: owner).count..<Limits.zonesPerDatabase {
+                    _ = try transaction.insertZone(owner: owner, name: "Z\(number)", sequence: sequence)
+                }
+            }
+        }
+        guard case .failure(let refusal) = try await modify(.create, "more", in: database) else {
+            Issue.record("not refused")
+            return
+        }
+        #expect(refusal.serverErrorCode == .badRequest)
+        #expect(refusal.reason == "a database has at most 10000 zones")
+        #expect(try await isTaken(.create, "Z9", in: database))
+        #expect(try await isTaken(.create, "more", in: TestDatabase(database.cloud, "another account")))
+        #expect(try await isTaken(.delete, "Z0", in: database))
+        #expect(try await isTaken(.create, "more", in: database))
+        #expect(try await !isTaken(.create, "Z0", in: database))
+    }
+
+    private func isTaken(
+        _ type: ZoneOperation.OperationType, _ name: String, in database: TestDatabase
+    ) async throws -> Bool {
+        if case .zone = try await modify(type, name, in: database) { true } else { false }
     }
 
     @Test func `deleting a zone deletes its records for good`() async throws {
