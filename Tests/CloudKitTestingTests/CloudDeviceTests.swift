@@ -76,15 +76,21 @@ import Testing
         #expect(try Data(contentsOf: phone.diskDirectory.appendingPathComponent("state")) == Data("state".utf8))
     }
 
+    /// Saves until a request fails, so that a request is under way whenever the test looks.
+    private func saveForEver(_ database: CKDatabase) async throws -> Never {
+        while true {
+            let notes = (0..<300).map { _ in CKRecord(recordType: "Note") }
+            _ = try await database.modifyRecords(saving: notes, deleting: [])
+        }
+    }
+
     @Test func `a request under way does not return to an app that was terminated`() async throws {
         let sending = try await withCloud { cloud in
             let phone = cloud.device("phone")
             let (database, disk) = (phone.container.privateCloudDatabase, try phone.diskDirectory)
-            let notes = (0..<300).map { _ in CKRecord(recordType: "Note") }
             let sending = Task { () -> (any Error)? in
                 do {
-                    _ = try await database.modifyRecords(saving: notes, deleting: [])
-                    return nil
+                    try await saveForEver(database)
                 } catch {
                     // What an app does that keeps what it could not send.
                     try? Data().write(to: disk.appendingPathComponent("unsent"))
@@ -131,8 +137,7 @@ import Testing
         try await withCloud { cloud in
             let phone = cloud.device("phone")
             let database = phone.container.privateCloudDatabase
-            async let _ = database.modifyRecords(
-                saving: (0..<300).map { _ in CKRecord(recordType: "Note") }, deleting: [])
+            async let _: Never = saveForEver(database)
             while cloud.leftovers.isEmpty { await Task.yield() }
             phone.terminate()
         }
