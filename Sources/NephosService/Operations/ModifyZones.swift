@@ -19,12 +19,17 @@ struct ModifyZones {
             throw .badDatabase("zones can be made in the private database only, not in '\(caller.scope.rawValue)'")
         }
         _ = try caller.requireAccount()
-        for operation in request.operations {
-            if ZoneRules.isDefault(operation.zoneID.zoneName) {
-                if operation.operationType == .delete { throw .invalid("the default zone cannot be deleted") }
-            } else {
-                try ZoneRules.checkName(operation.zoneID.zoneName)
-            }
+    }
+
+    private func refusal(of operation: ZoneOperation) -> ServiceError? {
+        if ZoneRules.isDefault(operation.zoneID.zoneName) {
+            return operation.operationType == .delete ? .invalid("the default zone cannot be deleted") : nil
+        }
+        do throws(ServiceError) {
+            try ZoneRules.checkName(operation.zoneID.zoneName)
+            return nil
+        } catch {
+            return error
         }
     }
 
@@ -47,6 +52,10 @@ struct ModifyZones {
     ) throws -> Applied {
         var applied = Applied()
         for operation in request.operations {
+            if let refusal = refusal(of: operation) {
+                applied.results.append(failure(refusal, operation.zoneID))
+                continue
+            }
             let address = caller.address(operation.zoneID)
             if caller.scope == .shared {
                 applied.results.append(try leave(address, operation, leaving, &applied.leftEvents, transaction))

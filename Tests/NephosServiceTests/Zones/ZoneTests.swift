@@ -96,11 +96,25 @@ import Testing
     }
 
     @Test(arguments: ["", "_z", "zöne", String(repeating: "z", count: 256)])
-    func `a zone's name is 1 to 255 ASCII characters without a leading underscore`(name: String) async {
-        let error = await #expect(throws: ServiceError.self) {
-            try await modify(.create, name, in: TestDatabase(TestCloud()))
+    func `a zone's name is 1 to 255 ASCII characters without a leading underscore, and others are made beside it`(
+        name: String
+    ) async throws {
+        let database = TestDatabase(TestCloud())
+        let operations = ["A", name, "B"].map {
+            ZoneOperation(operationType: .create, zoneID: ZoneIDDictionary(zoneName: $0))
         }
-        #expect(error?.clientCode == .invalidArguments)
+        let results = try await database.cloud.service.modifyZones(
+            ModifyZonesRequest(operations: operations), database.context
+        ).zones
+        guard results.count == 3, case .zone = results[0], case .failure(let error) = results[1],
+            case .zone = results[2]
+        else {
+            Issue.record("\(results)")
+            return
+        }
+        #expect(error.clientErrorCode == ServiceError.ClientCode.invalidArguments.rawValue)
+        #expect(error.reason.contains("zoneName"))
+        #expect(try await names(database) == ["_defaultZone", "A atomic", "B atomic"])
     }
 
     @Test func `the default zone needs no saving and cannot be deleted`() async throws {
@@ -109,7 +123,11 @@ import Testing
             Issue.record("refused")
             return
         }
-        await #expect(throws: ServiceError.self) { try await modify(.delete, "_defaultZone", in: database) }
+        guard case .failure(let error) = try await modify(.delete, "_defaultZone", in: database) else {
+            Issue.record("deleted")
+            return
+        }
+        #expect(error.reason == "the default zone cannot be deleted")
     }
 
     @Test func `another owner's zone is not found, and the caller's own zones are`() async throws {
