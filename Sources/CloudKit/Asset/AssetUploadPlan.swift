@@ -19,12 +19,12 @@ extension RecordSnapshot {
     package typealias WaitingAsset = (key: CKRecord.FieldKey, index: Int, asset: CKAsset)
 
     /// Returns the assets to upload, by field. The assets of a list are in order. An asset that was fetched or saved
-    /// with the record is not uploaded again.
-    package func assetsToUpload(_ selection: FieldSelection) -> [WaitingAsset] {
+    /// with the record is not uploaded again, unless the service no longer has its file in this field.
+    package func assetsToUpload(_ selection: FieldSelection, lacksFiles: Bool = false) -> [WaitingAsset] {
         state.sortedFields().flatMap { key, value -> [WaitingAsset] in
             guard selection == .all || state.changes[key] != nil else { return [] }
             let place = AssetPlace(recordID: recordID, key: key)
-            let saved = state.originalFields[key]?.value.assets ?? []
+            let saved = lacksFiles ? [] : state.originalFields[key]?.value.assets ?? []
             return value.assets.enumerated().compactMap { index, asset in
                 guard asset.fileURL != nil || asset.wireValue == nil,
                     !saved.contains(where: { $0.wireValue != nil && asset.isSame(as: $0, in: place) })

@@ -291,7 +291,11 @@ extension RecordResult {
         if case .failure(let error) = self { error.needsKeys } else { false }
     }
 
-    fileprivate var isAtomicFailure: Bool {
+    var needsFile: Bool {
+        if case .failure(let error) = self { error.needsFile } else { false }
+    }
+
+    var isAtomicFailure: Bool {
         if case .failure(let error) = self { error.serverErrorCode == .atomicError } else { false }
     }
 }

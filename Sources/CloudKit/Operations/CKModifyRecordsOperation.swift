@@ -113,13 +113,17 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         var plan = try ModifyRecordsPlan(request.withLock { $0 }, context.errors)
         if plan.isEmpty { return }
         try context.requireAccount()
-        let waiting = plan.waiting
-        if !waiting.isEmpty {
-            plan.note(try await context.upload(waiting.map(\.record), uploadProgress(waiting)), of: waiting)
+        try await send(&plan, uploading: plan.waiting, context)
+        let lackingFiles = plan.takeLackingFiles()
+        if !lackingFiles.isEmpty {
+            do throws(CKError) {
+                try await send(&plan, uploading: lackingFiles, context)
+            } catch {
+                // The first request may have saved other items.
+                plan.refuseUnsent(error)
+            }
         }
-        var answers: [RecordResult] = []
-        if let request = plan.request() { answers = try await context.modifyRecords(request) }
-        let events = await context.openingServerRecords(of: plan.outcomes(of: answers, context))
+        let events = await context.openingServerRecords(of: plan.outcomes(context))
         await context.addLinks(
             to: events.compactMap { if case .save(_, let record as CKShare, nil) = $0 { record } else { nil } })
         deliver(events) { event in
@@ -128,8 +132,18 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         }
     }
 
+    private func send(
+        _ plan: inout ModifyRecordsPlan, uploading waiting: [ModifyRecordsPlan.Waiting],
+        _ context: DatabaseRequestContext
+    ) async throws(CKError) {
+        if !waiting.isEmpty {
+            plan.note(try await context.upload(waiting.map(\.record), uploadProgress(waiting)), of: waiting)
+        }
+        if let request = plan.request() { plan.note(try await context.modifyRecords(request)) }
+    }
+
     /// Returns a callback for the upload progress of the records' files; nil without a progress block.
-    private func uploadProgress(_ waiting: [(index: Int, record: WaitingRecord)]) -> TransferProgress? {
+    private func uploadProgress(_ waiting: [ModifyRecordsPlan.Waiting]) -> TransferProgress? {
         guard recordBlocks.perRecordProgress != nil else { return nil }
         let ids = Set(waiting.map(\.record.recordID))
         let records = (recordsToSave ?? []).filter { ids.contains($0.recordID) }

@@ -39,6 +39,8 @@ struct ModifyRecordsPlan: Sendable {
     private var refused: [Int: CKError] = [:]
     /// The uploaded assets of items, by the index of the item.
     private var uploaded: [Int: [AssetSlot: AssetValue]] = [:]
+    /// The answers of the service, by the index of the item.
+    private var answers: [Int: RecordResult] = [:]
     private let errors: ErrorContext
 
     /// Plans the request.
@@ -61,10 +63,13 @@ struct ModifyRecordsPlan: Sendable {
 
     var isEmpty: Bool { items.isEmpty }
 
+    /// The items that are to be sent, and have no answer yet.
+    private var unsent: [Int] { items.indices.filter { refused[$0] == nil && answers[$0] == nil } }
+
     /// Returns the request for the items to send; nil if there are none. If all items are in one zone, the request
     /// names the zone once, as CloudKit Web Services does. Otherwise each item names its zone.
     func request() -> ModifyRecordsRequest? {
-        let sent = items.indices.filter { refused[$0] == nil }
+        let sent = unsent
         guard let first = sent.first else { return nil }
         let zoneID = items[first].recordID.zoneID
         let isOneZone = sent.allSatisfy { items[$0].recordID.zoneID == zoneID }
@@ -85,28 +90,52 @@ struct ModifyRecordsPlan: Sendable {
             clientChangeToken: input.clientChangeTokenData?.base64EncodedString())
     }
 
+    /// Stores the answers to `request()`.
+    mutating func note(_ results: [RecordResult]) {
+        for (index, result) in zip(unsent, results) { answers[index] = result }
+    }
+
+    mutating func refuseUnsent(_ error: CKError) {
+        for index in unsent { refused[index] = error }
+    }
+
     // MARK: Assets
 
+    typealias Waiting = (index: Int, record: WaitingRecord)
+
     /// The items whose files must be uploaded first.
-    var waiting: [(index: Int, record: WaitingRecord)] {
-        items.enumerated().compactMap { index, item in
-            guard case .save(_, let sent) = item, refused[index] == nil else { return nil }
-            let assets = sent.assetsToUpload(input.savePolicy.selection).map {
-                WaitingRecord.Asset(slot: AssetSlot(key: $0.key, index: $0.index), asset: $0.asset)
-            }
-            guard !assets.isEmpty else { return nil }
-            return (
-                index,
-                WaitingRecord(
-                    recordID: sent.recordID, recordType: sent.recordType,
-                    parent: sent.state.parent?.recordID.recordName, assets: assets)
-            )
+    var waiting: [Waiting] { items.indices.compactMap { waiting($0) } }
+
+    /// Returns the items that are to be sent again with their files. Another device replaced or removed the files that the
+    /// service had when the records were fetched or saved. Discards the answers of these items, and of the others of their
+    /// atomic batches.
+    mutating func takeLackingFiles() -> [Waiting] {
+        let lacking = answers.filter(\.value.needsFile).keys.sorted().compactMap { waiting($0, lacksFiles: true) }
+        let indexes = Set(lacking.map(\.index))
+        let zones = Set(indexes.map { items[$0].recordID.zoneID })
+        answers = answers.filter { index, answer in
+            !indexes.contains(index) && !(answer.isAtomicFailure && zones.contains(items[index].recordID.zoneID))
         }
+        return lacking
+    }
+
+    private func waiting(_ index: Int, lacksFiles: Bool = false) -> Waiting? {
+        guard case .save(_, let sent) = items[index], refused[index] == nil else { return nil }
+        let assets = sent.assetsToUpload(input.savePolicy.selection, lacksFiles: lacksFiles).map {
+            WaitingRecord.Asset(slot: AssetSlot(key: $0.key, index: $0.index), asset: $0.asset)
+        }
+        guard !assets.isEmpty else { return nil }
+        return (
+            index,
+            WaitingRecord(
+                recordID: sent.recordID, recordType: sent.recordType,
+                parent: sent.state.parent?.recordID.recordName, assets: assets)
+        )
     }
 
     /// Stores the results of the uploads for `waiting`. An item whose upload failed is not sent.
     mutating func note(
-        _ results: [DatabaseRequestContext.UploadResult], of waiting: [(index: Int, record: WaitingRecord)]
+        _ results: [DatabaseRequestContext.UploadResult], of waiting: [Waiting]
     ) {
         for (item, result) in zip(waiting, results) {
             switch result {
@@ -121,7 +150,9 @@ struct ModifyRecordsPlan: Sendable {
         if refused.isEmpty { return }
         let dependents = BatchDependents(
             of: Set(refused.keys), in: items.map(\.inBatch), isAtomic: input.isAtomic)
-        for (index, reason) in dependents.reasons { refused[index] = CKError(.batchRequestFailed, reason, errors) }
+        for (index, reason) in dependents.reasons where answers[index] == nil {
+            refused[index] = CKError(.batchRequestFailed, reason, errors)
+        }
     }
 
     private static func refuseDuplicates(
@@ -140,10 +171,9 @@ struct ModifyRecordsPlan: Sendable {
         }
     }
 
-    /// Returns the results in the order of the items. Updates the saved records from the service's answer.
-    func outcomes(of answers: [RecordResult], _ context: DatabaseRequestContext) -> [Event] {
-        var answers = answers.makeIterator()
-        return items.enumerated().map { index, item in
+    /// Returns the results in the order of the items. Updates the saved records from the service's answers.
+    func outcomes(_ context: DatabaseRequestContext) -> [Event] {
+        items.enumerated().map { index, item in
             if let error = refused[index] {
                 switch item {
                 case .save(let record, _): return .save(record.recordID, record, error)
@@ -152,7 +182,7 @@ struct ModifyRecordsPlan: Sendable {
             }
             let missing = ErrorDictionary(
                 uuid: "", serverErrorCode: .internalError, reason: "The service left an item out.")
-            let answer = answers.next() ?? .failure(missing)
+            let answer = answers[index] ?? .failure(missing)
             switch item {
             case .save(let record, let sent):
                 return .save(record.recordID, record, outcome(of: answer, record, sent, context))

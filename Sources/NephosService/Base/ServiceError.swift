@@ -42,6 +42,8 @@ package struct ServiceError: Error, Hashable, Sendable {
     package var needsKeys = false
     /// The share whose key must wrap the record's key; empty for the zone's key; nil if the error concerns no key.
     package var keyGroup: String?
+    /// Whether a save has an asset whose file is neither uploaded nor that of the stored field.
+    package var needsFile = false
     /// The ID of the existing subscription that the refused subscription duplicates; nil for other errors.
     package var duplicateOf: String?
     /// The code that a client reports instead of `clientCode`, if a fault was asked for; nil for the service's own errors.
@@ -62,6 +64,7 @@ package struct ServiceError: Error, Hashable, Sendable {
         dictionary.userDidResetEncryptedData = userDidResetEncryptedData
         dictionary.needsKeys = needsKeys
         dictionary.keyGroup = keyGroup
+        dictionary.needsFile = needsFile
         dictionary.duplicateOf = duplicateOf
         return dictionary
     }

@@ -61,8 +61,10 @@ struct AssetAdmission {
             return same
         }
         guard let text = sent.receipt else {
-            throw refusal(
+            var error = refusal(
                 target, "it has no receipt: upload its file (assets/upload), or ask for a receipt (assets/rereference)")
+            error.needsFile = true
+            throw error
         }
         guard let receipt = access.tokens.receipt(text), receipt.target.includes(target) else {
             throw refusal(

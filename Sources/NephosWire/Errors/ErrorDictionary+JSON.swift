@@ -26,6 +26,7 @@ extension ErrorDictionary: WireMessage {
             case "nephosUserDidResetEncryptedData": userDidResetEncryptedData = try value?.bool() ?? false
             case "nephosNeedsKeys": needsKeys = try value?.bool() ?? false
             case "nephosKeyGroup": keyGroup = try value?.string()
+            case "nephosNeedsFile": needsFile = try value?.bool() ?? false
             case "nephosDuplicateOf": duplicateOf = try value?.string()
             case "serverRecord":
                 serverRecord =
@@ -74,6 +75,10 @@ extension ErrorDictionary: WireMessage {
             writer.bool(true)
         }
         writer.member("nephosKeyGroup", keyGroup)
+        if needsFile {
+            writer.key("nephosNeedsFile")
+            writer.bool(true)
+        }
         writer.member("nephosDuplicateOf", duplicateOf)
         if let record = serverRecord.first {
             writer.key("serverRecord")

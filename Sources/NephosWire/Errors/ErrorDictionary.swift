@@ -40,6 +40,9 @@ package struct ErrorDictionary: Hashable, Sendable {
     /// Our addition, `nephosKeyGroup` on the wire: the name of the share whose key has to wrap the record's key; empty
     /// for the zone's key.
     package var keyGroup: String?
+    /// Our addition, `nephosNeedsFile` on the wire: whether the save was refused because the field's record does not have
+    /// the asset's file.
+    package var needsFile = false
     /// Our addition, `nephosDuplicateOf` on the wire: the ID of the equivalent subscription; nil if there is none.
     package var duplicateOf: String?
     /// Our addition, `serverRecord` on the wire: the server's record of a conflict, for clients that request it.

@@ -172,6 +172,82 @@ import Testing
         }
     }
 
+    /// What another device does to a record with a file.
+    enum Change: CaseIterable {
+        case replacesFile, removesFile, deletesRecord
+    }
+
+    @Test(arguments: Transport.allCases, Change.allCases)
+    func `a save that compares no tags sends a file again that the server no longer has in the field`(
+        transport: Transport, change: Change
+    ) async throws {
+        try await Cloud.with(transport) { cloud in
+            let files = try TestFiles()
+            let (phone, tablet) = (cloud.database(), cloud.database())
+            let zone = CKRecordZone(zoneName: "Z")
+            _ = try await phone.save(zone)
+            for zoneID in [zone.zoneID, .default] {
+                let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "photo", zoneID: zoneID))
+                record["image"] = CKAsset(fileURL: try files.file("mine"))
+                record["images"] = [
+                    CKAsset(fileURL: try files.file("a")), CKAsset(fileURL: try files.file("b")),
+                ]
+                try await phone.save(record)
+                let other = try await tablet.record(for: record.recordID)
+                switch change {
+                case .replacesFile:
+                    other["image"] = CKAsset(fileURL: try files.file("theirs"))
+                    other["images"] = [CKAsset(fileURL: try files.file("b"))]
+                    _ = try await tablet.save(other)
+                case .removesFile:
+                    other["image"] = nil
+                    other["images"] = nil
+                    _ = try await tablet.save(other)
+                case .deletesRecord: _ = try await tablet.deleteRecord(withID: record.recordID)
+                }
+                record["title"] = "overwritten"
+                let beside = CKRecord(
+                    recordType: "Note", recordID: CKRecord.ID(recordName: "beside", zoneID: zoneID))
+                try await phone.saveAll([beside, record], .allKeys)
+                let fetched = try await tablet.record(for: record.recordID)
+                #expect(try fetched.text("image") == "mine")
+                let list = try #require(fetched["images"] as? [CKAsset])
+                #expect(try list.map { try String(contentsOf: #require($0.fileURL), encoding: .utf8) } == ["a", "b"])
+                #expect(fetched["title"] == "overwritten")
+                _ = try await tablet.record(for: beside.recordID)
+            }
+        }
+    }
+
+    @Test(arguments: Transport.allCases)
+    func `the asset of a field that is set again is saved, whatever the server has now`(
+        transport: Transport
+    ) async throws {
+        try await Cloud.with(transport) { cloud in
+            let files = try TestFiles()
+            let record = note("photo")
+            let asset = CKAsset(fileURL: try files.file("mine"))
+            record["image"] = asset
+            try await cloud.database().save(record)
+            let other = try await cloud.database().record(for: record.recordID)
+            other["image"] = CKAsset(fileURL: try files.file("theirs"))
+            try await cloud.database().save(other)
+            record["image"] = asset
+            try await cloud.database().saveAll([record], .changedKeys)
+            #expect(try await cloud.database().record(for: record.recordID).text("image") == "mine")
+            // Without its file the asset cannot be sent again.
+            other["image"] = CKAsset(fileURL: try files.file("theirs again"))
+            try await cloud.database().saveAll([other], .changedKeys)
+            try FileManager.default.removeItem(at: try #require(asset.fileURL))
+            record["image"] = asset
+            let error = await #expect(throws: CKError.self) {
+                try await cloud.database().saveAll([record], .changedKeys)
+            }
+            #expect(error?.code == .assetFileNotFound)
+            #expect(try await cloud.database().record(for: record.recordID).text("image") == "theirs again")
+        }
+    }
+
     @Test(arguments: Transport.allCases)
     func `a conflict has the server's asset without its file`(transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in

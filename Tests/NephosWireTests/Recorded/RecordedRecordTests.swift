@@ -317,7 +317,7 @@ struct RecordedRecordTests {
             "redirectURL":"https://example.com","recordName":"A","zoneID":{"zoneName":"Gallery",\#
             "ownerRecordName":"_owner","zoneType":"REGULAR_CUSTOM_ZONE"},"subscriptionID":"S",\#
             "nephosErrorCode":14,"nephosUserDidResetEncryptedData":true,"nephosNeedsKeys":true,\#
-            "nephosKeyGroup":"share","nephosDuplicateOf":"T","serverRecord":{"recordName":"A",\#
+            "nephosKeyGroup":"share","nephosNeedsFile":true,"nephosDuplicateOf":"T","serverRecord":{"recordName":"A",\#
             "recordType":"Artwork","recordChangeTag":"1","fields":{},"pluginFields":{},"deleted":false}}
             """#,
             malformed: #"""
@@ -337,6 +337,7 @@ struct RecordedRecordTests {
                 zoneID.zoneType missing or null or {} or "?": reads as "REGULAR_CUSTOM_ZONE"
                 nephosErrorCode {}: expected an integer, found an object
                 nephosUserDidResetEncryptedData, nephosNeedsKeys {}: expected true or false, found an object
+                nephosNeedsFile {}: expected true or false, found an object
                 serverRecord 5: expected a record, found the number 5
                 serverRecord.fields missing or null: reads as {}
                 serverRecord.fields 5: expected an object of fields, found the number 5

@@ -62,6 +62,7 @@ enum Samples {
             clientErrorCode: 14, serverRecord: plainRecord)
         error.userDidResetEncryptedData = true
         error.needsKeys = true
+        error.needsFile = true
         error.keyGroup = "share"
         error.duplicateOf = "T"
         return error
