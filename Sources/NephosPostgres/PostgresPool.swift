@@ -22,6 +22,10 @@ final class PostgresPool: @unchecked Sendable {
 
     /// After this time without work a thread ends; its connection stays open for the next.
     private static let restNanoseconds: Int64 = 5_000_000_000
+    /// After a failure to open another connection, no further one is tried for this time.
+    private static let backoffNanoseconds: Int64 = 1_000_000_000
+    /// The minimum time between two lines in the log about connections that cannot be opened.
+    private static let noteNanoseconds: Int64 = 60_000_000_000
 
     // Sendable because `lock` guards these.
     private let lock = Lock()
@@ -32,6 +36,9 @@ final class PostgresPool: @unchecked Sendable {
     /// threads than are needed the others end.
     private var resting: [Resting] = []
     private var hasWatch = false
+    /// Until then no thread starts to open another connection, if there is a thread.
+    private var backoffEnd: MonotonicTime?
+    private var lastNote: MonotonicTime?
     private var isClosed = false
     /// Round trips of connections that were closed.
     private var formerRoundTrips = 0
@@ -84,7 +91,7 @@ final class PostgresPool: @unchecked Sendable {
         var startsWatch = false
         let rested = chooseRested()
         if rested == nil {
-            if threads < options.connections {
+            if threads < options.connections, threads == 0 || !isBackingOff(now) {
                 threads += 1
                 startsThread = true
             } else if !hasWatch {
@@ -109,27 +116,67 @@ final class PostgresPool: @unchecked Sendable {
         var connection = lock.withLock { idle.popLast() }
         let rest = Resting(lock)
         while let next = take(rest, &connection) {
-            let now = MonotonicTime.now
-            meter.waitedForConnection(nanoseconds: now - next.since)
-            if now.nanoseconds > next.deadline.nanoseconds {
-                next.run(.failure(Self.late))()
+            if MonotonicTime.now.nanoseconds > next.deadline.nanoseconds {
+                fail(next, Self.late)
                 continue
             }
             if let former = connection, former.isBroken || former.lossesBefore != losses.count {
                 forget(former)
                 connection = nil
             }
+            let ready: PostgresConnection
             do {
-                let ready = try connection ?? make()
-                connection = ready
-                let answer = next.run(.success(ready))
-                if ready.isBroken { losses.note(ready) }
-                answer()
+                ready = try connection ?? make()
             } catch {
-                next.run(.failure(error))()
+                if giveBack(next, error) { return }
+                fail(next, error)
+                continue
             }
+            connection = ready
+            meter.waitedForConnection(nanoseconds: MonotonicTime.now - next.since)
+            let answer = next.run(.success(ready))
+            if ready.isBroken { losses.note(ready) }
+            answer()
         }
         if let connection { forget(connection) }
+    }
+
+    private func fail(_ waiting: Waiting, _ error: any Error) {
+        meter.waitedForConnection(nanoseconds: MonotonicTime.now - waiting.since)
+        waiting.run(.failure(error))()
+    }
+
+    /// Leaves a request to the other threads of the pool after a failure to open a connection for it. PostgreSQL may have
+    /// no slot left while other connections of the pool become free.
+    /// - Returns: whether there are other threads. This thread then ends.
+    private func giveBack(_ request: Waiting, _ error: any Error) -> Bool {
+        let now = MonotonicTime.now
+        lock.lock()
+        guard threads > 1, !isClosed else {
+            lock.unlock()
+            return false
+        }
+        threads -= 1
+        waiting.insert(request, at: 0)
+        backoffEnd = now + Self.backoffNanoseconds
+        let rested = chooseRested()
+        let startsWatch = !hasWatch
+        hasWatch = true
+        let isNoted = lastNote.map { now - $0 < Self.noteNanoseconds } ?? false
+        if !isNoted { lastNote = now }
+        let count = connections.count
+        lock.unlock()
+        rested?.signal()
+        if startsWatch { startWatch() }
+        if !isNoted {
+            options.log("requests share \(count) connections to PostgreSQL, as another one failed: \(error)")
+        }
+        return true
+    }
+
+    /// Under the lock.
+    private func isBackingOff(_ now: MonotonicTime) -> Bool {
+        backoffEnd.map { now.nanoseconds < $0.nanoseconds } ?? false
     }
 
     /// The next waiting request; nil after the idle time or once the pool is closed. Then the thread ends, and its connection joins
