@@ -5,11 +5,12 @@ enum DatabaseSize {
     private static let rowsPerRead = 2_000
 
     /// Returns the bytes of an owner's records and tombstones with their names, of zones with their names and change tokens,
-    /// and of keys. Of deleted zones the names count until they are forgotten; their records are being purged. Reads in
-    /// pieces, so that it holds up no other read.
+    /// and of keys. Of deleted zones the names count until they are forgotten. Their records are being purged, and count only
+    /// if all records together are more than twice the others. Reads in pieces, so that it holds up no other read.
     static func measure(_ owner: OwnerID, _ engine: any StorageEngine) async throws -> Int64 {
         // The zone 0 has the account's own keys.
         var bytes = try await keys(ZoneKey(owner: owner, id: 0), engine)
+        var purging: Int64 = 0
         var last: StorageReader.ZoneSize?
         while true {
             let zones = try await engine.read(expecting: .long) { [last] in
@@ -18,11 +19,10 @@ enum DatabaseSize {
             for zone in zones {
                 let key = ZoneKey(owner: owner, id: zone.id)
                 bytes += RecordQuota.rowOverhead + zone.bytes
-                if zone.isDeleted { continue }
-                bytes += try await records(key, engine)
-                bytes += try await keys(key, engine)
+                let content = try await records(key, engine) + keys(key, engine)
+                if zone.isDeleted { purging += content } else { bytes += content }
             }
-            guard zones.count == rowsPerRead, let end = zones.last else { return bytes }
+            guard zones.count == rowsPerRead, let end = zones.last else { return max(bytes, (bytes + purging) / 2) }
             last = end
         }
     }

@@ -195,14 +195,41 @@ import Testing
         #expect(100..<250 ~= made, "\(made)")
     }
 
-    @Test func `names, change tokens and keys count`() async throws {
-        let database = try await TestDatabase(cloud, "ada").making(zone: "notes")
-        func measured() async throws -> Int64 {
+    private func measured() async throws -> Int64 {
+        try await cloud.withStore { store in
+            let row = try #require(try await store.engine.read { try $0.account(named: "ada") })
+            return try await DatabaseSize.measure(row.owner, store.engine)
+        }
+    }
+
+    @Test func `records that are being purged count beyond as many bytes as the others have`() async throws {
+        func delete(_ name: String) async throws {
             try await cloud.withStore { store in
                 let row = try #require(try await store.engine.read { try $0.account(named: "ada") })
-                return try await DatabaseSize.measure(row.owner, store.engine)
+                // Without the job that purges the records.
+                try await store.engine.write(of: [row.owner]) { transaction in
+                    let zone = try #require(try transaction.zone(owner: row.owner, named: name)).key
+                    try transaction.markZoneDeleted(zone, sequence: transaction.nextSequence(), at: 0, reason: 0)
+                }
             }
         }
+        var sizes: [Int64] = []
+        for name in ["a", "b", "c"] {
+            let database = try await TestDatabase(cloud, "ada").making(zone: name)
+            _ = try await database.modify(records((0..<5).map { "record \($0)" }))
+            sizes.append(try await measured())
+        }
+        let zone = sizes[1] - sizes[0]
+        #expect(zone > 5000 && sizes[2] == sizes[1] + zone)
+        try await delete("a")
+        let names = sizes[2] - 3 * zone
+        #expect(2 * zone...2 * zone + names + 300 ~= (try await measured()))
+        try await delete("b")
+        #expect(3 * zone / 2...3 * zone / 2 + names + 300 ~= (try await measured()))
+    }
+
+    @Test func `names, change tokens and keys count`() async throws {
+        let database = try await TestDatabase(cloud, "ada").making(zone: "notes")
         let empty = try await measured()
         var request = ModifyRecordsRequest(
             operations: [.force("0123456789")], zoneID: database.zoneID, wantsServerRecord: true)
